@@ -1,0 +1,3 @@
+//! The lab's program.
+
+fn main() {}

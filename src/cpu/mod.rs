@@ -1,0 +1,1 @@
+//! One instruction a function, and what CPUID says about this CPU.

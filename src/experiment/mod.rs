@@ -1,0 +1,1 @@
+//! The claims of the source documents as data: cases, kernels, verdicts.

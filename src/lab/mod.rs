@@ -1,0 +1,1 @@
+//! Records, verdict tables, the report, and the commands of `linefill`.

@@ -1,0 +1,32 @@
+//! x86-64 memory-hierarchy kernels, and the few parts that measuring them needs.
+//!
+//! Without features the crate has no std, no allocator, and only `raw-cpuid` beneath it: it
+//! embeds in a kernel, a hypervisor, a boot image or another benchmark. The features add, in
+//! this order, what the host can give: `alloc`, `std` (Linux: pages, affinity, experiments) and
+//! `lab` (the program that re-measures the classic claims about memory).
+//!
+//! The rooms, each of which uses only those to its right:
+//!
+//! ```text
+//! lab -> experiment -> { os, measure } -> { kernel, pattern, stats } -> { cpu, time, mem }
+//! ```
+#![cfg_attr(not(feature = "std"), no_std)]
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+pub mod cpu;
+#[cfg(feature = "std")]
+pub mod experiment;
+pub mod kernel;
+#[cfg(feature = "lab")]
+pub mod lab;
+pub mod measure;
+pub mod mem;
+#[cfg(feature = "std")]
+pub mod os;
+pub mod pattern;
+pub mod stats;
+pub mod time;

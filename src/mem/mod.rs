@@ -1,0 +1,1 @@
+//! Borrowed, aligned bytes: what every pattern is laid out in.

@@ -1,0 +1,1 @@
+//! The std shim: what only an operating system can give (Linux).

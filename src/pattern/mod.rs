@@ -1,0 +1,1 @@
+//! Orders and layouts in a caller's region.

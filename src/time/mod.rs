@@ -1,0 +1,1 @@
+//! The only clock: fenced TSC ticks, their calibration, and the core-cycle yardstick.
