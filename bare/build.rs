@@ -1,0 +1,22 @@
+//! Links the image as a static ELF file with our own entry and layout.
+
+fn main() {
+    let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    println!("cargo::rerun-if-changed=link.ld");
+    println!("cargo::rerun-if-changed=boot.S");
+    for arg in [
+        // The ordinary linux-gnu core, but none of that target's start-up files or libraries.
+        "-nostartfiles",
+        "-nostdlib",
+        // The image runs where it is linked: identity mapped, at 1 MiB.
+        "-static",
+        "-no-pie",
+        "-Wl,-z,norelro",
+        "-Wl,-z,max-page-size=0x1000",
+        "-Wl,--gc-sections",
+        "-Wl,--build-id=none",
+    ] {
+        println!("cargo::rustc-link-arg-bins={arg}");
+    }
+    println!("cargo::rustc-link-arg-bins=-Wl,-T,{root}/link.ld");
+}

@@ -1,0 +1,61 @@
+//! The first serial port: a 16550 at 3F8h, 115200 baud, 8N1, polled.
+
+use core::fmt;
+use core::hint::spin_loop;
+
+use crate::port;
+
+const BASE: u16 = 0x3f8;
+const DATA: u16 = BASE;
+const INTERRUPT_ENABLE: u16 = BASE + 1;
+const FIFO_CONTROL: u16 = BASE + 2;
+const LINE_CONTROL: u16 = BASE + 3;
+const MODEM_CONTROL: u16 = BASE + 4;
+const LINE_STATUS: u16 = BASE + 5;
+const TRANSMITTER_EMPTY: u8 = 0x20;
+
+/// How often to ask a port that never gets ready: a machine without one must still finish.
+const PATIENCE: u32 = 1_000_000;
+
+/// The first serial port, as a [`fmt::Write`].
+pub struct Serial(());
+
+impl Serial {
+    /// Sets the port up; repeating it does no harm, so a panic can open it again.
+    pub fn first() -> Self {
+        for (register, value) in [
+            (INTERRUPT_ENABLE, 0), // polled
+            (LINE_CONTROL, 0x80),  // the next two registers hold the divisor
+            (DATA, 1),             // 115200 baud
+            (INTERRUPT_ENABLE, 0), // divisor, high byte
+            (LINE_CONTROL, 0x03),  // 8 bits, no parity, 1 stop bit
+            (FIFO_CONTROL, 0x07),  // FIFOs on and emptied
+            (MODEM_CONTROL, 0x03), // DTR, RTS
+        ] {
+            // SAFETY: these are the serial port's own registers; nothing else uses them.
+            unsafe { port::write(register, value) }
+        }
+        Self(())
+    }
+
+    fn send(&mut self, byte: u8) {
+        for _ in 0..PATIENCE {
+            // SAFETY: reading the line status has no effect but clearing error bits.
+            if unsafe { port::read(LINE_STATUS) } & TRANSMITTER_EMPTY != 0 {
+                break;
+            }
+            spin_loop();
+        }
+        // SAFETY: the data register belongs to the serial port.
+        unsafe { port::write(DATA, byte) }
+    }
+}
+
+impl fmt::Write for Serial {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for byte in text.bytes() {
+            self.send(byte);
+        }
+        Ok(())
+    }
+}

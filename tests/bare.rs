@@ -1,0 +1,113 @@
+//! Builds the bare image, boots it in QEMU, and reads what it says on the serial port.
+//!
+//! QEMU interprets the image (TCG), which has no cache model: these tests are about correctness
+//! and say nothing about speed. Without QEMU they are passed over; where the environment says
+//! `CI` they fail instead.
+#![cfg(feature = "lab")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const QEMU: &str = "qemu-system-x86_64";
+/// Twice the image's own status, plus one (`bare/src/exit.rs`).
+const PASSED: i32 = 33;
+const FAILED: i32 = 35;
+const EXCEPTION: i32 = 37;
+const PANICKED: i32 = 39;
+
+/// What one boot left behind.
+struct Boot {
+    /// QEMU's exit status; `None` when it had to be killed.
+    status: Option<i32>,
+    serial: String,
+}
+
+fn have_qemu() -> bool {
+    if Command::new(QEMU).arg("--version").output().is_ok() {
+        return true;
+    }
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "{QEMU} is missing, and CI must boot the image"
+    );
+    println!("ignored: needs {QEMU}");
+    false
+}
+
+/// Builds the image once for all tests, into a target directory of its own.
+fn image() -> &'static Path {
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
+        let status = Command::new(env!("CARGO"))
+            .args([
+                "build",
+                "--release",
+                "--locked",
+                "--manifest-path",
+                manifest,
+            ])
+            .arg("--target-dir")
+            .arg(&target)
+            .status()
+            .expect("cargo starts");
+        assert!(status.success(), "the bare image does not build: {status}");
+        target.join("release/linefill-bare")
+    })
+}
+
+fn boot(command_line: &str) -> Boot {
+    let output = assert_cmd::Command::new(QEMU)
+        .args(["-accel", "tcg", "-cpu", "max", "-m", "128"])
+        .args([
+            "-M",
+            "microvm,isa-serial=on",
+            "-nodefaults",
+            "-no-user-config",
+        ])
+        .args(["-display", "none", "-serial", "stdio", "-no-reboot"])
+        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .arg("-kernel")
+        .arg(image())
+        .args(["-append", command_line])
+        .timeout(Duration::from_secs(120))
+        .output()
+        .expect("qemu starts");
+    let serial = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    println!("{serial}{errors}");
+    Boot {
+        status: output.status.code(),
+        serial,
+    }
+}
+
+#[test]
+fn boots_and_passes() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = boot("");
+    assert_eq!(boot.status, Some(PASSED));
+    assert!(boot.serial.starts_with("# linefill bare image"));
+}
+
+/// Each way to fail has a status of its own, and none of them hangs.
+#[test]
+fn planted_faults_end_the_run_with_their_own_status() {
+    if !have_qemu() {
+        return;
+    }
+    for (plant, status, trace) in [
+        ("plant=failure", FAILED, "# command line: plant=failure"),
+        ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
+        ("plant=panic", PANICKED, "# panic: "),
+    ] {
+        let boot = boot(plant);
+        assert_eq!(boot.status, Some(status), "{plant}");
+        assert!(boot.serial.contains(trace), "{plant}: no `{trace}`");
+    }
+}
