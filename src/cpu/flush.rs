@@ -1,0 +1,52 @@
+//! Writing lines back and evicting them from every cache level of every core.
+//!
+//! Source: Intel SDM volume 2A, "CLFLUSH", "CLFLUSHOPT", "CLWB".
+
+// The pointer has to be mapped, which only the caller can know.
+#![allow(unsafe_code)]
+
+use core::arch::asm;
+
+use super::token::{Clflushopt, Clwb};
+
+/// `clflush`: evicts the line that holds `ptr` from every cache, writing it back if modified.
+///
+/// Ordered against other `clflush` and stores, so a run of them is slow: see [`clflushopt`].
+/// Memory keeps its contents. End with [`mfence`](super::mfence).
+///
+/// # Safety
+/// `ptr` lies in memory mapped readable for this thread: the instruction faults as a byte load
+/// from it would. No alignment is needed.
+#[doc(alias = "_mm_clflush")]
+#[inline(always)]
+pub unsafe fn clflush(ptr: *const u8) {
+    // SAFETY: the caller vouches that a byte load from `ptr` would not fault.
+    unsafe { asm!("clflush [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
+}
+
+/// `clflushopt`: [`clflush`], unordered against flushes of other lines.
+///
+/// End with [`sfence`](super::sfence), or [`mfence`](super::mfence) before loads are timed.
+///
+/// # Safety
+/// As for [`clflush`].
+#[doc(alias = "_mm_clflushopt")]
+#[inline(always)]
+pub unsafe fn clflushopt(_has: Clflushopt, ptr: *const u8) {
+    // SAFETY: the token proves the instruction; the caller vouches for `ptr`.
+    unsafe { asm!("clflushopt [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
+}
+
+/// `clwb`: writes the line that holds `ptr` back to memory; the line may stay in the caches.
+///
+/// End with [`sfence`](super::sfence). Skylake-SP evicts the line all the same; Ice Lake and Zen 3
+/// keep it.
+///
+/// # Safety
+/// As for [`clflush`].
+#[doc(alias = "_mm_clwb")]
+#[inline(always)]
+pub unsafe fn clwb(_has: Clwb, ptr: *const u8) {
+    // SAFETY: the token proves the instruction; the caller vouches for `ptr`.
+    unsafe { asm!("clwb [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
+}

@@ -1,0 +1,100 @@
+//! Software prefetch. Any address will do: a prefetch that would fault is dropped.
+//!
+//! Source: Intel SDM volume 2B, "PREFETCHh" and "PREFETCHW".
+
+// A prefetch is an instruction without a safe function in `core`, and `_MM_HINT_ET0` compiles to
+// `prefetcht0` unless the target enables `prfchw`.
+#![allow(unsafe_code)]
+
+use core::arch::asm;
+
+/// Which prefetch instruction: the level aimed at, or the intent to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Hint {
+    /// `prefetcht0`: into every level, for a read.
+    T0,
+    /// `prefetcht1`: into the L2 and further out.
+    T1,
+    /// `prefetcht2`: into the last level; most Intel cores treat it as `prefetcht1`.
+    T2,
+    /// `prefetchnta`: near the core with the least pollution of the other levels.
+    Nta,
+    /// `prefetchw`: into the L1d in a writable state, for a store.
+    Write,
+}
+
+impl Hint {
+    /// Every hint, in the order above.
+    pub const ALL: [Hint; 5] = [Hint::T0, Hint::T1, Hint::T2, Hint::Nta, Hint::Write];
+
+    /// The instruction's mnemonic.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Hint::T0 => "prefetcht0",
+            Hint::T1 => "prefetcht1",
+            Hint::T2 => "prefetcht2",
+            Hint::Nta => "prefetchnta",
+            Hint::Write => "prefetchw",
+        }
+    }
+}
+
+/// Prefetches the line that holds `ptr` as `hint` says.
+///
+/// With a constant `hint` this is the one instruction; otherwise a branch precedes it, so keep
+/// the choice out of a timed loop.
+#[inline(always)]
+pub fn prefetch(hint: Hint, ptr: *const u8) {
+    match hint {
+        Hint::T0 => prefetcht0(ptr),
+        Hint::T1 => prefetcht1(ptr),
+        Hint::T2 => prefetcht2(ptr),
+        Hint::Nta => prefetchnta(ptr),
+        Hint::Write => prefetchw(ptr),
+    }
+}
+
+/// `prefetcht0`: the line that holds `ptr` into every cache level.
+#[doc(alias = "_mm_prefetch")]
+#[inline(always)]
+pub fn prefetcht0(ptr: *const u8) {
+    // SAFETY: a prefetch changes no register or memory and never faults.
+    unsafe { asm!("prefetcht0 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+}
+
+/// `prefetcht1`: the line that holds `ptr` into the L2 and the levels beyond.
+#[doc(alias = "_mm_prefetch")]
+#[inline(always)]
+pub fn prefetcht1(ptr: *const u8) {
+    // SAFETY: a prefetch changes no register or memory and never faults.
+    unsafe { asm!("prefetcht1 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+}
+
+/// `prefetcht2`: the line that holds `ptr` into the last level, or the L2 where the CPU makes no
+/// difference.
+#[doc(alias = "_mm_prefetch")]
+#[inline(always)]
+pub fn prefetcht2(ptr: *const u8) {
+    // SAFETY: a prefetch changes no register or memory and never faults.
+    unsafe { asm!("prefetcht2 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+}
+
+/// `prefetchnta`: the line that holds `ptr`, as data that is used once.
+#[doc(alias = "_mm_prefetch")]
+#[inline(always)]
+pub fn prefetchnta(ptr: *const u8) {
+    // SAFETY: a prefetch changes no register or memory and never faults.
+    unsafe { asm!("prefetchnta [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+}
+
+/// `prefetchw`: the line that holds `ptr` into the L1d, other cores' copies invalidated.
+///
+/// A CPU that does not list [`Feature::Prefetchw`](super::Feature::Prefetchw) takes the opcode
+/// for a no-op, so there is nothing to prove: but a measurement should ask first.
+#[doc(alias = "_m_prefetchw")]
+#[doc(alias = "_MM_HINT_ET0")]
+#[inline(always)]
+pub fn prefetchw(ptr: *const u8) {
+    // SAFETY: a prefetch changes no register or memory and never faults.
+    unsafe { asm!("prefetchw [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+}

@@ -1,0 +1,34 @@
+//! Capability tokens: zero-sized proof that this CPU, under this operating system, has an
+//! instruction set.
+//!
+//! Only [`Features::detect`](super::Features::detect) makes them, from CPUID and XCR0. All CPUs
+//! of a machine are assumed alike, as operating systems arrange it.
+
+/// Defines the tokens: `Copy`, without size, and constructible in this room alone.
+macro_rules! tokens {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(());
+
+        impl $name {
+            /// For `features` alone, which has asked CPUID.
+            pub(super) const fn proven() -> Self {
+                $name(())
+            }
+        }
+    )*};
+}
+
+tokens! {
+    /// SSE4.1: `movntdqa` on xmm registers.
+    Sse41;
+    /// AVX and AVX2, with the ymm state saved by the operating system.
+    Avx2;
+    /// AVX-512 F, BW, VL and DQ, with the opmask and zmm state saved by the operating system.
+    Avx512;
+    /// `clflushopt`.
+    Clflushopt;
+    /// `clwb`.
+    Clwb;
+}

@@ -1,0 +1,238 @@
+//! Each instruction wrapper is the one instruction it is named after, in every build profile.
+//!
+//! A wrapper is called from a function of its own that is never inlined; that function's machine
+//! code is decoded in place, and the mnemonic must occur in it exactly once.
+
+use std::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
+
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use linefill::cpu::{self, Avx2, Avx512, Clflushopt, Clwb, Sse41};
+
+/// Longer than any function below, shorter than the program text behind it.
+const LONGEST: usize = 4096;
+
+/// The instructions of the function at `entry`, up to its first `ret`.
+fn decode(entry: usize) -> Vec<Instruction> {
+    // SAFETY: the test program's text is mapped readable, and `entry` lies far more than `LONGEST`
+    // bytes before its end: libstd and libtest are linked behind the test's own functions.
+    let code = unsafe { std::slice::from_raw_parts(entry as *const u8, LONGEST) };
+    let mut instructions = Vec::new();
+    for instruction in Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE).iter() {
+        assert!(
+            !instruction.is_invalid(),
+            "undecodable code at {:#x}",
+            instruction.ip()
+        );
+        instructions.push(instruction);
+        if instruction.mnemonic() == Mnemonic::Ret {
+            return instructions;
+        }
+    }
+    panic!("no `ret` within {LONGEST} bytes of {entry:#x}");
+}
+
+/// The only instruction of the function at `entry` with this mnemonic.
+#[track_caller]
+fn only(entry: usize, mnemonic: Mnemonic) -> Instruction {
+    let code = decode(entry);
+    let found: Vec<_> = code.iter().filter(|i| i.mnemonic() == mnemonic).collect();
+    assert_eq!(found.len(), 1, "{mnemonic:?} in {code:?}");
+    *found[0]
+}
+
+/// Defines a never-inlined function around one call and asserts its instruction.
+macro_rules! one_instruction {
+    ($($test:ident: $mnemonic:ident, fn($($arg:ident: $ty:ty),*) $(-> $ret:ty)? $body:block)*) => {$(
+        #[test]
+        fn $test() {
+            #[inline(never)]
+            extern "C" fn wrapped($($arg: $ty),*) $(-> $ret)? $body
+            only(wrapped as *const () as usize, Mnemonic::$mnemonic);
+        }
+    )*};
+}
+
+one_instruction! {
+    rdtsc: Rdtsc, fn() -> u64 { cpu::rdtsc() }
+    rdtscp: Rdtscp, fn(aux: &mut u32) -> u64 {
+        let (ticks, cpu) = cpu::rdtscp();
+        *aux = cpu;
+        ticks
+    }
+    lfence: Lfence, fn() { cpu::lfence() }
+    sfence: Sfence, fn() { cpu::sfence() }
+    mfence: Mfence, fn() { cpu::mfence() }
+    // SAFETY: the functions of this block are decoded, never called.
+    clflush: Clflush, fn(p: *const u8) { unsafe { cpu::clflush(p) } }
+    // SAFETY: as above.
+    clflushopt: Clflushopt, fn(has: &Clflushopt, p: *const u8) { unsafe { cpu::clflushopt(*has, p) } }
+    // SAFETY: as above.
+    clwb: Clwb, fn(has: &Clwb, p: *const u8) { unsafe { cpu::clwb(*has, p) } }
+    // SAFETY: as above.
+    rdpmc: Rdpmc, fn(counter: u32) -> u64 { unsafe { cpu::rdpmc(counter) } }
+    prefetcht0: Prefetcht0, fn(p: *const u8) { cpu::prefetcht0(p) }
+    prefetcht1: Prefetcht1, fn(p: *const u8) { cpu::prefetcht1(p) }
+    prefetcht2: Prefetcht2, fn(p: *const u8) { cpu::prefetcht2(p) }
+    prefetchnta: Prefetchnta, fn(p: *const u8) { cpu::prefetchnta(p) }
+    prefetchw: Prefetchw, fn(p: *const u8) { cpu::prefetchw(p) }
+    // SAFETY: as above.
+    movntdq: Movntdq, fn(d: *mut __m128i, s: &__m128i) { unsafe { cpu::movntdq(d, *s) } }
+    // SAFETY: as above.
+    movntps: Movntps, fn(d: *mut __m128, s: &__m128) { unsafe { cpu::movntps(d, *s) } }
+    // SAFETY: as above.
+    movntpd: Movntpd, fn(d: *mut __m128d, s: &__m128d) { unsafe { cpu::movntpd(d, *s) } }
+    movntdqa: Movntdqa, fn(has: &Sse41, d: &mut __m128i, s: *const __m128i) {
+        // SAFETY: as above.
+        *d = unsafe { cpu::movntdqa(*has, s) }
+    }
+}
+
+#[test]
+fn movnti_has_the_width_of_its_name() {
+    #[inline(never)]
+    extern "C" fn narrow(d: *mut u32, v: u32) {
+        // SAFETY: decoded, never called.
+        unsafe { cpu::movnti32(d, v) }
+    }
+    #[inline(never)]
+    extern "C" fn wide(d: *mut u64, v: u64) {
+        // SAFETY: decoded, never called.
+        unsafe { cpu::movnti64(d, v) }
+    }
+    let of = |entry| only(entry, Mnemonic::Movnti).memory_size().size();
+    assert_eq!(of(narrow as *const () as usize), 4);
+    assert_eq!(of(wide as *const () as usize), 8);
+}
+
+/// The wide ones carry a `target_feature`: the wrappers themselves are decoded.
+#[test]
+fn the_wide_stores_and_loads_use_their_register_width() {
+    let store = |entry| {
+        let instruction = only(entry, Mnemonic::Vmovntdq);
+        assert_eq!(instruction.op0_kind(), OpKind::Memory);
+        instruction.op1_register()
+    };
+    let load = |entry| {
+        let instruction = only(entry, Mnemonic::Vmovntdqa);
+        assert_eq!(instruction.op1_kind(), OpKind::Memory);
+        instruction.op0_register()
+    };
+    let store_256: unsafe fn(Avx2, *mut __m256i, __m256i) = cpu::vmovntdq256;
+    let store_512: unsafe fn(Avx512, *mut __m512i, __m512i) = cpu::vmovntdq512;
+    let load_256: unsafe fn(Avx2, *const __m256i) -> __m256i = cpu::vmovntdqa256;
+    let load_512: unsafe fn(Avx512, *const __m512i) -> __m512i = cpu::vmovntdqa512;
+    let is_ymm = |r: Register| r.is_ymm();
+    let is_zmm = |r: Register| r.is_zmm();
+    assert!(is_ymm(store(store_256 as *const () as usize)));
+    assert!(is_zmm(store(store_512 as *const () as usize)));
+    assert!(is_ymm(load(load_256 as *const () as usize)));
+    assert!(is_zmm(load(load_512 as *const () as usize)));
+}
+
+/// The memory operand of a prefetch is the pointer given, not a copy of it on the stack.
+#[test]
+fn prefetch_by_constant_hint_is_one_instruction_on_the_pointer() {
+    #[inline(never)]
+    extern "C" fn wrapped(p: *const u8) {
+        cpu::prefetch(cpu::Hint::Write, p);
+    }
+    let instruction = only(wrapped as *const () as usize, Mnemonic::Prefetchw);
+    assert_ne!(instruction.memory_base(), Register::RSP);
+    assert_ne!(instruction.memory_base(), Register::RBP);
+    assert_eq!(instruction.memory_displacement64(), 0);
+}
+
+#[test]
+fn prefetches_ignore_addresses_that_are_not_mapped() {
+    for hint in cpu::Hint::ALL {
+        cpu::prefetch(hint, std::ptr::null());
+        cpu::prefetch(hint, std::ptr::without_provenance(usize::MAX));
+    }
+}
+
+#[test]
+fn the_counter_advances_and_names_a_cpu() {
+    let first = cpu::rdtsc();
+    cpu::lfence();
+    let (second, _aux) = cpu::rdtscp();
+    assert!(second > first, "{second} after {first}");
+}
+
+#[test]
+fn stores_past_the_caches_reach_memory_and_loads_read_it() {
+    #[repr(align(64))]
+    struct Line([u64; 8]);
+
+    let features = cpu::Features::detect();
+    let mut line = Line([0; 8]);
+    let at = line.0.as_mut_ptr();
+    // SAFETY: `at` is a line of 64 bytes aligned to 64, and each store stays within it.
+    unsafe {
+        cpu::movnti64(at, 0x1111_2222_3333_4444);
+        cpu::movnti32(at.add(1).cast(), 0x5555_6666);
+        cpu::movntdq(
+            at.add(2).cast(),
+            std::mem::transmute::<[u64; 2], __m128i>([7, 8]),
+        );
+        cpu::movntpd(
+            at.add(4).cast(),
+            std::mem::transmute::<[u64; 2], __m128d>([9, 10]),
+        );
+        cpu::movntps(
+            at.add(6).cast(),
+            std::mem::transmute::<[u64; 2], __m128>([11, 12]),
+        );
+    }
+    cpu::sfence();
+    assert_eq!(
+        line.0,
+        [0x1111_2222_3333_4444, 0x5555_6666, 7, 8, 9, 10, 11, 12]
+    );
+
+    let at = line.0.as_mut_ptr();
+    // SAFETY: as above; the line is this thread's own, so flushing it faults nowhere.
+    unsafe { cpu::clflush(at.cast()) };
+    if let Some(has) = features.clflushopt() {
+        // SAFETY: as above.
+        unsafe { cpu::clflushopt(has, at.cast()) };
+    }
+    if let Some(has) = features.clwb() {
+        // SAFETY: as above.
+        unsafe { cpu::clwb(has, at.cast()) };
+    }
+    cpu::mfence();
+    if let Some(has) = features.sse41() {
+        // SAFETY: as above.
+        let pair: [u64; 2] =
+            unsafe { std::mem::transmute(cpu::movntdqa(has, at.add(2).cast_const().cast())) };
+        assert_eq!(pair, [7, 8]);
+    }
+    if let Some(has) = features.avx2() {
+        let value = [21_u64, 22, 23, 24];
+        // SAFETY: the token proves AVX2; the upper half of the line is aligned to 32.
+        let half: [u64; 4] = unsafe {
+            cpu::vmovntdq256(
+                has,
+                at.add(4).cast(),
+                std::mem::transmute::<[u64; 4], __m256i>(value),
+            );
+            cpu::sfence();
+            std::mem::transmute(cpu::vmovntdqa256(has, at.add(4).cast_const().cast()))
+        };
+        assert_eq!(half, value);
+    }
+    if let Some(has) = features.avx512() {
+        let value = [31_u64, 32, 33, 34, 35, 36, 37, 38];
+        // SAFETY: the token proves AVX-512; the line is aligned to 64.
+        let whole: [u64; 8] = unsafe {
+            cpu::vmovntdq512(
+                has,
+                at.cast(),
+                std::mem::transmute::<[u64; 8], __m512i>(value),
+            );
+            cpu::sfence();
+            std::mem::transmute(cpu::vmovntdqa512(has, at.cast_const().cast()))
+        };
+        assert_eq!(whole, value);
+    }
+}
