@@ -1,1 +1,20 @@
 //! The std shim: what only an operating system can give (Linux).
+//!
+//! Pages of a wanted size between guard pages, one CPU for a thread, marks of preemption, a raw
+//! clock, and what the kernel says about the machine. Nothing here knows what is measured.
+//! Whatever the kernel refuses comes back as an error that names the value and the limit behind
+//! it; nothing panics because a file under `/proc` or `/sys` is missing.
+
+pub mod affinity;
+pub mod clock;
+pub mod hugepages;
+pub mod interrupt;
+pub mod limits;
+pub mod memory;
+pub mod preempt;
+pub mod root;
+
+pub use affinity::{AffinityError, Pinned, allowed, pin};
+pub use memory::{Granted, Memory, MemoryError, Pages, Via};
+pub use preempt::{Disturbance, Switches};
+pub use root::Root;

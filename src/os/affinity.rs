@@ -1,0 +1,261 @@
+//! One CPU for one thread.
+// `sched_setaffinity` and `sched_getaffinity` are calls into C that take a bit mask.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+use super::preempt::current_cpu;
+
+/// CPUs a mask can name. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
+const MASK_CPUS: usize = 8192;
+const WORDS: usize = MASK_CPUS / 64;
+
+/// A CPU mask as the kernel reads it: bit `n` of the array stands for CPU `n`.
+#[derive(Clone, PartialEq, Eq)]
+struct Mask([u64; WORDS]);
+
+impl Mask {
+    fn one(cpu: usize) -> Option<Self> {
+        let mut words = [0; WORDS];
+        *words.get_mut(cpu / 64)? |= 1 << (cpu % 64);
+        Some(Self(words))
+    }
+
+    fn cpus(&self) -> Vec<usize> {
+        (0..MASK_CPUS)
+            .filter(|cpu| self.0[cpu / 64] >> (cpu % 64) & 1 == 1)
+            .collect()
+    }
+
+    /// `sched_getaffinity`: the mask of the calling thread.
+    fn of_this_thread() -> io::Result<Self> {
+        let mut words = [0u64; WORDS];
+        // SAFETY: the kernel writes at most the given number of bytes, all of which `words` has.
+        // A `cpu_set_t` is plain words, so the cast pointer is aligned for it.
+        let status =
+            unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
+        if status == 0 {
+            Ok(Self(words))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// `sched_setaffinity`: gives the calling thread this mask.
+    fn apply(&self) -> io::Result<()> {
+        // SAFETY: the kernel reads the given number of bytes, all of which the array has.
+        let status =
+            unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), self.0.as_ptr().cast()) };
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+/// Proof that the calling thread runs on one CPU, and only there.
+///
+/// Stays on its thread (it is neither `Send` nor `Sync`), and gives the thread its old mask back
+/// when dropped. Threads spawned meanwhile inherit the one-CPU mask: pin them too.
+#[derive(Debug)]
+pub struct Pinned {
+    cpu: usize,
+    before: Vec<usize>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+/// Why a thread was not pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AffinityError {
+    /// The CPU asked for.
+    pub cpu: usize,
+    /// The CPUs that this process may use.
+    pub allowed: Vec<usize>,
+    /// What the kernel answered; `None` when the CPU is not an allowed one.
+    pub refusal: Option<String>,
+}
+
+impl fmt::Display for AffinityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot run on CPU {}: ", self.cpu)?;
+        match &self.refusal {
+            Some(refusal) => write!(f, "{refusal}; this process may use ")?,
+            None => write!(f, "this process may use ")?,
+        }
+        if self.allowed.is_empty() {
+            return f.write_str("CPUs the kernel did not name");
+        }
+        write!(f, "CPU {}", ranges(&self.allowed))
+    }
+}
+
+impl std::error::Error for AffinityError {}
+
+/// `sched_getaffinity`: the CPUs that this process may use, in rising order.
+///
+/// It is the mask of the first thread that asked or pinned, taken before any pinning, so it
+/// honours `taskset` and cpusets and stays the same while threads are pinned. Empty where the
+/// kernel refuses to tell.
+#[doc(alias = "sched_getaffinity")]
+pub fn allowed() -> Vec<usize> {
+    static FIRST: OnceLock<Vec<usize>> = OnceLock::new();
+    FIRST
+        .get_or_init(|| {
+            Mask::of_this_thread()
+                .map(|mask| mask.cpus())
+                .unwrap_or_default()
+        })
+        .clone()
+}
+
+/// `sched_setaffinity`: keeps the calling thread on `cpu` until the guard is dropped.
+///
+/// # Errors
+/// [`AffinityError`] when the CPU does not exist, is not one of [`allowed`], or the kernel
+/// refuses; the thread then runs where it ran before.
+#[doc(alias = "sched_setaffinity")]
+pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
+    let allowed = allowed();
+    if !allowed.is_empty() && !allowed.contains(&cpu) {
+        return Err(AffinityError {
+            cpu,
+            allowed,
+            refusal: None,
+        });
+    }
+    let refused = |error: io::Error| AffinityError {
+        cpu,
+        allowed: allowed.clone(),
+        refusal: Some(error.to_string()),
+    };
+    let before = Mask::of_this_thread().map_err(refused)?;
+    let Some(mask) = Mask::one(cpu) else {
+        return Err(AffinityError {
+            cpu,
+            allowed,
+            refusal: None,
+        });
+    };
+    mask.apply().map_err(refused)?;
+    let pinned = Pinned {
+        cpu,
+        before: before.cpus(),
+        of_this_thread: PhantomData,
+    };
+    // A sandbox may accept the call and ignore it.
+    match current_cpu() {
+        Some(found) if found != cpu => Err(AffinityError {
+            cpu,
+            allowed,
+            refusal: Some(format!(
+                "the kernel accepted, but the thread runs on CPU {found}"
+            )),
+        }),
+        _ => Ok(pinned),
+    }
+}
+
+impl Pinned {
+    /// The CPU that the thread is kept on.
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let mut mask = Mask([0; WORDS]);
+        for cpu in &self.before {
+            mask.0[cpu / 64] |= 1 << (cpu % 64);
+        }
+        // A CPU may have gone offline meanwhile; the thread then stays where it is, and there is
+        // nobody to tell.
+        let _ = mask.apply();
+    }
+}
+
+/// CPU numbers in the kernel's list form: `0-3,8`.
+pub(super) fn ranges(cpus: &[usize]) -> String {
+    let mut text = String::new();
+    let mut rest = cpus;
+    while let Some(&first) = rest.first() {
+        let run = rest
+            .iter()
+            .zip(first..)
+            .take_while(|(cpu, expected)| *cpu == expected)
+            .count();
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text += &first.to_string();
+        if run > 1 {
+            text += &format!("-{}", first + run - 1);
+        }
+        rest = &rest[run..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pinning_holds_and_is_undone() {
+        let before = Mask::of_this_thread().unwrap().cpus();
+        let last = *allowed().last().unwrap();
+        let pinned = pin(last).unwrap();
+        assert_eq!(pinned.cpu(), last);
+        assert_eq!(Mask::of_this_thread().unwrap().cpus(), [last]);
+        assert_eq!(current_cpu(), Some(last));
+        drop(pinned);
+        assert_eq!(Mask::of_this_thread().unwrap().cpus(), before);
+    }
+
+    #[test]
+    fn a_pinned_thread_still_knows_the_allowed_cpus_and_nests() {
+        let all = allowed();
+        let _outer = pin(all[0]).unwrap();
+        assert_eq!(allowed(), all);
+        let last = *all.last().unwrap();
+        let inner = pin(last).unwrap();
+        assert_eq!(current_cpu(), Some(last));
+        drop(inner);
+        assert_eq!(current_cpu(), Some(all[0]));
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named_with_the_allowed_ones() {
+        for cpu in [MASK_CPUS - 1, MASK_CPUS, usize::MAX] {
+            let error = pin(cpu).unwrap_err();
+            assert_eq!(error.cpu, cpu);
+            assert_eq!(error.allowed, allowed());
+            assert!(error.to_string().contains(&cpu.to_string()), "{error}");
+            assert!(error.to_string().contains(&ranges(&allowed())), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_message_holds_the_answer_of_the_kernel() {
+        let error = AffinityError {
+            cpu: 3,
+            allowed: vec![0, 1, 2, 5],
+            refusal: Some("Operation not permitted".into()),
+        };
+        assert_eq!(
+            error.to_string(),
+            "cannot run on CPU 3: Operation not permitted; this process may use CPU 0-2,5"
+        );
+    }
+
+    #[test]
+    fn lists_are_written_as_the_kernel_writes_them() {
+        assert_eq!(ranges(&[]), "");
+        assert_eq!(ranges(&[7]), "7");
+        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+    }
+}

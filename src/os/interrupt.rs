@@ -1,0 +1,57 @@
+//! A clean end on Ctrl-C: the first one asks, the second one kills.
+// Signal handlers are installed through C.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Only an atomic store, which is all that is safe in a signal handler.
+extern "C" fn note(_signal: libc::c_int) {
+    ASKED.store(true, Ordering::Relaxed);
+}
+
+/// `sigaction(SIGINT)` and `sigaction(SIGTERM)`: from now on the first signal of each kind sets
+/// the returned flag, and the second one kills as usual.
+///
+/// A signal that the parent has told this process to ignore (`nohup`, a background job) stays
+/// ignored. May be called again: it arms both signals anew and leaves the flag as it is.
+///
+/// # Errors
+/// What `sigaction` answered; the defaults then stay in force.
+#[doc(alias = "SIGINT")]
+pub fn install() -> io::Result<&'static AtomicBool> {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        arm(signal)?;
+    }
+    Ok(&ASKED)
+}
+
+fn arm(signal: libc::c_int) -> io::Result<()> {
+    let mut old = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a null new action only queries; `old` is valid to write.
+    if unsafe { libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, and zero bytes are a valid sigaction in any case.
+    let old = unsafe { old.assume_init() };
+    if old.sa_sigaction == libc::SIG_IGN {
+        return Ok(());
+    }
+
+    let handler: extern "C" fn(libc::c_int) = note;
+    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
+    let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    new.sa_sigaction = handler as libc::sighandler_t;
+    // RESETHAND puts SIG_DFL back before the handler runs: the second signal kills.
+    // RESTART lets file output that was under way go on.
+    new.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
+    // SAFETY: `new` holds a handler of the one-argument kind (no SA_SIGINFO) which only stores
+    // to an atomic.
+    if unsafe { libc::sigaction(signal, &new, std::ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! The limits behind a refused allocation: of this process, and of the machine.
+// `getrlimit` and `sysconf` are calls into C.
+#![allow(unsafe_code)]
+
+use std::path::Path;
+
+use super::root::read;
+
+/// `getrlimit(RLIMIT_AS)`: bytes of address space this process may have; `None` when unlimited.
+#[doc(alias = "RLIMIT_AS")]
+pub fn address_space() -> Option<u64> {
+    soft_limit(libc::RLIMIT_AS)
+}
+
+/// `getrlimit(RLIMIT_MEMLOCK)`: bytes this process may lock; `None` when unlimited.
+#[doc(alias = "RLIMIT_MEMLOCK")]
+pub fn locked_memory() -> Option<u64> {
+    soft_limit(libc::RLIMIT_MEMLOCK)
+}
+
+fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit {
+        rlim_cur: libc::RLIM_INFINITY,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: `limit` is valid to write. On failure it keeps "unlimited".
+    unsafe { libc::getrlimit(resource, &mut limit) };
+    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}
+
+/// The machine's memory, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MachineMemory {
+    /// All of it (`MemTotal`).
+    pub total: u64,
+    /// What can be had without swapping (`MemAvailable`).
+    pub available: u64,
+}
+
+/// The `/proc/meminfo` of `proc`: total and available memory.
+///
+/// # Errors
+/// A sentence that names the file, when it cannot be read or lacks one of the two lines.
+pub fn machine_memory(proc: &Path) -> Result<MachineMemory, String> {
+    let path = proc.join("meminfo");
+    let text = read(&path)?;
+    let field = |name: &str| {
+        meminfo_bytes(&text, name).ok_or_else(|| format!("{}: no {name} line", path.display()))
+    };
+    Ok(MachineMemory {
+        total: field("MemTotal")?,
+        available: field("MemAvailable")?,
+    })
+}
+
+/// Bytes on the line `name` of a text in the form of `/proc/meminfo`.
+pub(super) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Memory of the machine that this process runs on; without `/proc`, what `sysconf` says, which
+/// counts no reclaimable page as available.
+pub fn memory_here() -> MachineMemory {
+    machine_memory(Path::new("/proc")).unwrap_or_else(|_| MachineMemory {
+        total: pages_in_bytes(libc::_SC_PHYS_PAGES),
+        available: pages_in_bytes(libc::_SC_AVPHYS_PAGES),
+    })
+}
+
+fn pages_in_bytes(name: libc::c_int) -> u64 {
+    // SAFETY: the call takes a number and has no preconditions.
+    let (pages, size) = unsafe { (libc::sysconf(name), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages).unwrap_or(0) * u64::try_from(size).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "MemTotal:       24684084 kB\nMemFree:        23733240 kB\n\
+        MemAvailable:   24224228 kB\nHugePages_Total:       0\n";
+
+    #[test]
+    fn meminfo_is_in_kib() {
+        assert_eq!(meminfo_bytes(TEXT, "MemTotal"), Some(24_684_084 * 1024));
+        assert_eq!(meminfo_bytes(TEXT, "MemAvailable"), Some(24_224_228 * 1024));
+        assert_eq!(meminfo_bytes(TEXT, "Mem"), None);
+        assert_eq!(
+            meminfo_bytes(TEXT, "HugePages_Total"),
+            None,
+            "a count, not a size"
+        );
+    }
+
+    #[test]
+    fn a_missing_meminfo_is_a_reason() {
+        let reason = machine_memory(Path::new("/nonexistent")).unwrap_err();
+        assert!(reason.contains("/nonexistent/meminfo"), "{reason}");
+    }
+
+    #[test]
+    fn this_machine_has_memory_and_sysconf_agrees_on_the_total() {
+        let here = memory_here();
+        assert!(here.available <= here.total);
+        let total = pages_in_bytes(libc::_SC_PHYS_PAGES);
+        assert!(
+            here.total.abs_diff(total) < here.total / 100,
+            "{here:?} {total}"
+        );
+    }
+}

@@ -1,0 +1,193 @@
+//! Why memory was not given.
+
+use std::fmt;
+use std::io;
+
+use crate::os::limits;
+
+/// Why [`Memory::new`](super::Memory::new) gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryError {
+    /// Zero bytes were asked for.
+    Empty,
+    /// More than the machine can give without swapping.
+    TooLarge {
+        /// Bytes asked for.
+        requested: usize,
+        /// Bytes that are available.
+        available: u64,
+    },
+    /// The kernel refused a step.
+    Refused {
+        /// Bytes asked for.
+        requested: usize,
+        /// The call that was refused.
+        step: &'static str,
+        /// What the kernel answered.
+        answer: String,
+        /// The limit on address space (`RLIMIT_AS`), where one is set.
+        address_space: Option<u64>,
+        /// Bytes that were available.
+        available: u64,
+    },
+    /// 2 MiB pages were asked for, and there are none: why.
+    NoHugePages(String),
+}
+
+impl MemoryError {
+    pub(super) fn refused(requested: usize, step: &'static str, answer: &io::Error) -> Self {
+        Self::Refused {
+            requested,
+            step,
+            answer: answer.to_string(),
+            address_space: limits::address_space(),
+            available: limits::memory_here().available,
+        }
+    }
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("0 bytes of memory asked for; at least 1 is needed"),
+            Self::TooLarge {
+                requested,
+                available,
+            } => write!(
+                f,
+                "{} of memory asked for, and only {} are available (31/32 of that may be taken)",
+                Size(*requested as u64),
+                Size(*available)
+            ),
+            Self::Refused {
+                requested,
+                step,
+                answer,
+                address_space,
+                available,
+            } => {
+                write!(
+                    f,
+                    "{} of memory refused by {step}: {answer}; ",
+                    Size(*requested as u64)
+                )?;
+                match address_space {
+                    Some(limit) => write!(
+                        f,
+                        "address space is limited to {} (RLIMIT_AS, `ulimit -v`), ",
+                        Size(*limit)
+                    )?,
+                    None => f.write_str("address space is unlimited, ")?,
+                }
+                write!(f, "{} of memory are available", Size(*available))
+            }
+            Self::NoHugePages(reason) => write!(f, "no 2 MiB pages: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for MemoryError {}
+
+/// Why [`Memory::lock`](super::Memory::lock) locked nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockRefused {
+    /// Bytes to be locked.
+    pub bytes: usize,
+    /// The limit on locked memory (`RLIMIT_MEMLOCK`); `None` when unlimited.
+    pub limit: Option<u64>,
+    /// What the kernel answered.
+    pub answer: String,
+}
+
+impl fmt::Display for LockRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} cannot be locked: {}; ",
+            Size(self.bytes as u64),
+            self.answer
+        )?;
+        match self.limit {
+            Some(limit) => write!(
+                f,
+                "the limit is {} (RLIMIT_MEMLOCK, `ulimit -l`)",
+                Size(limit)
+            ),
+            None => f.write_str("RLIMIT_MEMLOCK is unlimited"),
+        }
+    }
+}
+
+impl std::error::Error for LockRefused {}
+
+/// A number of bytes for a reader: exact, with the nearest binary unit beside it.
+pub(crate) struct Size(pub u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            ..0x400 => return write!(f, "{} bytes", self.0),
+            0x400..0x10_0000 => (1u64 << 10, "KiB"),
+            0x10_0000..0x4000_0000 => (1 << 20, "MiB"),
+            _ => (1 << 30, "GiB"),
+        };
+        if self.0.is_multiple_of(unit) {
+            write!(f, "{} {name}", self.0 / unit)
+        } else {
+            write!(
+                f,
+                "{:.1} {name} ({} bytes)",
+                self.0 as f64 / unit as f64,
+                self.0
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_name_the_value_and_the_limit() {
+        let refused = MemoryError::Refused {
+            requested: 1 << 30,
+            step: "mmap",
+            answer: "Cannot allocate memory (os error 12)".into(),
+            address_space: Some(512 << 20),
+            available: 3 << 30,
+        };
+        assert_eq!(
+            refused.to_string(),
+            "1 GiB of memory refused by mmap: Cannot allocate memory (os error 12); address \
+             space is limited to 512 MiB (RLIMIT_AS, `ulimit -v`), 3 GiB of memory are available"
+        );
+        let large = MemoryError::TooLarge {
+            requested: 3 << 40,
+            available: 24_224_228 << 10,
+        };
+        assert_eq!(
+            large.to_string(),
+            "3072 GiB of memory asked for, and only 23.1 GiB (24805609472 bytes) are available \
+             (31/32 of that may be taken)"
+        );
+        let lock = LockRefused {
+            bytes: 1 << 24,
+            limit: Some(8 << 20),
+            answer: "no".into(),
+        };
+        assert_eq!(
+            lock.to_string(),
+            "16 MiB cannot be locked: no; the limit is 8 MiB (RLIMIT_MEMLOCK, `ulimit -l`)"
+        );
+    }
+
+    #[test]
+    fn sizes_are_exact() {
+        assert_eq!(Size(1023).to_string(), "1023 bytes");
+        assert_eq!(Size(1024).to_string(), "1 KiB");
+        assert_eq!(Size(1536).to_string(), "1.5 KiB (1536 bytes)");
+        assert_eq!(Size(1 << 20).to_string(), "1 MiB");
+    }
+}

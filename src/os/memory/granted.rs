@@ -1,0 +1,178 @@
+//! What pages a mapping really got, from `/proc/self/smaps`.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::os::limits::meminfo_bytes;
+use crate::os::root::read;
+
+/// The pages behind a mapping.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Granted {
+    /// 4 KiB pages everywhere.
+    Base,
+    /// 2 MiB pages everywhere.
+    Huge {
+        /// Where they come from.
+        via: Via,
+    },
+    /// Both sizes.
+    Mixed {
+        /// Bytes in 2 MiB pages.
+        huge_bytes: usize,
+    },
+    /// The kernel did not tell: why.
+    Unknown(String),
+}
+
+/// Where huge pages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// The reserved pool (`MAP_HUGETLB`).
+    HugeTlb,
+    /// Transparent huge pages (`MADV_HUGEPAGE`).
+    Transparent,
+}
+
+impl fmt::Display for Granted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Base => f.write_str("4 KiB"),
+            Self::Huge { via: Via::HugeTlb } => f.write_str("2 MiB (hugetlb)"),
+            Self::Huge {
+                via: Via::Transparent,
+            } => f.write_str("2 MiB (transparent)"),
+            Self::Mixed { huge_bytes } => write!(f, "mixed: {huge_bytes} bytes in 2 MiB pages"),
+            Self::Unknown(reason) => write!(f, "unknown: {reason}"),
+        }
+    }
+}
+
+/// The pages behind `area`, as the file `smaps` has them.
+pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {
+    match read(smaps) {
+        Ok(text) => parse(&text, area),
+        Err(reason) => Granted::Unknown(reason),
+    }
+}
+
+fn parse(smaps: &str, area: Range<usize>) -> Granted {
+    let mut seen = 0;
+    let mut pooled = 0;
+    let mut transparent = 0;
+    for (range, fields) in entries(smaps) {
+        let overlap = range
+            .end
+            .min(area.end)
+            .saturating_sub(range.start.max(area.start));
+        if overlap == 0 {
+            continue;
+        }
+        seen += overlap;
+        let bytes = |name| meminfo_bytes(fields, name).unwrap_or(0) as usize;
+        if bytes("KernelPageSize") > 4096 {
+            pooled += overlap;
+        } else {
+            transparent += bytes("AnonHugePages").min(overlap);
+        }
+    }
+    let len = area.len();
+    if seen < len {
+        return Granted::Unknown(format!("smaps describes {seen} of the {len} bytes"));
+    }
+    match (pooled, transparent) {
+        (0, 0) => Granted::Base,
+        (pooled, _) if pooled == len => Granted::Huge { via: Via::HugeTlb },
+        (_, transparent) if transparent == len => Granted::Huge {
+            via: Via::Transparent,
+        },
+        (pooled, transparent) => Granted::Mixed {
+            huge_bytes: pooled + transparent,
+        },
+    }
+}
+
+/// The mappings of the file: address range, and the text of the fields below its header line.
+fn entries(smaps: &str) -> Vec<(Range<usize>, &str)> {
+    let mut entries: Vec<(Range<usize>, &str)> = Vec::new();
+    let mut body = 0;
+    let mut at = 0;
+    for line in smaps.split_inclusive('\n') {
+        let next = at + line.len();
+        if let Some(range) = header(line) {
+            entries.push((range, ""));
+            body = next;
+        } else if let Some(last) = entries.last_mut() {
+            last.1 = &smaps[body..next];
+        }
+        at = next;
+    }
+    entries
+}
+
+/// A header line starts with `start-end` in hexadecimal; a field line with `Name:`.
+fn header(line: &str) -> Option<Range<usize>> {
+    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+    Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(start: usize, end: usize, page_kib: usize, huge_kib: usize) -> String {
+        format!(
+            "{start:x}-{end:x} rw-p 00000000 00:00 0 \nSize: {} kB\nKernelPageSize: {page_kib} kB\n\
+             MMUPageSize: {page_kib} kB\nAnonHugePages: {huge_kib} kB\nTHPeligible: 1\n\
+             VmFlags: rd wr mr mw me ac hg \n",
+            (end - start) >> 10
+        )
+    }
+
+    const M: usize = 1 << 20;
+
+    #[test]
+    fn the_four_outcomes() {
+        let area = 0x7f00_0000_0000..0x7f00_0000_0000 + 8 * M;
+        let around = entry(0x1000, 0x2000, 4, 0);
+        let text = |page, huge| around.clone() + &entry(area.start, area.end, page, huge) + &around;
+        assert_eq!(parse(&text(4, 0), area.clone()), Granted::Base);
+        assert_eq!(
+            parse(&text(4, 8192), area.clone()),
+            Granted::Huge {
+                via: Via::Transparent
+            }
+        );
+        assert_eq!(
+            parse(&text(2048, 0), area.clone()),
+            Granted::Huge { via: Via::HugeTlb }
+        );
+        assert_eq!(
+            parse(&text(4, 4096), area.clone()),
+            Granted::Mixed { huge_bytes: 4 * M }
+        );
+        assert!(matches!(parse(&around, area.clone()), Granted::Unknown(_)));
+        assert!(matches!(parse("", area), Granted::Unknown(_)));
+    }
+
+    #[test]
+    fn a_mapping_split_in_two_is_summed() {
+        let area = 16 * M..24 * M;
+        let text = entry(16 * M, 20 * M, 4, 4096) + &entry(20 * M, 24 * M, 4, 4096);
+        assert_eq!(
+            parse(&text, area.clone()),
+            Granted::Huge {
+                via: Via::Transparent
+            }
+        );
+        let text = entry(16 * M, 20 * M, 4, 4096) + &entry(20 * M, 24 * M, 4, 2048);
+        assert_eq!(parse(&text, area), Granted::Mixed { huge_bytes: 6 * M });
+    }
+
+    #[test]
+    fn a_missing_file_is_unknown() {
+        let granted = of(0..4096, Path::new("/nonexistent/smaps"));
+        assert!(matches!(granted, Granted::Unknown(reason) if reason.contains("/nonexistent")));
+    }
+}

@@ -1,0 +1,181 @@
+//! An address range with a guard page at each end.
+// Mappings are made, advised and read through C calls and raw pointers.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::Range;
+use std::ptr::{self, NonNull};
+
+pub(super) const BASE_PAGE: usize = 4096;
+pub(super) const HUGE_PAGE: usize = 2 << 20;
+
+/// The usable area, and one base page without any access on each side of it.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    area: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: a `Mapping` owns its address range, like a boxed slice of bytes.
+unsafe impl Send for Mapping {}
+// SAFETY: a shared `Mapping` gives shared bytes and kernel calls that do not write them.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// `mmap(PROT_NONE)`: an area of `len` bytes (whole pages) that starts on a multiple of
+    /// `align`, with its guards. Nothing of it can be touched before [`open`](Self::open).
+    pub(super) fn reserve(len: usize, align: usize) -> io::Result<Self> {
+        let slack = align - BASE_PAGE;
+        let total = len
+            .checked_add(slack + 2 * BASE_PAGE)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
+        let start = map(ptr::null_mut(), total, 0)?;
+        let first = start.addr().get();
+        let area = (first + BASE_PAGE).next_multiple_of(align);
+        let low = area - BASE_PAGE - first;
+        let high = total - low - (len + 2 * BASE_PAGE);
+        // SAFETY: `low` and `high` bytes at the two ends lie in the range just mapped, outside
+        // the area and its guards, and nothing refers to them.
+        unsafe {
+            unmap(start.as_ptr(), low);
+            unmap(start.as_ptr().add(total - high), high);
+        }
+        // SAFETY: the area starts within the range just mapped.
+        let area = unsafe { start.add(low + BASE_PAGE) };
+        Ok(Self { area, len })
+    }
+
+    /// `mmap(MAP_HUGETLB | MAP_HUGE_2MB)`: an open area from the pool of 2 MiB pages, with
+    /// guards of base pages.
+    pub(super) fn reserve_hugetlb(len: usize) -> io::Result<Self> {
+        let reserved = Self::reserve(len, HUGE_PAGE)?;
+        let area = reserved.area.as_ptr();
+        // The kernel cannot turn a reservation into hugetlb pages. The hole made for them is
+        // filled without replacing: had another thread mapped something there meanwhile, it
+        // would stay whole and this attempt would fail.
+        // SAFETY: the area is inaccessible, so nothing refers to it.
+        unsafe { unmap(area, len) };
+        let flags = libc::MAP_HUGETLB | libc::MAP_HUGE_2MB | libc::MAP_FIXED_NOREPLACE;
+        let filled = map(area, len, flags).and_then(|at| {
+            if at == reserved.area {
+                return Ok(());
+            }
+            // Kernels before 4.17 take the address as a hint.
+            // SAFETY: the range was just mapped, and nothing refers to it.
+            unsafe { unmap(at.as_ptr(), len) };
+            Err(io::Error::from_raw_os_error(libc::EEXIST))
+        });
+        if let Err(error) = filled {
+            // SAFETY: the two guards are this reservation's; the area between them is not
+            // anymore, so the whole must not be unmapped by `drop`.
+            unsafe {
+                unmap(area.sub(BASE_PAGE), BASE_PAGE);
+                unmap(area.add(len), BASE_PAGE);
+            }
+            std::mem::forget(reserved);
+            return Err(error);
+        }
+        reserved.open()?;
+        Ok(reserved)
+    }
+
+    /// `mprotect(PROT_READ | PROT_WRITE)` on the area.
+    pub(super) fn open(&self) -> io::Result<()> {
+        // SAFETY: the area is this mapping's own; widening access breaks no reference.
+        check(unsafe {
+            libc::mprotect(
+                self.area.as_ptr().cast(),
+                self.len,
+                libc::PROT_READ | libc::PROT_WRITE,
+            )
+        })
+    }
+
+    /// `madvise` on the area, with advice that keeps its content.
+    pub(super) fn advise(&self, advice: libc::c_int) -> io::Result<()> {
+        debug_assert!(advice != libc::MADV_DONTNEED && advice != libc::MADV_FREE);
+        // SAFETY: the area is this mapping's own, and the advice keeps its content.
+        check(unsafe { libc::madvise(self.area.as_ptr().cast(), self.len, advice) })
+    }
+
+    /// `madvise(MADV_POPULATE_WRITE)`: gives every page of the open area a frame of its own, by
+    /// writing to each where the kernel (before 5.14) does not know the advice.
+    pub(super) fn populate(&self) -> io::Result<()> {
+        loop {
+            match self.advise(libc::MADV_POPULATE_WRITE) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => break,
+                done => return done,
+            }
+        }
+        for offset in (0..self.len).step_by(BASE_PAGE) {
+            // SAFETY: the area is open and `offset` lies in it; nobody else holds it yet, and
+            // zero is what it contains.
+            unsafe { self.area.add(offset).write_volatile(0) };
+        }
+        Ok(())
+    }
+
+    /// `mlock` on the area.
+    pub(super) fn lock(&self) -> io::Result<()> {
+        // SAFETY: the area is this mapping's own.
+        check(unsafe { libc::mlock(self.area.as_ptr().cast(), self.len) })
+    }
+
+    /// The addresses of the area.
+    pub(super) fn area(&self) -> Range<usize> {
+        let start = self.area.addr().get();
+        start..start + self.len
+    }
+
+    /// The bytes of an open area.
+    pub(super) fn bytes(&self) -> &[u8] {
+        // SAFETY: the area is open, initialised by the kernel to zero, and lives as long as
+        // `self`; `&mut` access needs `&mut self`.
+        unsafe { std::slice::from_raw_parts(self.area.as_ptr(), self.len) }
+    }
+
+    /// The bytes of an open area.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `&mut self` makes the borrow the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.area.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: guards and area are this mapping's own, and borrows of it have ended.
+        unsafe { unmap(self.area.as_ptr().sub(BASE_PAGE), self.len + 2 * BASE_PAGE) };
+    }
+}
+
+/// `mmap` of anonymous, private, inaccessible memory.
+fn map(at: *mut u8, len: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: without MAP_FIXED, which no caller passes, a new mapping replaces no other.
+    let start = unsafe { libc::mmap(at.cast(), len, libc::PROT_NONE, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+}
+
+/// `munmap`; nothing happens for zero bytes.
+///
+/// # Safety
+/// The caller owns the range, and nothing refers to it.
+unsafe fn unmap(start: *mut u8, len: usize) {
+    if len > 0 {
+        // SAFETY: the caller's.
+        let status = unsafe { libc::munmap(start.cast(), len) };
+        debug_assert_eq!(status, 0, "munmap: {}", io::Error::last_os_error());
+    }
+}
+
+fn check(status: libc::c_int) -> io::Result<()> {
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

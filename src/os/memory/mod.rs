@@ -1,0 +1,221 @@
+//! Memory to measure in: populated pages of a wanted size between two guard pages.
+
+mod error;
+mod granted;
+mod mapping;
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+pub use error::{LockRefused, MemoryError};
+pub use granted::{Granted, Via};
+
+use super::hugepages::{self, Transparent};
+use super::limits;
+use mapping::{BASE_PAGE, HUGE_PAGE, Mapping};
+
+/// The page size that a working set is laid out in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Pages {
+    /// 4 KiB pages, with transparent huge pages kept away.
+    Base,
+    /// 2 MiB pages: from the hugetlb pool, else transparent ones.
+    Huge,
+}
+
+impl Pages {
+    /// Bytes of one such page.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Base => BASE_PAGE,
+            Self::Huge => HUGE_PAGE,
+        }
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Base => "4 KiB",
+            Self::Huge => "2 MiB",
+        })
+    }
+}
+
+/// `mmap`: zeroed, populated bytes that start on a page of the wanted size, between a guard page
+/// (4 KiB without any access) before and one behind.
+///
+/// The size is rounded up to whole pages; the slice has the bytes asked for, the guard follows
+/// the last page. Every page is written once at creation, so that no fault falls into a
+/// measurement, and what page sizes the kernel really gave is read back from
+/// `/proc/self/smaps`.
+///
+/// ```
+/// use linefill::os::{Memory, Pages};
+/// let mut memory = Memory::new(10_000, Pages::Base)?;
+/// memory.as_mut_slice().fill(7);
+/// assert_eq!(memory.len(), 10_000);
+/// assert_eq!(memory.as_slice().as_ptr().addr() % 4096, 0);
+/// # Ok::<(), linefill::os::MemoryError>(())
+/// ```
+#[doc(alias = "mmap")]
+#[derive(Debug)]
+pub struct Memory {
+    mapping: Mapping,
+    len: usize,
+    pages: Pages,
+    granted: Granted,
+}
+
+impl Memory {
+    /// Maps and populates `bytes` bytes.
+    ///
+    /// # Errors
+    /// - [`MemoryError::Empty`] for zero bytes.
+    /// - [`MemoryError::TooLarge`] for more than the machine can give without swapping. This is
+    ///   checked before mapping: the kernel would promise the memory and kill the process later.
+    /// - [`MemoryError::Refused`] with the kernel's answer and the limit that explains it.
+    /// - [`MemoryError::NoHugePages`] when 2 MiB pages were asked for and not one was given.
+    pub fn new(bytes: usize, pages: Pages) -> Result<Self, MemoryError> {
+        if bytes == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let available = limits::memory_here().available;
+        let rounded = match bytes.checked_next_multiple_of(pages.bytes()) {
+            Some(rounded) if rounded as u64 <= spendable(available) => rounded,
+            _ => {
+                return Err(MemoryError::TooLarge {
+                    requested: bytes,
+                    available,
+                });
+            }
+        };
+        let mapping = match pages {
+            Pages::Base => base(bytes, rounded)?,
+            Pages::Huge => huge(bytes, rounded)?,
+        };
+        let granted = granted::of(mapping.area(), Path::new("/proc/self/smaps"));
+        if pages == Pages::Huge && granted == Granted::Base {
+            return Err(MemoryError::NoHugePages(
+                "the kernel accepted the request and gave base pages only: memory is too \
+                 fragmented, or transparent huge pages are off for this process"
+                    .into(),
+            ));
+        }
+        Ok(Self {
+            mapping,
+            len: bytes,
+            pages,
+            granted,
+        })
+    }
+
+    /// What page sizes the kernel really gave, as read right after population.
+    pub fn granted(&self) -> &Granted {
+        &self.granted
+    }
+
+    /// The page size asked for.
+    pub fn pages(&self) -> Pages {
+        self.pages
+    }
+
+    /// Bytes asked for: the length of the slice.
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Bytes up to the guard page behind: the size asked for, rounded up to whole pages.
+    pub fn mapped(&self) -> usize {
+        self.mapping.area().len()
+    }
+
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.mapping.bytes()[..self.len]
+    }
+
+    /// The bytes, to lay out a pattern in.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.mapping.bytes_mut()[..self.len]
+    }
+
+    /// `mlock`: keeps every page in memory until this is dropped.
+    ///
+    /// # Errors
+    /// [`LockRefused`] with the kernel's answer and `RLIMIT_MEMLOCK`; the memory stays usable.
+    #[doc(alias = "mlock")]
+    pub fn lock(&self) -> Result<(), LockRefused> {
+        self.mapping.lock().map_err(|error| LockRefused {
+            bytes: self.mapped(),
+            limit: limits::locked_memory(),
+            answer: error.to_string(),
+        })
+    }
+}
+
+/// Bytes that may be taken of what is available: all but 1/32, which page tables and the
+/// process itself need.
+fn spendable(available: u64) -> u64 {
+    available - available / 32
+}
+
+fn base(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
+    let refused = |step| move |error| MemoryError::refused(requested, step, &error);
+    let mapping = Mapping::reserve(rounded, BASE_PAGE).map_err(refused("mmap"))?;
+    mapping.open().map_err(refused("mprotect"))?;
+    match mapping.advise(libc::MADV_NOHUGEPAGE) {
+        // A kernel built without transparent huge pages does not know the advice, nor needs it.
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+            return Err(refused("madvise")(error));
+        }
+        _ => {}
+    }
+    mapping.populate().map_err(refused("populating"))?;
+    Ok(mapping)
+}
+
+fn huge(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
+    let from_pool = Mapping::reserve_hugetlb(rounded).and_then(|mapping| {
+        mapping.populate()?;
+        Ok(mapping)
+    });
+    match from_pool {
+        Ok(mapping) => Ok(mapping),
+        Err(pool) => transparent(requested, rounded, &pool),
+    }
+}
+
+fn transparent(requested: usize, rounded: usize, pool: &io::Error) -> Result<Mapping, MemoryError> {
+    let no_huge = |why: &str| {
+        MemoryError::NoHugePages(format!(
+            "hugetlb pool: {pool}; transparent huge pages: {why}"
+        ))
+    };
+    match hugepages::transparent(Path::new("/sys")) {
+        Ok(Transparent::Never) => return Err(no_huge("set to never")),
+        // Where the setting cannot be read, the kernel's answer to `madvise` decides.
+        Ok(Transparent::Always | Transparent::Madvise) | Err(_) => {}
+    }
+    let refused = |step| move |error| MemoryError::refused(requested, step, &error);
+    let mapping = Mapping::reserve(rounded, HUGE_PAGE).map_err(refused("mmap"))?;
+    mapping.open().map_err(refused("mprotect"))?;
+    mapping
+        .advise(libc::MADV_HUGEPAGE)
+        .map_err(|error| no_huge(&error.to_string()))?;
+    mapping.populate().map_err(refused("populating"))?;
+    Ok(mapping)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_available_memory_is_left() {
+        assert_eq!(spendable(32 << 20), 31 << 20);
+        assert_eq!(spendable(0), 0);
+    }
+}

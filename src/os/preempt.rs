@@ -1,0 +1,118 @@
+//! A witness of preemption: what happened to this thread between two points.
+// `getrusage` and `sched_getcpu` are calls into C.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+
+/// `getrusage(RUSAGE_THREAD)` and `sched_getcpu`: how often the calling thread has left its CPU
+/// so far, and which CPU it is on.
+///
+/// Take one before a sample and one after it, on the same thread, and compare them with
+/// [`since`](Self::since). A reading is a system call of some hundred nanoseconds: take it
+/// outside the timed part.
+#[doc(alias = "RUSAGE_THREAD")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switches {
+    /// Times the thread gave the CPU away by waiting.
+    pub voluntary: u64,
+    /// Times the kernel took the CPU from the thread.
+    pub involuntary: u64,
+    /// The CPU at the moment of reading; `None` where the kernel does not tell.
+    pub cpu: Option<usize>,
+}
+
+/// What happened to a thread between two [`Switches`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Disturbance {
+    /// Context switches of the thread's own making.
+    pub voluntary: u64,
+    /// Context switches forced by the kernel.
+    pub involuntary: u64,
+    /// Whether the thread was found on another CPU.
+    pub migrated: bool,
+}
+
+impl Switches {
+    /// Reads both facts about the calling thread.
+    pub fn now() -> Self {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `usage` is a valid rusage to write.
+        let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+        assert_eq!(
+            status, 0,
+            "RUSAGE_THREAD is missing: Linux 2.6.26 or later is needed"
+        );
+        // SAFETY: the call succeeded, and zero bytes are a valid rusage in any case.
+        let usage = unsafe { usage.assume_init() };
+        Self {
+            voluntary: usage.ru_nvcsw as u64,
+            involuntary: usage.ru_nivcsw as u64,
+            cpu: current_cpu(),
+        }
+    }
+
+    /// What happened since `earlier`, which must come from the same thread.
+    pub fn since(&self, earlier: &Self) -> Disturbance {
+        Disturbance {
+            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
+            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            migrated: self.cpu != earlier.cpu,
+        }
+    }
+}
+
+impl Disturbance {
+    /// Whether the caches or the clock of a sample taken meanwhile may have been spoiled.
+    pub fn any(&self) -> bool {
+        self.voluntary > 0 || self.involuntary > 0 || self.migrated
+    }
+}
+
+/// `sched_getcpu`: the CPU the calling thread runs on, `None` where the kernel does not tell.
+pub fn current_cpu() -> Option<usize> {
+    // SAFETY: the call takes no arguments and has no preconditions.
+    let cpu = unsafe { libc::sched_getcpu() };
+    usize::try_from(cpu).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_is_a_voluntary_switch() {
+        let before = Switches::now();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let disturbance = Switches::now().since(&before);
+        assert!(disturbance.voluntary >= 1, "{disturbance:?}");
+        assert!(disturbance.any());
+    }
+
+    #[test]
+    fn equal_readings_are_no_disturbance_and_another_cpu_is_one() {
+        let here = Switches {
+            voluntary: 4,
+            involuntary: 7,
+            cpu: Some(2),
+        };
+        assert!(!here.since(&here).any());
+        let there = Switches {
+            cpu: Some(3),
+            ..here
+        };
+        assert_eq!(
+            there.since(&here),
+            Disturbance {
+                voluntary: 0,
+                involuntary: 0,
+                migrated: true
+            }
+        );
+        let preempted = Switches {
+            involuntary: 9,
+            ..here
+        };
+        assert_eq!(preempted.since(&here).involuntary, 2);
+        assert!(preempted.since(&here).any());
+    }
+}

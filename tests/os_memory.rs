@@ -1,0 +1,200 @@
+//! Memory on the machine that runs the tests: structure only, never speed.
+#![cfg(feature = "std")]
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Output};
+
+use linefill::os::{Granted, Memory, MemoryError, Pages};
+
+const SIGSEGV: i32 = 11;
+
+#[test]
+fn base_pages_are_zeroed_aligned_and_writable_to_the_last_byte() {
+    for bytes in [1, 4095, 4096, 4097, 1 << 20, 5_000_000] {
+        let mut memory = Memory::new(bytes, Pages::Base).unwrap();
+        assert_eq!(memory.len(), bytes);
+        assert_eq!(memory.mapped(), bytes.next_multiple_of(4096));
+        assert_eq!(memory.as_slice().as_ptr().addr() % 4096, 0);
+        assert!(memory.as_slice().iter().all(|byte| *byte == 0));
+        memory.as_mut_slice().fill(0xA5);
+        assert_eq!(memory.as_slice()[bytes - 1], 0xA5);
+        assert_eq!(*memory.granted(), Granted::Base, "{bytes} bytes");
+    }
+}
+
+#[test]
+fn huge_pages_are_given_or_refused_with_a_reason() {
+    match Memory::new(3 << 20, Pages::Huge) {
+        Ok(mut memory) => {
+            assert_eq!(memory.len(), 3 << 20);
+            assert_eq!(memory.mapped(), 4 << 20);
+            assert_eq!(memory.as_slice().as_ptr().addr() % (2 << 20), 0);
+            memory.as_mut_slice().fill(1);
+            match memory.granted() {
+                Granted::Huge { .. } | Granted::Unknown(_) => {}
+                Granted::Mixed { huge_bytes } => assert_eq!(*huge_bytes, 2 << 20),
+                Granted::Base => panic!("base pages must have been an error"),
+            }
+        }
+        Err(error) => assert!(matches!(error, MemoryError::NoHugePages(_)), "{error}"),
+    }
+}
+
+#[test]
+fn populated_memory_causes_no_more_faults() {
+    let bytes = 16 << 20;
+    let mut memory = Memory::new(bytes, Pages::Base).unwrap();
+    let before = minor_faults();
+    for byte in memory.as_mut_slice().iter_mut().step_by(4096) {
+        *byte = 1;
+    }
+    let faults = minor_faults() - before;
+    assert!(faults < 64, "{faults} faults over 4096 populated pages");
+}
+
+/// Field 10 of the thread's `stat`: minor faults so far.
+fn minor_faults() -> u64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let after_name = stat.rsplit_once(')').unwrap().1;
+    after_name
+        .split_whitespace()
+        .nth(7)
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn nothing_and_too_much_are_refused_before_mapping() {
+    assert_eq!(Memory::new(0, Pages::Base).unwrap_err(), MemoryError::Empty);
+    for pages in [Pages::Base, Pages::Huge] {
+        for bytes in [usize::MAX, 1 << 46] {
+            let error = Memory::new(bytes, pages).unwrap_err();
+            let MemoryError::TooLarge {
+                requested,
+                available,
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!(requested, bytes);
+            assert!(available > 0 && available < 1 << 46);
+        }
+    }
+}
+
+#[test]
+fn memory_moves_between_threads_and_is_given_back() {
+    let lines = || std::fs::read_to_string("/proc/self/maps").unwrap();
+    let mut memory = Memory::new(1 << 20, Pages::Base).unwrap();
+    let start = format!("{:x}-", memory.as_slice().as_ptr().addr());
+    assert!(lines().lines().any(|line| line.starts_with(&start)));
+    std::thread::spawn(move || memory.as_mut_slice()[0] = 1)
+        .join()
+        .unwrap();
+    assert!(!lines().lines().any(|line| line.starts_with(&start)));
+}
+
+#[test]
+fn locking_works_or_names_the_limit() {
+    let memory = Memory::new(1 << 16, Pages::Base).unwrap();
+    if let Err(refused) = memory.lock() {
+        assert_eq!(refused.bytes, 1 << 16);
+        assert!(refused.to_string().contains("RLIMIT_MEMLOCK"), "{refused}");
+    }
+}
+
+#[test]
+fn a_write_behind_the_end_is_a_segfault() {
+    let output = rerun("child_writes_behind_the_end", "");
+    assert_eq!(output.status.signal(), Some(SIGSEGV), "{output:?}");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("last byte written"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_write_before_the_start_is_a_segfault() {
+    let output = rerun("child_writes_before_the_start", "");
+    assert_eq!(output.status.signal(), Some(SIGSEGV), "{output:?}");
+}
+
+#[test]
+fn a_limit_on_address_space_is_named() {
+    let output = rerun("child_asks_for_a_gibibyte", "ulimit -v 524288; ");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("address space is limited to 512 MiB (RLIMIT_AS"),
+        "{text}"
+    );
+    assert!(text.contains("1 GiB of memory refused by mmap"), "{text}");
+}
+
+#[test]
+fn a_limit_on_locked_memory_is_named() {
+    let output = rerun("child_locks_a_mebibyte", "ulimit -l 64; ");
+    let text = String::from_utf8_lossy(&output.stdout);
+    // A privileged process may lock beyond the limit.
+    assert!(
+        text.contains("the limit is 64 KiB (RLIMIT_MEMLOCK")
+            || text.lines().any(|line| line == "locked"),
+        "{text}"
+    );
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Runs one of the ignored tests below in a process of its own, after `setup` in its shell.
+fn rerun(test: &str, setup: &str) -> Output {
+    Command::new("sh")
+        .arg("-c")
+        .arg(format!("ulimit -c 0; {setup}exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+            test,
+        ])
+        .output()
+        .unwrap()
+}
+
+#[test]
+#[ignore = "dies; its parent test runs it"]
+fn child_writes_behind_the_end() {
+    let mut memory = Memory::new(10_000, Pages::Base).unwrap();
+    let mapped = memory.mapped();
+    let start = memory.as_mut_slice().as_mut_ptr();
+    // SAFETY: the last mapped byte is this memory's own.
+    unsafe { start.add(mapped - 1).write_volatile(1) };
+    println!("last byte written");
+    // SAFETY: none, on purpose: the guard page must end this process here.
+    unsafe { start.wrapping_add(mapped).write_volatile(1) };
+}
+
+#[test]
+#[ignore = "dies; its parent test runs it"]
+fn child_writes_before_the_start() {
+    let mut memory = Memory::new(10_000, Pages::Base).unwrap();
+    let start = memory.as_mut_slice().as_mut_ptr();
+    // SAFETY: none, on purpose: the guard page must end this process here.
+    unsafe { start.wrapping_sub(1).write_volatile(1) };
+}
+
+#[test]
+#[ignore = "needs a limit; its parent test runs it"]
+fn child_asks_for_a_gibibyte() {
+    println!("{}", Memory::new(1 << 30, Pages::Base).unwrap_err());
+}
+
+#[test]
+#[ignore = "needs a limit; its parent test runs it"]
+fn child_locks_a_mebibyte() {
+    match Memory::new(1 << 20, Pages::Base).unwrap().lock() {
+        Ok(()) => println!("locked"),
+        Err(refused) => println!("{refused}"),
+    }
+}
