@@ -1,1 +1,11 @@
-//! Robust statistics over samples.
+//! Robust statistics over samples: medians and their intervals, never means.
+
+mod interval;
+mod knee;
+mod order;
+mod summary;
+
+pub use interval::{Interval, Side};
+pub use knee::{Knee, knees};
+pub use order::{mad, median, quantile};
+pub use summary::Summary;

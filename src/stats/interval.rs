@@ -1,0 +1,159 @@
+//! Intervals, and arithmetic that carries them along.
+
+/// A closed interval that is believed to hold a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+/// On which side of a threshold an interval lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Wholly below it.
+    Below,
+    /// Across it: the data do not decide.
+    Across,
+    /// At or above it.
+    Above,
+}
+
+impl Interval {
+    /// The interval between two ends, in either order.
+    pub fn new(a: f64, b: f64) -> Self {
+        Interval {
+            lo: a.min(b),
+            hi: a.max(b),
+        }
+    }
+
+    /// The interval of a value known exactly.
+    pub const fn exact(value: f64) -> Self {
+        Interval {
+            lo: value,
+            hi: value,
+        }
+    }
+
+    /// The middle.
+    pub fn middle(self) -> f64 {
+        (self.lo + self.hi) / 2.0
+    }
+
+    /// Half the width as a share of the middle; infinite if the middle is zero.
+    pub fn doubt(self) -> f64 {
+        let middle = self.middle();
+        if middle == 0.0 {
+            return f64::INFINITY;
+        }
+        (self.hi - self.lo) / 2.0 / middle.abs()
+    }
+
+    /// The same interval, at least `share` of its middle to either side.
+    ///
+    /// An interval from one set of samples says nothing of what would have differed with other
+    /// physical pages or another minute; comparisons between cases add that doubt back.
+    pub fn widened(self, share: f64) -> Self {
+        let reach = self.middle().abs() * share;
+        Interval {
+            lo: self.lo.min(self.middle() - reach),
+            hi: self.hi.max(self.middle() + reach),
+        }
+    }
+
+    /// Both intervals and all between them.
+    pub fn hull(self, other: Self) -> Self {
+        Interval {
+            lo: self.lo.min(other.lo),
+            hi: self.hi.max(other.hi),
+        }
+    }
+
+    /// The quotient of two positive quantities. `None` unless both are positive throughout.
+    pub fn ratio(self, to: Self) -> Option<Self> {
+        (self.lo > 0.0 && to.lo > 0.0).then(|| Interval {
+            lo: self.lo / to.hi,
+            hi: self.hi / to.lo,
+        })
+    }
+
+    /// The interval in another unit.
+    pub fn scaled(self, factor: f64) -> Self {
+        Interval::new(self.lo * factor, self.hi * factor)
+    }
+
+    /// Where it lies as seen from `threshold`.
+    pub fn side_of(self, threshold: f64) -> Side {
+        if self.hi < threshold {
+            Side::Below
+        } else if self.lo >= threshold {
+            Side::Above
+        } else {
+            Side::Across
+        }
+    }
+}
+
+impl core::fmt::Display for Interval {
+    /// `middle [lo, hi]`, with three significant digits or more.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let digits = match self.middle().abs() {
+            size if size >= 100.0 => 0,
+            size if size >= 10.0 => 1,
+            _ => 2,
+        };
+        let Interval { lo, hi } = *self;
+        if lo == hi {
+            return write!(f, "{lo:.digits$}");
+        }
+        write!(
+            f,
+            "{:.digits$} [{lo:.digits$}, {hi:.digits$}]",
+            self.middle()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_takes_the_worst_of_both() {
+        let ratio = Interval::new(9.0, 11.0)
+            .ratio(Interval::new(4.0, 5.0))
+            .unwrap();
+        assert_eq!(ratio, Interval::new(9.0 / 5.0, 11.0 / 4.0));
+        assert_eq!(Interval::new(-1.0, 1.0).ratio(ratio), None);
+    }
+
+    #[test]
+    fn sides_of_a_threshold() {
+        let interval = Interval::new(1.0, 2.0);
+        assert_eq!(interval.side_of(3.0), Side::Below);
+        assert_eq!(interval.side_of(1.5), Side::Across);
+        assert_eq!(interval.side_of(1.0), Side::Above);
+    }
+
+    #[test]
+    fn widening_never_narrows() {
+        let wide = Interval::new(5.0, 15.0).widened(0.03);
+        assert_eq!(wide, Interval::new(5.0, 15.0));
+        assert_eq!(
+            Interval::exact(100.0).widened(0.03),
+            Interval::new(97.0, 103.0)
+        );
+    }
+
+    #[test]
+    fn it_prints_its_doubt() {
+        extern crate std;
+        assert_eq!(
+            std::format!("{}", Interval::new(1.5, 2.5)),
+            "2.00 [1.50, 2.50]"
+        );
+        assert_eq!(std::format!("{}", Interval::exact(130.0)), "130");
+    }
+}

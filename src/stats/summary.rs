@@ -1,0 +1,95 @@
+//! What is kept of a set of samples.
+
+use super::{Interval, mad, median};
+
+/// Median, spread and extremes of a set of samples, in their unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// How many samples.
+    pub n: usize,
+    /// The median.
+    pub median: f64,
+    /// The median absolute deviation from it.
+    pub mad: f64,
+    /// The smallest sample.
+    pub min: f64,
+    /// The 95 % interval of the median.
+    pub interval: Interval,
+}
+
+impl Summary {
+    /// Summarises `values`, and reorders them. `None` if there are none.
+    pub fn of(values: &mut [f64]) -> Option<Self> {
+        values.sort_unstable_by(f64::total_cmp);
+        let center = median(values)?;
+        let min = values[0];
+        let interval = interval_of_median(values);
+        Some(Summary {
+            n: values.len(),
+            median: center,
+            mad: mad(values, center)?,
+            min,
+            interval,
+        })
+    }
+
+    /// A summary of one value known exactly, as a count is.
+    pub fn exact(value: f64) -> Self {
+        Summary {
+            n: 1,
+            median: value,
+            mad: 0.0,
+            min: value,
+            interval: Interval::exact(value),
+        }
+    }
+}
+
+/// The 95 % confidence interval of the median of sorted values, from order statistics.
+///
+/// The ranks are `n/2 -+ 1.96 sqrt(n)/2`, the normal approximation of the binomial count of
+/// samples below the true median; no shape of the distribution is assumed. Below six samples
+/// even the extremes cover less than 95 %, and the extremes are what is returned.
+fn interval_of_median(sorted: &[f64]) -> Interval {
+    let n = sorted.len();
+    // 1.96 / 2 = 0.98, squared 0.9604: rounds the reach up without a floating square root.
+    let reach = (9604 * n / 10_000).isqrt() + 1;
+    let low = (n / 2).saturating_sub(reach);
+    let high = (n.div_ceil(2) + reach).saturating_sub(1).min(n - 1);
+    Interval::new(sorted[low], sorted[high])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Rng;
+
+    #[test]
+    fn a_summary_of_known_values() {
+        let summary = Summary::of(&mut [5.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
+        assert_eq!((summary.n, summary.median, summary.min), (5, 3.0, 1.0));
+        assert_eq!(summary.mad, 1.0);
+        assert_eq!(summary.interval, Interval::new(1.0, 5.0));
+        assert_eq!(Summary::of(&mut []), None);
+    }
+
+    #[test]
+    fn the_interval_covers_the_true_median_as_often_as_it_says() {
+        let mut rng = Rng::new(1);
+        let trials = 2000;
+        let covered = (0..trials)
+            .filter(|_| {
+                // A skewed distribution with median 0.25: the square of a uniform number.
+                let mut values = [0.0; 41];
+                values.fill_with(|| {
+                    let uniform = rng.below(1 << 20) as f64 / f64::from(1 << 20);
+                    uniform * uniform
+                });
+                let interval = Summary::of(&mut values).unwrap().interval;
+                interval.lo <= 0.25 && 0.25 <= interval.hi
+            })
+            .count();
+        let share = covered as f64 / f64::from(trials);
+        assert!((0.94..=0.99).contains(&share), "covered {share}");
+    }
+}
