@@ -1,1 +1,15 @@
 //! Orders and layouts in a caller's region.
+//!
+//! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
+//! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
+//! indices. Both come with the fills of their documents.
+
+mod chain;
+mod layout;
+mod ring;
+mod rng;
+
+pub use chain::{Chain, ChainError, Fill};
+pub use layout::{Layout, LayoutError};
+pub use ring::{Order, Ring};
+pub use rng::Rng;

@@ -1,0 +1,246 @@
+//! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
+
+use super::Rng;
+use crate::mem::Region;
+
+/// How an array of indices is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fill {
+    /// `a[k] = k + 1`: one cycle, in the order of the addresses.
+    Sequential,
+    /// `a[k] = (k + stride) mod S`: one cycle if the stride and S have no common divisor.
+    Stride(usize),
+    /// `a[k]` uniformly random, independent of each other: from any start the path soon runs into
+    /// itself, after about `sqrt(pi S / 2)` steps, onto a cycle half as long in the mean.
+    RandomFunction {
+        /// Decides the indices.
+        seed: u64,
+    },
+    /// A random permutation: several cycles, the one through 0 of any length with equal chance.
+    Permutation {
+        /// Decides the permutation.
+        seed: u64,
+    },
+    /// A random permutation that is one cycle: the fill that measures what it should.
+    Cycle {
+        /// Decides the cycle.
+        seed: u64,
+    },
+}
+
+/// Why a chain cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainError {
+    /// No elements, or more than 32-bit indices address.
+    Size(usize),
+    /// The region holds fewer elements.
+    RegionTooSmall {
+        /// Elements asked for.
+        wanted: usize,
+        /// 4-byte elements the region holds.
+        room: usize,
+    },
+    /// The stride and the size have a common divisor, so the fill is no single cycle.
+    StrideDivides {
+        /// The stride.
+        stride: usize,
+        /// The number of elements.
+        size: usize,
+    },
+}
+
+impl core::fmt::Display for ChainError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ChainError::Size(size) => {
+                write!(f, "a chain has 1 to {} elements, not {size}", u32::MAX)
+            }
+            ChainError::RegionTooSmall { wanted, room } => {
+                write!(
+                    f,
+                    "{wanted} elements of 4 bytes do not fit a region of {room}"
+                )
+            }
+            ChainError::StrideDivides { stride, size } => write!(
+                f,
+                "stride {stride} and size {size} have a common divisor; a single cycle needs none"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ChainError {}
+
+/// An array of 32-bit indices, each inside the array, so that following them never leaves it.
+#[derive(Debug)]
+pub struct Chain<'m> {
+    slots: &'m mut [u32],
+    cursor: u32,
+}
+
+impl<'m> Chain<'m> {
+    /// Fills the first `size` 32-bit words of `region`.
+    ///
+    /// # Errors
+    /// If the size does not fit, or a constant stride would give several cycles.
+    pub fn new(region: Region<'m>, size: usize, fill: Fill) -> Result<Self, ChainError> {
+        if size == 0 || u32::try_from(size).is_err() {
+            return Err(ChainError::Size(size));
+        }
+        let words = region.into_u32s();
+        let room = words.len();
+        let slots = words
+            .get_mut(..size)
+            .ok_or(ChainError::RegionTooSmall { wanted: size, room })?;
+        match fill {
+            Fill::Sequential => fill_stride(slots, 1),
+            Fill::Stride(stride) if common_divisor(stride, size) != 1 => {
+                return Err(ChainError::StrideDivides { stride, size });
+            }
+            Fill::Stride(stride) => fill_stride(slots, stride),
+            Fill::RandomFunction { seed } => {
+                let mut rng = Rng::new(seed);
+                slots.fill_with(|| rng.below(size) as u32);
+            }
+            Fill::Permutation { seed } => fill_permutation(slots, seed),
+            Fill::Cycle { seed } => fill_cycle(slots, seed),
+        }
+        Ok(Chain { slots, cursor: 0 })
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The indices.
+    pub fn slots(&self) -> &[u32] {
+        self.slots
+    }
+
+    /// The index that a walk comes to next.
+    pub fn cursor(&self) -> u32 {
+        self.cursor
+    }
+
+    /// Moves the cursor to where a kernel stopped.
+    ///
+    /// # Panics
+    /// If the index lies outside the array.
+    pub(crate) fn set_cursor(&mut self, index: u32) {
+        assert!(
+            (index as usize) < self.slots.len(),
+            "a jump left its chain: {index}"
+        );
+        self.cursor = index;
+    }
+
+    /// Length of the cycle that a walk from index 0 ends up on (Brent's algorithm).
+    pub fn cycle_length(&self) -> usize {
+        let next = |index: u32| self.slots[index as usize];
+        let mut power = 1;
+        let mut length = 1;
+        let mut slow = 0;
+        let mut fast = next(0);
+        while slow != fast {
+            if power == length {
+                slow = fast;
+                power *= 2;
+                length = 0;
+            }
+            fast = next(fast);
+            length += 1;
+        }
+        length
+    }
+}
+
+fn fill_stride(slots: &mut [u32], stride: usize) {
+    let size = slots.len();
+    for (index, slot) in slots.iter_mut().enumerate() {
+        *slot = ((index + stride) % size) as u32;
+    }
+}
+
+/// Fisher and Yates' shuffle of the identity.
+fn fill_permutation(slots: &mut [u32], seed: u64) {
+    let mut rng = Rng::new(seed);
+    fill_stride(slots, 0);
+    for last in (1..slots.len()).rev() {
+        slots.swap(last, rng.below(last + 1));
+    }
+}
+
+/// Inserts every index behind a random earlier one: each cycle arises in exactly one way.
+fn fill_cycle(slots: &mut [u32], seed: u64) {
+    let mut rng = Rng::new(seed);
+    slots[0] = 0;
+    for index in 1..slots.len() {
+        let earlier = rng.below(index);
+        slots[index] = slots[earlier];
+        slots[earlier] = index as u32;
+    }
+}
+
+fn common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec;
+
+    fn length(size: usize, fill: Fill) -> usize {
+        let mut bytes = vec![0u8; size * 4 + 256];
+        let region = Region::new(&mut bytes).unwrap();
+        Chain::new(region, size, fill).unwrap().cycle_length()
+    }
+
+    #[test]
+    fn single_cycles_go_through_all() {
+        for size in [1, 2, 3, 8, 100, 4097] {
+            assert_eq!(length(size, Fill::Sequential), size);
+            assert_eq!(length(size, Fill::Cycle { seed: 3 }), size);
+        }
+        assert_eq!(length(100, Fill::Stride(33)), 100);
+    }
+
+    #[test]
+    fn a_stride_with_a_common_divisor_is_refused() {
+        let mut bytes = [0u8; 1024];
+        let region = Region::new(&mut bytes).unwrap();
+        assert_eq!(
+            Chain::new(region, 100, Fill::Stride(10)).unwrap_err(),
+            ChainError::StrideDivides {
+                stride: 10,
+                size: 100
+            }
+        );
+    }
+
+    #[test]
+    fn all_cycles_of_four_are_equally_likely() {
+        let mut counts = std::collections::BTreeMap::new();
+        for seed in 0..6000 {
+            let mut bytes = [0u8; 256];
+            let region = Region::new(&mut bytes).unwrap();
+            let chain = Chain::new(region, 4, Fill::Cycle { seed }).unwrap();
+            *counts.entry(chain.slots().to_vec()).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 6);
+        assert!(
+            counts.values().all(|&n| (850..1150).contains(&n)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn a_random_function_soon_runs_into_itself() {
+        assert!(length(100_000, Fill::RandomFunction { seed: 5 }) < 2000);
+    }
+}

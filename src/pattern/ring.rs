@@ -1,0 +1,236 @@
+//! Circular lists: every element points to the next, and one cycle goes through all.
+
+use core::hint::black_box;
+
+use super::layout::WORD;
+use super::{Layout, LayoutError, Rng};
+use crate::mem::{PAGE, Region};
+
+/// The order in which a ring visits its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// In the order of their addresses (Drepper, Figure 3.9, lower list).
+    Sequential,
+    /// One uniformly random cycle through all (Drepper, Figure 3.9, upper list).
+    Random {
+        /// Decides the cycle.
+        seed: u64,
+    },
+    /// Random inside blocks of `pages` base pages, the blocks in the order of their addresses
+    /// (Drepper, Figure 3.17): bounds how many pages are in use at a time.
+    RandomInBlocks {
+        /// Pages of a block; a block holds at least one element.
+        pages: usize,
+        /// Decides the order inside the blocks.
+        seed: u64,
+    },
+}
+
+/// Elements whose links are looked up together while a random ring is built, so that their cache
+/// misses overlap.
+const BATCH: usize = 32;
+
+/// A circular list in a region: following the pointers from anywhere is one cycle through all
+/// `count` elements.
+///
+/// The pointers are addresses of the next element's pointer word. Only this type writes them, so
+/// a kernel that follows them stays inside the region for as long as the ring borrows it.
+#[derive(Debug)]
+pub struct Ring<'m> {
+    region: Region<'m>,
+    layout: Layout,
+    count: usize,
+    cursor: usize,
+}
+
+impl<'m> Ring<'m> {
+    /// Builds a ring of `count` elements in `region`. Takes one random access an element, and no
+    /// memory besides.
+    ///
+    /// # Errors
+    /// If the layout does not hold `count` elements in this region.
+    pub fn new(
+        region: Region<'m>,
+        layout: Layout,
+        count: usize,
+        order: Order,
+    ) -> Result<Self, LayoutError> {
+        layout.check(count, region.len())?;
+        let mut ring = Ring {
+            region,
+            layout,
+            count,
+            cursor: 0,
+        };
+        match order {
+            Order::Sequential => ring.link_sequential(),
+            Order::Random { seed } => {
+                let mut rng = Rng::new(seed);
+                ring.link_path(0, count, &mut rng);
+            }
+            Order::RandomInBlocks { pages, seed } => ring.link_blocks(pages, seed),
+        }
+        ring.cursor = ring.address_of(0);
+        Ok(ring)
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of elements.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Address of the pointer word that a walk comes to next.
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// Moves the cursor to where a kernel stopped.
+    ///
+    /// # Panics
+    /// If no pointer word of this ring lies there.
+    pub(crate) fn set_cursor(&mut self, address: usize) {
+        let offset = address.wrapping_sub(self.region.address());
+        assert!(
+            offset <= self.region.len() - WORD,
+            "a walk left its ring: {address:#x}"
+        );
+        self.cursor = address;
+    }
+
+    /// Address of the pointer word behind the one at `address`.
+    ///
+    /// # Panics
+    /// If `address` does not lie in the region.
+    pub fn next(&self, address: usize) -> usize {
+        self.word(address) as usize
+    }
+
+    /// The word at `address`.
+    ///
+    /// # Panics
+    /// If it does not lie in the region.
+    pub fn word(&self, address: usize) -> u64 {
+        self.region.word(address - self.region.address())
+    }
+
+    /// Writes a word of padding. Crate-private: a pointer word must not be overwritten.
+    pub(crate) fn set_word(&mut self, address: usize, value: u64) {
+        let offset = address - self.region.address();
+        self.region.set_word(offset, value);
+    }
+
+    /// Byte offset of `address` in the region.
+    pub fn offset(&self, address: usize) -> usize {
+        address - self.region.address()
+    }
+
+    /// Writes into word `word` of every element the address of the pointer word `ahead` elements
+    /// later: the jump pointer of a walk that prefetches.
+    ///
+    /// # Errors
+    /// If the elements have no such word besides their pointer.
+    pub fn link_ahead(&mut self, word: usize, ahead: usize) -> Result<(), LayoutError> {
+        let words = self.layout.element() / WORD;
+        if word >= words || word * WORD == self.layout.pointer_offset() {
+            return Err(LayoutError::NoSuchWord { word, words });
+        }
+        let from_pointer = (word * WORD).wrapping_sub(self.layout.pointer_offset());
+        let mut behind = self.address_of(0);
+        let mut lead = behind;
+        for _ in 0..ahead % self.count {
+            lead = self.next(lead);
+        }
+        for _ in 0..self.count {
+            self.set_word(behind.wrapping_add(from_pointer), lead as u64);
+            behind = self.next(behind);
+            lead = self.next(lead);
+        }
+        Ok(())
+    }
+
+    /// Elements on the cycle through the first one: [`count`](Self::count) in every ring.
+    pub fn cycle_length(&self) -> usize {
+        let first = self.address_of(0);
+        let mut at = self.next(first);
+        let mut length = 1;
+        // A broken ring might never come back to its start.
+        while at != first && length <= self.count {
+            at = self.next(at);
+            length += 1;
+        }
+        length
+    }
+
+    /// Gives the region back.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+
+    fn pointer_place(&self, index: usize) -> usize {
+        self.layout.place(index) + self.layout.pointer_offset()
+    }
+
+    fn address_of(&self, index: usize) -> usize {
+        self.region.address() + self.pointer_place(index)
+    }
+
+    fn link(&mut self, from: usize, to: usize) {
+        let to = self.address_of(to) as u64;
+        self.region.set_word(self.pointer_place(from), to);
+    }
+
+    fn link_sequential(&mut self) {
+        for index in 1..self.count {
+            self.link(index - 1, index);
+        }
+        self.link(self.count - 1, 0);
+    }
+
+    fn link_blocks(&mut self, pages: usize, seed: u64) {
+        let block = (pages * PAGE / self.layout.stride()).max(1);
+        let mut rng = Rng::new(seed);
+        let mut from = 0;
+        while from < self.count {
+            let to = (from + block).min(self.count);
+            let tail = self.link_path(from, to, &mut rng);
+            self.link(tail, to % self.count);
+            from = to;
+        }
+    }
+
+    /// Links elements `from..to` into a random cycle through `from`, and returns the index of the
+    /// element that comes last before `from` again.
+    ///
+    /// Every element is inserted behind a random earlier one; each of the (n-1)! cycles arises
+    /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
+    fn link_path(&mut self, from: usize, to: usize, rng: &mut Rng) -> usize {
+        let mut tail = from;
+        let mut earlier = [0; BATCH];
+        let mut at = from + 1;
+        self.link(from, from);
+        while at < to {
+            let batch = BATCH.min(to - at);
+            for (step, earlier) in earlier[..batch].iter_mut().enumerate() {
+                *earlier = from + rng.below(at + step - from);
+                black_box(self.region.word(self.pointer_place(*earlier)));
+            }
+            for (step, &earlier) in earlier[..batch].iter().enumerate() {
+                let index = at + step;
+                let place = self.pointer_place(earlier);
+                let follower = self.region.word(place);
+                self.region.set_word(self.pointer_place(index), follower);
+                self.link(earlier, index);
+                if earlier == tail {
+                    tail = index;
+                }
+            }
+            at += batch;
+        }
+        tail
+    }
+}
