@@ -1,1 +1,31 @@
 //! What is timed.
+//!
+//! A kernel allocates nothing, reads no clock and knows no experiment. It works on a pattern
+//! that it owns, goes on where it stopped, returns a value that proves its work, and declares
+//! what one operation does. Each exists twice: as assembly or intrinsics whose instructions are
+//! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests.
+
+pub mod all;
+mod jump;
+mod walk;
+mod work;
+pub mod x86_64;
+
+pub use jump::Jump;
+pub use walk::{Step, Walk, WalkError};
+pub use work::{Access, Kind, Work};
+
+/// A piece of work that can be repeated and goes on where it stopped.
+pub trait Kernel {
+    /// Does `operations` operations and returns a value that proves them: a sum, an index, an
+    /// address.
+    fn run(&mut self, operations: u64) -> u64;
+
+    /// What one operation does.
+    fn work(&self) -> Work;
+
+    /// Reports the accesses of the next `operations` operations in program order, and advances
+    /// past them as [`run`](Self::run) would. Offsets are bytes from the start of the memory the
+    /// kernel works on.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access));
+}

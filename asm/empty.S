@@ -1,1 +1,0 @@
-.section .note.GNU-stack,"",@progbits

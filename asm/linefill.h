@@ -1,0 +1,24 @@
+/* What every file of kernels begins and ends with. */
+
+        .intel_syntax noprefix
+
+/* A global function that starts on a line of its own, so that its loop does not move when a
+   neighbour grows; `name` to `name`_end are its bytes, for the tests that disassemble it. */
+.macro kernel name
+        .section .text.\name,"ax",@progbits
+        .balign 64
+        .globl  \name
+        .hidden \name
+        .type   \name,@function
+\name:
+.endm
+
+.macro kernel_end name
+        .globl  \name\()_end
+        .hidden \name\()_end
+\name\()_end:
+        .size   \name, . - \name
+.endm
+
+/* The stack needs no execute permission. */
+        .section .note.GNU-stack,"",@progbits

@@ -1,0 +1,5 @@
+//! Plain twins: safe Rust that does what each kernel does, with no thought of speed. They are
+//! the oracle against which the kernels are checked.
+
+pub mod jump;
+pub mod walk;

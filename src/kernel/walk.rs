@@ -1,0 +1,153 @@
+//! Drepper's list walks (section 3.3.2): follow the pointers of a ring, and do something to each
+//! element.
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::walk as asm;
+use super::{Access, Kernel, Work};
+use crate::pattern::Ring;
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// What a walk does to each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// `p = p->n`.
+    Follow,
+    /// `p->pad[0]++; p = p->n`.
+    Inc,
+    /// `p->pad[0] += p->n->pad[0]; p = p->n`.
+    Addnext0,
+    /// `p->pad[0] += p->n->pad[NPAD-1]; p = p->n`. The paper names it and does not define it;
+    /// this is the reading that its name suggests.
+    Addnextlast,
+}
+
+/// Why a ring cannot be walked in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalkError {
+    /// The step needs a word besides the pointer.
+    NoPadding(Step),
+}
+
+impl core::fmt::Display for WalkError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let WalkError::NoPadding(step) = self;
+        write!(
+            f,
+            "{step:?} needs elements with at least 1 word of padding, these have 0"
+        )
+    }
+}
+
+impl core::error::Error for WalkError {}
+
+impl Step {
+    /// The steps, for those who try them all.
+    pub const ALL: [Step; 4] = [Step::Follow, Step::Inc, Step::Addnext0, Step::Addnextlast];
+}
+
+/// A walk along a ring. An operation is a step to the next element.
+#[derive(Debug)]
+pub struct Walk<'m> {
+    ring: Ring<'m>,
+    step: Step,
+}
+
+impl<'m> Walk<'m> {
+    /// A walk that begins at the ring's cursor.
+    ///
+    /// # Errors
+    /// If the step touches padding and the elements have none.
+    pub fn new(ring: Ring<'m>, step: Step) -> Result<Self, WalkError> {
+        if step != Step::Follow && ring.layout().padding() == 0 {
+            return Err(WalkError::NoPadding(step));
+        }
+        Ok(Walk { ring, step })
+    }
+
+    /// The ring, at the element where the walk stopped.
+    pub fn into_ring(self) -> Ring<'m> {
+        self.ring
+    }
+}
+
+/// Distances in bytes from an element's pointer word to its first and last word of padding.
+pub(super) fn padding_offsets(ring: &Ring<'_>) -> (isize, isize) {
+    let pointer = ring.layout().pointer_offset() as isize;
+    let last_word = (ring.layout().element() - WORD) as isize;
+    let first = if pointer == 0 { WORD as isize } else { 0 };
+    let last = if pointer == last_word {
+        last_word - WORD as isize
+    } else {
+        last_word
+    };
+    (first - pointer, last - pointer)
+}
+
+impl Kernel for Walk<'_> {
+    /// Returns the byte offset at which the walk stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.ring.offset(self.ring.cursor()) as u64;
+        }
+        let at = self.ring.cursor();
+        let (first, last) = padding_offsets(&self.ring);
+        // SAFETY: the cursor is a pointer word of the ring, which is borrowed mutably; every
+        // pointer word holds the address of another, and `first` and `last` reach words of
+        // padding inside each element (`new` has seen to it that there is padding, if used).
+        let stopped = unsafe {
+            match self.step {
+                Step::Follow => asm::linefill_walk_follow(at, operations),
+                Step::Inc => asm::linefill_walk_inc(at, operations, first),
+                Step::Addnext0 => asm::linefill_walk_addnext(at, operations, first, first),
+                Step::Addnextlast => asm::linefill_walk_addnext(at, operations, first, last),
+            }
+        };
+        self.ring.set_cursor(stopped);
+        self.ring.offset(stopped) as u64
+    }
+
+    fn work(&self) -> Work {
+        let (loads, stores) = match self.step {
+            Step::Follow => (1, 0),
+            Step::Inc => (2, 1),
+            Step::Addnext0 | Step::Addnextlast => (3, 1),
+        };
+        Work {
+            loads,
+            stores,
+            bytes_read: loads * WORD as u32,
+            bytes_written: stores * WORD as u32,
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let (first, last) = padding_offsets(&self.ring);
+        for _ in 0..operations {
+            let at = self.ring.cursor();
+            let next = self.ring.next(at);
+            let here = self.ring.offset(at);
+            let there = self.ring.offset(next);
+            let word = WORD as u32;
+            sink(Access::load(here, word));
+            let taken = match self.step {
+                Step::Follow => None,
+                Step::Inc => Some(None),
+                Step::Addnext0 => Some(Some(first)),
+                Step::Addnextlast => Some(Some(last)),
+            };
+            if let Some(from_next) = taken {
+                if let Some(from_next) = from_next {
+                    sink(Access::load(there.wrapping_add_signed(from_next), word));
+                }
+                let counter = here.wrapping_add_signed(first);
+                sink(Access::load(counter, word));
+                sink(Access::store(counter, word));
+            }
+            self.ring.set_cursor(next);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What an operation does to memory, declared.
+
+/// Loads, stores and bytes of one operation, as the program sees them: a line fetched for
+/// ownership, a write-back or a prefetch does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Loads.
+    pub loads: u32,
+    /// Stores.
+    pub stores: u32,
+    /// Bytes loaded.
+    pub bytes_read: u32,
+    /// Bytes stored.
+    pub bytes_written: u32,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A load.
+    Load,
+    /// A store through the cache.
+    Store,
+    /// A non-temporal store.
+    NonTemporalStore,
+    /// A software prefetch.
+    Prefetch,
+}
+
+/// One access of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Bytes from the start of the kernel's memory.
+    pub offset: usize,
+    /// Bytes accessed.
+    pub bytes: u32,
+    /// What it does.
+    pub kind: Kind,
+}
+
+impl Access {
+    /// A load of a word.
+    pub(crate) const fn load(offset: usize, bytes: u32) -> Self {
+        Access {
+            offset,
+            bytes,
+            kind: Kind::Load,
+        }
+    }
+
+    /// A store of a word.
+    pub(crate) const fn store(offset: usize, bytes: u32) -> Self {
+        Access {
+            offset,
+            bytes,
+            kind: Kind::Store,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The kernels' instructions.
+
+pub mod asm;
