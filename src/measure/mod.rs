@@ -1,1 +1,18 @@
-//! The measuring protocol.
+//! The measuring protocol: how ticks become a number that carries its doubt.
+//!
+//! Two protocols. [`steady()`] times a [`Kernel`](crate::kernel::Kernel) for N and for 2N
+//! operations and takes the difference, so that everything which happens once (fences, call,
+//! loop entry, the last miss) leaves. [`one_shot()`] times single operations, each after a
+//! preparation of its own, against an empty stretch. Both go on until the 95 % interval of the
+//! median is within the plan's precision, or the plan's budget is spent, and say which.
+
+mod collect;
+mod one_shot;
+mod plan;
+mod sample;
+mod steady;
+
+pub use one_shot::{Shot, one_shot};
+pub use plan::Plan;
+pub use sample::{Buffers, Ended, Outcome, Sample, Unwatched, Watch};
+pub use steady::steady;

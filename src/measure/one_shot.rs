@@ -1,0 +1,70 @@
+//! Single operations, each after a preparation of its own.
+
+use core::hint::black_box;
+
+use super::collect::{Stretches, collect};
+use super::{Buffers, Outcome, Plan, Watch};
+use crate::time::{start, stop};
+
+/// An operation that can be timed only once per preparation, such as the first load of a line
+/// after a flush.
+pub trait Shot {
+    /// Brings the memory into the state in which the operation is to find it. Not timed.
+    fn prepare(&mut self);
+
+    /// Does the operation and returns a value that proves it.
+    fn shoot(&mut self) -> u64;
+}
+
+/// Shots whose mean makes one sample. The time-stamp counter of some CPUs advances in steps of
+/// tens of ticks; a mean over shots that begin at random phases of the step resolves less.
+const SHOTS: u64 = 16;
+
+/// Measures ticks of one [`Shot`], the cost of the empty stretch taken off.
+///
+/// [`Plan::warm_up`] and [`Plan::sample_ticks`] do not apply. Returns `None` as
+/// [`steady`](super::steady()) does.
+pub fn one_shot(
+    shot: &mut dyn Shot,
+    plan: &Plan<'_>,
+    watch: &mut dyn Watch,
+    buffers: Buffers<'_>,
+) -> Option<Outcome> {
+    collect(plan, watch, buffers, SHOTS, &mut || {
+        let mut sum = Stretches {
+            short: 0,
+            long: 0,
+            proof: 0,
+        };
+        for _ in 0..SHOTS {
+            shot.prepare();
+            let (ticks, proof) = timed(shot);
+            sum.long += ticks;
+            sum.short += empty();
+            sum.proof = proof;
+        }
+        sum
+    })
+}
+
+#[inline(never)]
+fn timed(shot: &mut dyn Shot) -> (u64, u64) {
+    let begin = start();
+    let proof = black_box(shot.shoot());
+    (stop() - begin, proof)
+}
+
+/// Ticks of a stretch with nothing in it but a call that does nothing, as [`timed`] has one.
+#[inline(never)]
+pub(super) fn empty() -> u64 {
+    struct Nothing;
+    impl Shot for Nothing {
+        fn prepare(&mut self) {}
+        #[inline(never)]
+        fn shoot(&mut self) -> u64 {
+            0
+        }
+    }
+    let nothing: &mut dyn Shot = &mut Nothing;
+    timed(black_box(nothing)).0
+}

@@ -1,0 +1,47 @@
+//! How long to measure, and how exactly.
+
+use core::sync::atomic::AtomicBool;
+
+/// When sampling starts, how long a sample is, and when sampling stops. Times are TSC ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    /// Operations run before the first sample, to bring caches and predictors to their steady
+    /// state: usually one lap of the working set.
+    pub warm_up: u64,
+    /// Ticks after which the warm-up ends even if operations are left.
+    pub warm_up_ticks: u64,
+    /// Ticks that the shorter stretch of a sample should last. Well above the cost of the fences,
+    /// well below the period of the timer interrupt.
+    pub sample_ticks: u64,
+    /// Samples taken even if the first few already agree.
+    pub least: usize,
+    /// The half width of the 95 % interval of the median, as a share of it, at which to stop.
+    pub precision: f64,
+    /// Ticks after which sampling ends in any case.
+    pub budget_ticks: u64,
+    /// Ends the measurement before the next sample once it is set.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+impl Plan<'_> {
+    /// A plan for a counter of `hz` ticks a second: samples of 50 us, at least 15, to 1 %, for at
+    /// most `budget` seconds after a warm-up of at most as long.
+    pub fn of_seconds(hz: f64, budget: f64) -> Self {
+        let ticks = |seconds: f64| (seconds * hz) as u64;
+        Plan {
+            warm_up: 0,
+            warm_up_ticks: ticks(budget),
+            sample_ticks: ticks(50e-6),
+            least: 15,
+            precision: 0.01,
+            budget_ticks: ticks(budget),
+            stop: None,
+        }
+    }
+
+    /// Whether somebody asked to stop.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop
+            .is_some_and(|stop| stop.load(core::sync::atomic::Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,117 @@
+//! A sample, and what became of a set of them.
+
+use crate::stats::Summary;
+
+/// One sample. Its value is `(long - short) / operations` ticks an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Ticks of N operations ([`steady`](super::steady)), or of the empty stretch
+    /// ([`one_shot`](super::one_shot)).
+    pub short: u64,
+    /// Ticks of 2N operations, or of the one operation.
+    pub long: u64,
+    /// Ticks that [`yardstick::CYCLES`](crate::time::yardstick::CYCLES) core cycles took beside it.
+    pub yardstick: u64,
+    /// Whether something took the CPU away meanwhile, as far as the [`Watch`] could see.
+    pub disturbed: bool,
+}
+
+impl Sample {
+    /// Ticks an operation, if the longer stretch is longer by `operations` operations.
+    pub fn value(&self, operations: u64) -> f64 {
+        (self.long as f64 - self.short as f64) / operations as f64
+    }
+}
+
+/// Says whether the thread was left alone. The operating system knows; bare metal need not ask.
+pub trait Watch {
+    /// A state that changes when the thread is preempted or moved to another CPU.
+    fn state(&mut self) -> u64;
+}
+
+/// Watches nothing: every sample counts as undisturbed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn state(&mut self) -> u64 {
+        0
+    }
+}
+
+/// Why sampling ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The interval of the median became as narrow as the plan asks.
+    Precise,
+    /// The budget was spent first: the number is as good as it got, and says so.
+    Budget,
+    /// The caller's buffer was full first.
+    Full,
+    /// Somebody asked to stop.
+    Stopped,
+}
+
+/// What a measurement came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// Samples taken; they lie at the front of the caller's buffer.
+    pub taken: usize,
+    /// Operations by which the longer stretch of each sample exceeds the shorter.
+    pub operations: u64,
+    /// Ticks an operation, over the undisturbed samples (over all, if all were disturbed).
+    pub ticks: Summary,
+    /// Core cycles a tick while the samples were taken; `None` if the yardstick gave nothing.
+    pub core_per_tick: Option<f64>,
+    /// How many samples were disturbed.
+    pub disturbed: usize,
+    /// Why sampling ended.
+    pub ended: Ended,
+    /// What the kernel returned last: the proof of its work.
+    pub proof: u64,
+}
+
+/// Where samples go: the caller's memory, because measuring allocates nothing.
+#[derive(Debug)]
+pub struct Buffers<'a> {
+    /// The samples in the order in which they were taken. Its length is the most that are taken.
+    pub samples: &'a mut [Sample],
+    /// As many numbers as there are samples, for sorting.
+    pub scratch: &'a mut [f64],
+}
+
+impl Buffers<'_> {
+    /// The most samples that fit.
+    pub(super) fn room(&self) -> usize {
+        self.samples.len().min(self.scratch.len())
+    }
+
+    /// Summarises the first `taken` samples, the disturbed ones left out unless all were.
+    pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
+        let samples = &self.samples[..taken];
+        let all = samples.iter().all(|sample| sample.disturbed);
+        let kept = samples
+            .iter()
+            .filter(|sample| all || !sample.disturbed)
+            .map(|sample| sample.value(operations));
+        summary_of(kept, self.scratch)
+    }
+
+    /// The median ratio of core cycles to ticks beside the first `taken` samples.
+    pub(super) fn core_per_tick(&mut self, taken: usize) -> Option<f64> {
+        let ratios = self.samples[..taken]
+            .iter()
+            .filter(|sample| sample.yardstick > 0)
+            .map(|sample| crate::time::yardstick::CYCLES as f64 / sample.yardstick as f64);
+        summary_of(ratios, self.scratch).map(|summary| summary.median)
+    }
+}
+
+fn summary_of(values: impl Iterator<Item = f64>, scratch: &mut [f64]) -> Option<Summary> {
+    let mut count = 0;
+    for (slot, value) in scratch.iter_mut().zip(values) {
+        *slot = value;
+        count += 1;
+    }
+    Summary::of(&mut scratch[..count])
+}

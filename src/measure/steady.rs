@@ -1,0 +1,68 @@
+//! N against 2N operations of a kernel that goes on where it stopped.
+
+use core::hint::black_box;
+
+use super::collect::{Stretches, collect};
+use super::{Buffers, Outcome, Plan, Watch};
+use crate::kernel::Kernel;
+use crate::time::{start, stop};
+
+/// The most operations in the shorter stretch; a kernel that does nothing would double forever.
+const MOST_OPERATIONS: u64 = 1 << 40;
+
+/// Measures ticks an operation of `kernel` in its steady state.
+///
+/// Warms up, finds the number of operations N that last [`Plan::sample_ticks`], then samples N
+/// and 2N operations until the plan is met. The kernel goes on from sample to sample where it
+/// stopped, so that a working set of any size is covered in turn.
+///
+/// Returns `None` if `buffers` have no room for a sample, or if it was stopped before the first.
+pub fn steady(
+    kernel: &mut dyn Kernel,
+    plan: &Plan<'_>,
+    watch: &mut dyn Watch,
+    buffers: Buffers<'_>,
+) -> Option<Outcome> {
+    let operations = operations_a_sample(kernel, plan);
+    warm_up(kernel, plan, operations);
+    collect(plan, watch, buffers, operations, &mut || {
+        let (short, _) = timed(kernel, operations);
+        let (long, proof) = timed(kernel, 2 * operations);
+        Stretches { short, long, proof }
+    })
+}
+
+/// Runs `operations` and returns their ticks and the kernel's proof.
+#[inline(never)]
+fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
+    let begin = start();
+    let proof = black_box(kernel.run(black_box(operations)));
+    (stop() - begin, proof)
+}
+
+/// The number of operations that last as long as the plan's sample, by doubling.
+fn operations_a_sample(kernel: &mut dyn Kernel, plan: &Plan<'_>) -> u64 {
+    let mut operations = 1;
+    while operations < MOST_OPERATIONS {
+        let (ticks, _) = timed(kernel, operations);
+        if ticks >= plan.sample_ticks {
+            break;
+        }
+        // Close to the aim, in proportion; far from it, at most eightfold, as the first few
+        // operations of a cold kernel say little.
+        let factor = plan.sample_ticks / ticks.max(1);
+        operations = operations.saturating_mul(factor.clamp(2, 8));
+    }
+    operations
+}
+
+/// Runs the plan's warm-up in stretches of `operations`.
+fn warm_up(kernel: &mut dyn Kernel, plan: &Plan<'_>, operations: u64) {
+    let began = start();
+    let mut left = plan.warm_up;
+    while left > 0 && start() - began < plan.warm_up_ticks && !plan.stopped() {
+        let part = left.min(operations);
+        black_box(kernel.run(part));
+        left -= part;
+    }
+}
