@@ -3,9 +3,13 @@
 # Two doors lead to start32, and both open on the same state (paging off, flat 32-bit segments,
 # interrupts off): the PVH note, which QEMU's and Cloud Hypervisor's `-kernel` take, and the
 # Multiboot2 header, which GRUB takes on real hardware.
+#
+# Rust is entered in ring 0, or in ring 3 if the command line says so. All that needs ring 0 is
+# therefore done here, before any compiled code: where a nested hypervisor interprets ring 0, it
+# knows too few instructions for what a compiler emits.
 
-    .set PAGE_TABLE_ENTRY,  0x03        # present, writable
-    .set PAGE_2M_ENTRY,     0x83        # present, writable, page size
+    .set PAGE_TABLE_ENTRY,  0x07        # present, writable, user
+    .set PAGE_2M_ENTRY,     0x87        # the same, page size
     .set CR0_CLEAR,         0x6000000c  # CD, NW: caches on; TS, EM: the FPU is real
     .set CR0_SET,           0x00000022  # MP, NE
     .set CR0_PAGING,        0x80010000  # PG, WP
@@ -17,7 +21,19 @@
     .set XCR0_WANTED,       0xe7        # x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM
     .set CODE64,            0x08
     .set DATA,              0x10
+    .set USER_DATA,         0x1b        # with requested privilege level 3
+    .set USER_CODE64,       0x23
+    .set TASK,              0x28
+    .set USER_FLAGS,        0x2         # interrupts off
+    .set INTERRUPT_GATE,    0x8e01      # present, 64-bit, entry 1 of the interrupt stack table
+    .set VECTORS,           32
+    .set STUB_BYTES,        16
     .set STACK_BYTES,       0x10000
+    .set START_MAGIC,       0x336ec578  # XEN_HVM_START_MAGIC_VALUE (xen .../start_info.h)
+    .set START_CMDLINE,     24          # offset of cmdline_paddr (same source)
+    .set IO_PORTS,          0x400       # ports that ring 3 may use: serial port, timer, exit
+    .set TSS_FIXED_BYTES,   104
+    .set TSS_BYTES,         TSS_FIXED_BYTES + IO_PORTS / 8 + 1
 
 # --- the doors -------------------------------------------------------------------------------
 
@@ -122,6 +138,51 @@ start64:
     xorl %ecx, %ecx
     xsetbv
 3:
+    # Exceptions: a gate for each stub, and a task state segment that holds their stack.
+    movl $tss, %eax
+    movw %ax, gdt_tss + 2
+    shrl $16, %eax
+    movb %al, gdt_tss + 4
+    movb %ah, gdt_tss + 7
+    movl $TASK, %eax
+    ltr %ax
+    movl $exception_stubs, %eax
+    movl $idt, %edi
+    movl $VECTORS, %ecx
+4:  movl %eax, %edx
+    shrl $16, %edx
+    movw %ax, (%rdi)
+    movw $CODE64, 2(%rdi)
+    movw $INTERRUPT_GATE, 4(%rdi)
+    movw %dx, 6(%rdi)                   # bits 63..32 of the address stay 0
+    addl $STUB_BYTES, %eax
+    addq $16, %rdi
+    loop 4b
+    lidt idt_pointer
+
+    # ring=3 anywhere on a PVH loader's command line?
+    movl boot_info, %esi
+    cmpl $START_MAGIC, (%rsi)
+    jne enter_rust
+    movq START_CMDLINE(%rsi), %rsi
+    testq %rsi, %rsi
+    jz enter_rust
+5:  cmpb $0, (%rsi)
+    je enter_rust
+    cmpl $0x676e6972, (%rsi)            # "ring"
+    jne 6f
+    cmpw $0x333d, 4(%rsi)               # "=3"
+    je 7f
+6:  incq %rsi
+    jmp 5b
+7:  pushq $USER_DATA
+    pushq $stack_top
+    pushq $USER_FLAGS
+    pushq $USER_CODE64
+    pushq $enter_rust
+    iretq
+
+enter_rust:
     movl boot_info, %edi
     xorl %ebp, %ebp
     call kernel_main
@@ -132,12 +193,11 @@ start64:
 # One 16-byte stub a vector. Each leaves the vector number and an error code (0 where the CPU
 # pushes none) on the stack below the CPU's own frame.
     .text
-    .balign 16
-    .globl exception_stubs
+    .balign STUB_BYTES
 exception_stubs:
     .set vector, 0
-    .rept 32
-    .balign 16
+    .rept VECTORS
+    .balign STUB_BYTES
     .if (vector == 8) || ((vector >= 10) && (vector <= 14)) || (vector == 17) || (vector == 21) || (vector == 29) || (vector == 30)
     .else
     pushq $0
@@ -161,13 +221,34 @@ exception_common:
     .balign 8
 gdt:
     .quad 0
-    .quad 0x00af9b000000ffff            # CODE64: ring 0, execute/read, long mode
-    .quad 0x00cf93000000ffff            # DATA: ring 0, read/write
+    .quad 0x00af9b000000ffff            # 08h, CODE64: ring 0, execute/read, long mode
+    .quad 0x00cf93000000ffff            # 10h, DATA: ring 0, read/write
+    .quad 0x00cff3000000ffff            # 18h: DATA for ring 3
+    .quad 0x00affb000000ffff            # 20h: CODE64 for ring 3
+gdt_tss:                                # 28h: the task state segment; its base is filled in
+    .quad 0x0000890000000000 + TSS_BYTES - 1, 0
 gdt_pointer:
     .short gdt_pointer - gdt - 1
     .quad gdt
+idt_pointer:
+    .short VECTORS * 16 - 1
+    .quad idt
 boot_info:
     .long 0
+
+# The 64-bit task state segment (Intel SDM volume 3A, figure 9-11).
+    .balign 16
+tss:
+    .long 0
+    .quad 0, 0, 0                       # stacks of rings 0 to 2: no gate uses them
+    .quad 0
+    .quad exception_stack_top           # the interrupt stack table
+    .quad 0, 0, 0, 0, 0, 0
+    .quad 0
+    .short 0
+    .short TSS_FIXED_BYTES              # offset of the I/O map
+    .skip IO_PORTS / 8                  # a bit a port: 0 lets ring 3 use it
+    .byte 0xff
 
     .section .bss
     .balign 4096
@@ -179,3 +260,7 @@ page_directories:
     .skip 0x4000
     .skip STACK_BYTES
 stack_top:
+    .skip STACK_BYTES
+exception_stack_top:
+idt:
+    .skip VECTORS * 16

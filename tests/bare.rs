@@ -85,14 +85,40 @@ fn boot(command_line: &str) -> Boot {
     }
 }
 
+impl Boot {
+    /// The checks that the image reported, each with its result.
+    fn checks(&self) -> Vec<(&str, bool)> {
+        self.serial
+            .lines()
+            .filter_map(|line| line.trim_end().strip_prefix("# check "))
+            .map(|line| {
+                let (name, result) = line.rsplit_once(": ").expect("a check has a result");
+                assert!(["ok", "FAILED"].contains(&result), "{line}");
+                (name, result == "ok")
+            })
+            .collect()
+    }
+}
+
+/// A working set a line each element: the walk visits all of them, in whatever ring it runs.
 #[test]
-fn boots_and_passes() {
+fn boots_in_both_rings_and_passes() {
     if !have_qemu() {
         return;
     }
-    let boot = boot("");
-    assert_eq!(boot.status, Some(PASSED));
-    assert!(boot.serial.starts_with("# linefill bare image"));
+    for ring in [0, 3] {
+        let boot = boot(&format!("ring={ring}"));
+        assert_eq!(boot.status, Some(PASSED));
+        let first = boot.serial.lines().next().expect("a first line");
+        assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
+        let checks = boot.checks();
+        assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
+        for kib in [16, 64, 256, 1024, 4096, 16 << 10, 32 << 10] {
+            let (bytes, lines) = (kib << 10, kib << 4);
+            let name = format!("walk {bytes} visits {lines} of {lines}");
+            assert!(checks.contains(&(&name, true)), "no check `{name}`");
+        }
+    }
 }
 
 /// Each way to fail has a status of its own, and none of them hangs.
@@ -102,8 +128,17 @@ fn planted_faults_end_the_run_with_their_own_status() {
         return;
     }
     for (plant, status, trace) in [
-        ("plant=failure", FAILED, "# command line: plant=failure"),
+        (
+            "plant=failure",
+            FAILED,
+            "# check planted by the command line: FAILED",
+        ),
         ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
+        (
+            "ring=3 plant=exception",
+            EXCEPTION,
+            "# exception: vector 6 (#UD",
+        ),
         ("plant=panic", PANICKED, "# panic: "),
     ] {
         let boot = boot(plant);

@@ -1,6 +1,7 @@
 //! Leaving the machine.
 
 use core::arch::asm;
+use core::hint::spin_loop;
 
 use crate::port;
 
@@ -21,12 +22,23 @@ pub enum Status {
     Panicked = 0x13,
 }
 
-/// Leaves QEMU with `status`; on a machine without the exit device, halts for good.
+/// Leaves QEMU with `status`; on a machine without the exit device, stops for good.
 pub fn exit(status: Status) -> ! {
     // SAFETY: the port is the exit device's, or nobody's.
     unsafe { port::write(DEBUG_EXIT, status as u8) }
     loop {
-        // SAFETY: interrupts are off and stay off: the CPU stops here.
-        unsafe { asm!("cli", "hlt", options(nomem, nostack)) }
+        if ring() == 0 {
+            // SAFETY: interrupts are off and stay off: the CPU stops here.
+            unsafe { asm!("cli", "hlt", options(nomem, nostack)) }
+        }
+        spin_loop();
     }
+}
+
+/// The ring that this code runs in.
+pub fn ring() -> u16 {
+    let selector: u16;
+    // SAFETY: reads a segment register.
+    unsafe { asm!("mov {0:x}, cs", out(reg) selector, options(nomem, nostack, preserves_flags)) }
+    selector & 3
 }

@@ -7,54 +7,85 @@
 #![no_main]
 #![warn(missing_docs)]
 
+mod arena;
 mod command_line;
+mod console;
 mod exception;
 mod exit;
+mod pit;
 mod port;
 mod runtime;
 mod serial;
+mod walk;
 
 use core::arch::asm;
-use core::fmt::Write;
 use core::panic::PanicInfo;
 
+use linefill::mem::Region;
+
+use console::Console;
 use exit::{Status, exit};
-use serial::Serial;
 
 core::arch::global_asm!(include_str!("../boot.S"), options(att_syntax));
+
+/// Decides every ring.
+const SEED: u64 = 1;
 
 /// The first Rust that runs; called once by `boot.S` with what the loader left in EBX.
 #[unsafe(no_mangle)]
 extern "C" fn kernel_main(start_info: u32) -> ! {
-    exception::install();
-    let mut serial = Serial::first();
+    let mut console = Console::open();
     // SAFETY: `boot.S` passes the loader's own address, and maps memory as it lies.
     let command_line = unsafe { command_line::read(start_info) };
-    say(
-        &mut serial,
-        format_args!("linefill bare image {}", env!("CARGO_PKG_VERSION")),
-    );
-    say(&mut serial, format_args!("command line: {command_line}"));
+    let version = env!("CARGO_PKG_VERSION");
+    let ring = exit::ring();
+    console.say(format_args!("linefill bare image {version} in ring {ring}"));
+    console.say(format_args!("command line: {command_line}"));
     for word in command_line.split_ascii_whitespace() {
         match word {
+            // `boot.S` has seen to it.
+            "ring=0" | "ring=3" => {}
+            "plant=failure" => console.check("planted by the command line", false),
             "plant=panic" => panic!("planted by the command line"),
             // SAFETY: it raises #UD, whose handler does not return.
             "plant=exception" => unsafe { asm!("ud2", options(noreturn)) },
-            "plant=failure" => exit(Status::Failed),
-            _ => say(&mut serial, format_args!("unknown word: {word}")),
+            _ => console.say(format_args!("not understood: {word}")),
         }
     }
-    exit(Status::Passed)
+    let arena = arena::take().expect("nobody took the arena before");
+    let mut region = Region::new(arena).expect("the arena is whole lines");
+    walks(&mut console, &mut region);
+    console.finish()
 }
 
-/// A line for people: anything that is no record line starts with `# `.
-fn say(serial: &mut Serial, text: core::fmt::Arguments<'_>) {
-    // The port never fails.
-    let _ = writeln!(serial, "# {text}");
+/// Checks and times the walk over every working set.
+fn walks(console: &mut Console, region: &mut Region<'_>) {
+    let rate = pit::tsc_rate();
+    match rate {
+        Some(rate) => console.say(format_args!("tsc: {:.0} ticks a second", rate.hz())),
+        None => console.say(format_args!(
+            "tsc: rate unknown, the interval timer stands still"
+        )),
+    }
+    // Only the length of samples hangs on it: times are reported in ticks.
+    let hz = rate.map_or(1e9, |rate| rate.hz());
+    let mut store = walk::Store::new();
+    for bytes in walk::WORKING_SETS {
+        let Some(walked) = walk::walk(region.reborrow(), bytes, SEED, hz, &mut store) else {
+            console.check(format_args!("walk {bytes}"), false);
+            continue;
+        };
+        let (visited, elements) = (walked.visited, walked.elements);
+        console.check(
+            format_args!("walk {bytes} visits {visited} of {elements}"),
+            visited == elements,
+        );
+        console.say(format_args!("{:?}", walked.outcome));
+    }
 }
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    say(&mut Serial::first(), format_args!("panic: {info}"));
+    Console::open().say(format_args!("panic: {info}"));
     exit(Status::Panicked)
 }

@@ -1,0 +1,89 @@
+//! The timed walk: a random ring of one line an element, over several working sets.
+
+use linefill::kernel::{Kernel, Step, Walk};
+use linefill::measure::{Buffers, Outcome, Plan, Sample, Unwatched, steady};
+use linefill::mem::Region;
+use linefill::pattern::{Layout, Order, Ring};
+
+/// Working sets in bytes, from inside the first-level cache to beyond most last-level slices.
+pub const WORKING_SETS: [usize; 7] = [
+    16 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    4 << 20,
+    16 << 20,
+    32 << 20,
+];
+
+/// Seconds spent on a working set, warm-up apart, if its samples do not agree earlier.
+const BUDGET: f64 = 0.3;
+
+/// The most samples of a point.
+const SAMPLES: usize = 101;
+
+/// The one element an operation steps over: a pointer and seven words of padding, a line.
+const LAYOUT: Layout = Layout::npad(7);
+
+/// What a walk over one working set came to.
+pub struct Walked {
+    /// Elements of the ring.
+    pub elements: usize,
+    /// Elements that a lap of the kernel visited, each once, before it was back at its start.
+    pub visited: usize,
+    /// The measurement.
+    pub outcome: Outcome,
+}
+
+/// Where samples go.
+pub struct Store {
+    samples: [Sample; SAMPLES],
+    scratch: [f64; SAMPLES],
+}
+
+impl Store {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self {
+            samples: [Sample::default(); SAMPLES],
+            scratch: [0.0; SAMPLES],
+        }
+    }
+}
+
+/// Builds a ring over `bytes` of `region`, checks a lap of the kernel, and times the walk.
+/// `hz` is the rate of the time-stamp counter. `None` if the region is too small.
+pub fn walk(
+    region: Region<'_>,
+    bytes: usize,
+    seed: u64,
+    hz: f64,
+    store: &mut Store,
+) -> Option<Walked> {
+    let elements = LAYOUT.count(bytes);
+    let ring = Ring::new(region, LAYOUT, elements, Order::Random { seed }).ok()?;
+    let mut walk = Walk::new(ring, Step::Follow).ok()?;
+    let visited = lap(&mut walk, elements);
+    let plan = Plan {
+        warm_up: elements as u64,
+        ..Plan::of_seconds(hz, BUDGET)
+    };
+    let buffers = Buffers {
+        samples: &mut store.samples,
+        scratch: &mut store.scratch,
+    };
+    let outcome = steady(&mut walk, &plan, &mut Unwatched, buffers)?;
+    Some(Walked {
+        elements,
+        visited,
+        outcome,
+    })
+}
+
+/// Steps that the walk takes, one at a time, until it is first back at its start; 0 if it is not
+/// within `elements` steps. No place can come twice on the way: a walk that goes by the pointers
+/// alone would then never return.
+fn lap(walk: &mut Walk<'_>, elements: usize) -> usize {
+    let begin = walk.run(0);
+    (1..=elements).find(|_| walk.run(1) == begin).unwrap_or(0)
+}
