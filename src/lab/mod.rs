@@ -1,1 +1,3 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
+
+pub mod record;

@@ -1,0 +1,181 @@
+//! The record of a run: `record.jsonl`, one JSON object a line, each with a `kind`.
+//!
+//! A header, then a line a point, then a line a verdict, then an end. Lines are appended and
+//! flushed one by one, so that a run killed at any moment has lost the point in flight at most.
+//! The boot image prints the same lines on its serial port.
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the format; readers refuse others.
+pub const FORMAT: u32 = 1;
+
+/// A line of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Line {
+    /// The first line.
+    Header(Box<Header>),
+    /// A point of an experiment.
+    Point(Box<PointLine>),
+    /// A claim's verdict.
+    Verdict(VerdictLine),
+    /// The last line of a run that came to its end.
+    End(EndLine),
+}
+
+/// On what machine, with what program, and how a run was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Version of linefill.
+    pub linefill: String,
+    /// Revision it was built from, if known.
+    pub revision: Option<String>,
+    /// Compiler it was built with.
+    pub rustc: String,
+    /// Seconds since 1970 at the start.
+    pub started: u64,
+    /// The CPU.
+    pub cpu: CpuLine,
+    /// Kernel version, if there is an operating system.
+    pub os: Option<String>,
+    /// Name of the hypervisor, if there is one.
+    pub hypervisor: Option<String>,
+    /// Bytes of memory, if known.
+    pub memory: Option<u64>,
+    /// CPU the run was pinned to, if it was.
+    pub pinned: Option<usize>,
+    /// Ticks of the time-stamp counter a second.
+    pub tick_hz: f64,
+    /// Core cycles a tick at the start, if the yardstick gave a figure.
+    pub core_per_tick: Option<f64>,
+    /// What decides the random layouts.
+    pub seed: u64,
+    /// `quick` or `full`; the boot image says `bare`.
+    pub profile: String,
+    /// Pages asked for on the command line, if they override those of the experiments.
+    pub pages: Option<String>,
+    /// The selection asked for: ids or globs.
+    pub selection: Vec<String>,
+    /// Features masked away for this run.
+    pub masked: String,
+    /// The largest working set allowed, in bytes.
+    pub largest: u64,
+}
+
+/// What the CPU says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuLine {
+    /// `GenuineIntel`, `AuthenticAMD`, ...
+    pub vendor: String,
+    /// The brand string.
+    pub brand: String,
+    /// Display family.
+    pub family: u32,
+    /// Display model.
+    pub model: u32,
+    /// Stepping.
+    pub stepping: u32,
+    /// Microarchitecture, if family and model are known.
+    pub microarchitecture: Option<String>,
+    /// Features found and not masked.
+    pub features: Vec<String>,
+    /// The caches that CPUID reports.
+    pub caches: Vec<CacheLine>,
+}
+
+/// A cache that CPUID reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CacheLine {
+    /// Level, from 1.
+    pub level: u8,
+    /// `data`, `instruction` or `unified`.
+    pub holds: String,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Ways; 0 if fully associative.
+    pub ways: u32,
+    /// Line in bytes.
+    pub line: u32,
+    /// Sets.
+    pub sets: u64,
+}
+
+/// A point of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PointLine {
+    /// Id of the experiment.
+    pub experiment: String,
+    /// Series.
+    pub series: String,
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What came of a point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was timed.
+    Timed(Box<Timed>),
+    /// It was counted, and is exact.
+    Counted(f64),
+    /// It could not be put to the test, for this reason.
+    Untestable(String),
+}
+
+/// A timed point. Times are in ticks an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timed {
+    /// Median.
+    pub median: f64,
+    /// Median absolute deviation.
+    pub mad: f64,
+    /// Smallest sample.
+    pub min: f64,
+    /// Lower end of the 95 % interval of the median.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// Samples behind these.
+    pub n: usize,
+    /// Core cycles a tick meanwhile.
+    pub core_per_tick: Option<f64>,
+    /// Operations by which the two stretches of a sample differ.
+    pub operations: u64,
+    /// Loads, stores, bytes read and bytes written of an operation.
+    pub work: [u32; 4],
+    /// Pages it had.
+    pub pages: String,
+    /// `noisy`, `disturbed N`, and how sampling ended if not by precision.
+    pub flags: Vec<String>,
+    /// The samples in order: ticks of the shorter stretch, of the longer, of the yardstick, and 1
+    /// if the sample was disturbed.
+    pub samples: Vec<[u64; 4]>,
+}
+
+/// A claim's verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VerdictLine {
+    /// Id of the experiment.
+    pub experiment: String,
+    /// The claim in words.
+    pub claim: String,
+    /// `holds`, `does not hold`, `inconclusive` or `untestable`.
+    pub verdict: String,
+    /// The numbers behind it, or the reason.
+    pub numbers: String,
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EndLine {
+    /// Seconds that the run took, all sessions of a resumed one together.
+    pub seconds: f64,
+    /// Whether it was stopped early.
+    pub interrupted: bool,
+}
