@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use super::preempt::current_cpu;
+use super::sysfs::list;
 
 /// CPUs a mask can name. The kernel's own limit on x86-64 (`NR_CPUS`) is 8192.
 const MASK_CPUS: usize = 8192;
@@ -89,7 +90,7 @@ impl fmt::Display for AffinityError {
         if self.allowed.is_empty() {
             return f.write_str("CPUs the kernel did not name");
         }
-        write!(f, "CPU {}", ranges(&self.allowed))
+        write!(f, "CPU {}", list::format(&self.allowed))
     }
 }
 
@@ -178,28 +179,6 @@ impl Drop for Pinned {
     }
 }
 
-/// CPU numbers in the kernel's list form: `0-3,8`.
-pub(super) fn ranges(cpus: &[usize]) -> String {
-    let mut text = String::new();
-    let mut rest = cpus;
-    while let Some(&first) = rest.first() {
-        let run = rest
-            .iter()
-            .zip(first..)
-            .take_while(|(cpu, expected)| *cpu == expected)
-            .count();
-        if !text.is_empty() {
-            text.push(',');
-        }
-        text += &first.to_string();
-        if run > 1 {
-            text += &format!("-{}", first + run - 1);
-        }
-        rest = &rest[run..];
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,7 +214,10 @@ mod tests {
             assert_eq!(error.cpu, cpu);
             assert_eq!(error.allowed, allowed());
             assert!(error.to_string().contains(&cpu.to_string()), "{error}");
-            assert!(error.to_string().contains(&ranges(&allowed())), "{error}");
+            assert!(
+                error.to_string().contains(&list::format(&allowed())),
+                "{error}"
+            );
         }
     }
 
@@ -250,12 +232,5 @@ mod tests {
             error.to_string(),
             "cannot run on CPU 3: Operation not permitted; this process may use CPU 0-2,5"
         );
-    }
-
-    #[test]
-    fn lists_are_written_as_the_kernel_writes_them() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[7]), "7");
-        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::root::read;
+use super::root::{Unreadable, read, read_number};
 
 /// When the kernel backs anonymous memory with transparent huge pages.
 #[doc(alias = "THP")]
@@ -19,9 +19,9 @@ pub enum Transparent {
 /// The setting in `kernel/mm/transparent_hugepage/enabled` of the tree `sys`.
 ///
 /// # Errors
-/// A sentence, when the file cannot be read (a kernel built without transparent huge pages) or
-/// marks none of the three words.
-pub fn transparent(sys: &Path) -> Result<Transparent, String> {
+/// [`Unreadable`] when there is no such file (a kernel built without transparent huge pages) or
+/// it marks none of the three words.
+pub fn transparent(sys: &Path) -> Result<Transparent, Unreadable> {
     let path = sys.join("kernel/mm/transparent_hugepage/enabled");
     let text = read(&path)?;
     let marked = text
@@ -31,7 +31,11 @@ pub fn transparent(sys: &Path) -> Result<Transparent, String> {
         Some("always") => Ok(Transparent::Always),
         Some("madvise") => Ok(Transparent::Madvise),
         Some("never") => Ok(Transparent::Never),
-        _ => Err(format!("{}: no setting marked in {text:?}", path.display())),
+        _ => Err(Unreadable::malformed(
+            &path,
+            &text,
+            "always, madvise or never, one marked [so]",
+        )),
     }
 }
 
@@ -47,15 +51,10 @@ pub struct Pool {
 /// The pool in `kernel/mm/hugepages/hugepages-2048kB` of the tree `sys`.
 ///
 /// # Errors
-/// A sentence, when a file of it cannot be read (a kernel built without hugetlb) or is no number.
-pub fn pool(sys: &Path) -> Result<Pool, String> {
+/// [`Unreadable`] when one of its files is missing (a kernel built without hugetlb) or malformed.
+pub fn pool(sys: &Path) -> Result<Pool, Unreadable> {
     let dir = sys.join("kernel/mm/hugepages/hugepages-2048kB");
-    let number = |name: &str| {
-        let path = dir.join(name);
-        let text = read(&path)?;
-        text.parse::<u64>()
-            .map_err(|_| format!("{}: {text:?} is no number", path.display()))
-    };
+    let number = |name: &str| read_number(&dir.join(name));
     let free = number("free_hugepages")?.saturating_sub(number("resv_hugepages")?);
     Ok(Pool {
         total: number("nr_hugepages")?,

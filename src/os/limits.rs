@@ -2,9 +2,8 @@
 // `getrlimit` and `sysconf` are calls into C.
 #![allow(unsafe_code)]
 
-use std::path::Path;
-
-use super::root::read;
+use super::cgroup;
+use super::root::{Root, Unreadable, read};
 
 /// `getrlimit(RLIMIT_AS)`: bytes of address space this process may have; `None` when unlimited.
 #[doc(alias = "RLIMIT_AS")]
@@ -28,28 +27,36 @@ fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// The machine's memory, in bytes.
+/// Memory, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MachineMemory {
-    /// All of it (`MemTotal`).
+    /// All that the machine has (`MemTotal`).
     pub total: u64,
-    /// What can be had without swapping (`MemAvailable`).
+    /// What this process can take without swapping: `MemAvailable`, or what its control group
+    /// leaves where that is less.
     pub available: u64,
+    /// Swap space (`SwapTotal`).
+    pub swap: u64,
 }
 
-/// The `/proc/meminfo` of `proc`: total and available memory.
+/// The memory that `/proc/meminfo` and the control groups of `root` tell of.
 ///
 /// # Errors
-/// A sentence that names the file, when it cannot be read or lacks one of the two lines.
-pub fn machine_memory(proc: &Path) -> Result<MachineMemory, String> {
-    let path = proc.join("meminfo");
+/// [`Unreadable`] when `meminfo` is missing or lacks the total or the available memory.
+pub fn machine_memory(root: &Root) -> Result<MachineMemory, Unreadable> {
+    let path = root.proc.join("meminfo");
     let text = read(&path)?;
     let field = |name: &str| {
-        meminfo_bytes(&text, name).ok_or_else(|| format!("{}: no {name} line", path.display()))
+        meminfo_bytes(&text, name).ok_or_else(|| Unreadable {
+            path: path.clone(),
+            problem: format!("it has no valid {name} line"),
+        })
     };
+    let available = field("MemAvailable")?;
     Ok(MachineMemory {
         total: field("MemTotal")?,
-        available: field("MemAvailable")?,
+        available: cgroup::headroom(root).map_or(available, |left| left.min(available)),
+        swap: meminfo_bytes(&text, "SwapTotal").unwrap_or(0),
     })
 }
 
@@ -63,11 +70,12 @@ pub(super) fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Memory of the machine that this process runs on; without `/proc`, what `sysconf` says, which
-/// counts no reclaimable page as available.
+/// counts no reclaimable page as available and knows no swap.
 pub fn memory_here() -> MachineMemory {
-    machine_memory(Path::new("/proc")).unwrap_or_else(|_| MachineMemory {
+    machine_memory(&Root::live()).unwrap_or_else(|_| MachineMemory {
         total: pages_in_bytes(libc::_SC_PHYS_PAGES),
         available: pages_in_bytes(libc::_SC_AVPHYS_PAGES),
+        swap: 0,
     })
 }
 
@@ -80,6 +88,7 @@ fn pages_in_bytes(name: libc::c_int) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     const TEXT: &str = "MemTotal:       24684084 kB\nMemFree:        23733240 kB\n\
         MemAvailable:   24224228 kB\nHugePages_Total:       0\n";
@@ -97,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_meminfo_is_a_reason() {
-        let reason = machine_memory(Path::new("/nonexistent")).unwrap_err();
-        assert!(reason.contains("/nonexistent/meminfo"), "{reason}");
+    fn a_missing_meminfo_is_named() {
+        let error = machine_memory(&Root::under(Path::new("/nonexistent"))).unwrap_err();
+        assert_eq!(error.path, Path::new("/nonexistent/proc/meminfo"));
     }
 
     #[test]

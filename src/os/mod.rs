@@ -6,6 +6,7 @@
 //! it; nothing panics because a file under `/proc` or `/sys` is missing.
 
 pub mod affinity;
+mod cgroup;
 pub mod clock;
 pub mod hugepages;
 pub mod interrupt;
@@ -13,8 +14,10 @@ pub mod limits;
 pub mod memory;
 pub mod preempt;
 pub mod root;
+pub mod sysfs;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 pub use memory::{Granted, Memory, MemoryError, Pages, Via};
 pub use preempt::{Disturbance, Switches};
-pub use root::Root;
+pub use root::{Root, Unreadable};
+pub use sysfs::Sysfs;

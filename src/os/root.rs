@@ -1,5 +1,6 @@
 //! Where the kernel's text files are found: the live machine, or a recorded one.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,15 +32,56 @@ impl Root {
     }
 }
 
-/// The text of a file without the white space around it, or the reason why there is none.
+/// A file that did not tell what it was asked for, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The file.
+    pub path: PathBuf,
+    /// What the kernel answered, or what is wrong with the text.
+    pub problem: String,
+}
+
+impl Unreadable {
+    /// A file whose `text` is not what was `expected`.
+    pub(super) fn malformed(path: &Path, text: &str, expected: &str) -> Self {
+        let shown: String = text.chars().take(40).collect();
+        Self {
+            path: path.to_owned(),
+            problem: format!("{shown:?} is not {expected}"),
+        }
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.problem)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+/// The text of a file without the white space around it.
 ///
 /// # Errors
-/// A sentence that names the file and what the kernel answered.
-pub fn read(path: &Path) -> Result<String, String> {
+/// [`Unreadable`] with what the kernel answered.
+pub(super) fn read(path: &Path) -> Result<String, Unreadable> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) => Err(format!("{}: {error}", path.display())),
+        Err(error) => Err(Unreadable {
+            path: path.to_owned(),
+            problem: error.to_string(),
+        }),
     }
+}
+
+/// The file's text as a decimal number.
+///
+/// # Errors
+/// [`Unreadable`] when there is no file, or something else in it.
+pub(super) fn read_number(path: &Path) -> Result<u64, Unreadable> {
+    let text = read(path)?;
+    text.parse()
+        .map_err(|_| Unreadable::malformed(path, &text, "a number"))
 }
 
 #[cfg(test)]
@@ -47,9 +89,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_file_is_a_reason_that_names_it() {
-        let reason = read(Path::new("/nonexistent/online")).unwrap_err();
-        assert!(reason.contains("/nonexistent/online"), "{reason}");
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("/nonexistent/online")).unwrap_err();
+        assert_eq!(error.path, Path::new("/nonexistent/online"));
+        assert!(
+            error.to_string().starts_with("/nonexistent/online: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_malformed_file_is_named_with_its_text() {
+        let error = Unreadable::malformed(Path::new("size"), &"x".repeat(100), "a size");
+        assert_eq!(
+            error.to_string(),
+            format!("size: \"{}\" is not a size", "x".repeat(40))
+        );
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl fmt::Display for Granted {
 pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {
     match read(smaps) {
         Ok(text) => parse(&text, area),
-        Err(reason) => Granted::Unknown(reason),
+        Err(error) => Granted::Unknown(error.to_string()),
     }
 }
 
