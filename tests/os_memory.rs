@@ -23,6 +23,19 @@ fn base_pages_are_zeroed_aligned_and_writable_to_the_last_byte() {
 }
 
 #[test]
+fn a_region_covers_the_bytes_with_whole_lines() {
+    for (bytes, lines) in [(1, 1), (64, 1), (4096, 64), (4097, 65), (10_000, 157)] {
+        let mut memory = Memory::new(bytes, Pages::Base).unwrap();
+        let start = memory.as_slice().as_ptr().addr();
+        let mut region = memory.region();
+        assert_eq!(region.len(), lines * 64);
+        assert_eq!(region.address(), start);
+        region.bytes_mut().fill(3);
+        assert!(memory.as_slice().iter().all(|byte| *byte == 3));
+    }
+}
+
+#[test]
 fn huge_pages_are_given_or_refused_with_a_reason() {
     match Memory::new(3 << 20, Pages::Huge) {
         Ok(mut memory) => {

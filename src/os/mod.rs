@@ -8,10 +8,12 @@
 pub mod affinity;
 mod cgroup;
 pub mod clock;
+pub mod health;
 pub mod hugepages;
 pub mod interrupt;
 pub mod limits;
 pub mod memory;
+pub mod perf;
 pub mod preempt;
 pub mod root;
 pub mod sysfs;

@@ -122,7 +122,7 @@ impl fmt::Display for LockRefused {
 impl std::error::Error for LockRefused {}
 
 /// A number of bytes for a reader: exact, with the nearest binary unit beside it.
-pub(crate) struct Size(pub u64);
+pub(in crate::os) struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,11 +8,13 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
 pub use granted::{Granted, Via};
 
 use super::hugepages::{self, Transparent};
 use super::limits;
+use crate::mem::{LINE, Region};
 use mapping::{BASE_PAGE, HUGE_PAGE, Mapping};
 
 /// The page size that a working set is laid out in.
@@ -140,6 +142,14 @@ impl Memory {
     /// The bytes, to lay out a pattern in.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.mapping.bytes_mut()[..self.len]
+    }
+
+    /// The bytes as a region of whole cache lines; the last line is filled up where the size is
+    /// not a multiple of one.
+    pub fn region(&mut self) -> Region<'_> {
+        let lines = self.len.next_multiple_of(LINE);
+        Region::new(&mut self.mapping.bytes_mut()[..lines])
+            .expect("a mapping starts on a page and holds at least one")
     }
 
     /// `mlock`: keeps every page in memory until this is dropped.

@@ -1,0 +1,101 @@
+//! Memory there is, and the page sizes it comes in.
+
+use super::{Check, Observed, Subject};
+use crate::os::hugepages::{self, Transparent};
+use crate::os::limits::machine_memory;
+use crate::os::memory::Size;
+use crate::os::root::Root;
+
+/// Enough for a working set far beyond any last-level cache, and enough for one beyond most.
+const PLENTY: u64 = 2 << 30;
+const LITTLE: u64 = 512 << 20;
+/// The largest working set that is worth locking.
+const WORTH_LOCKING: u64 = 1 << 30;
+
+pub(super) fn available(root: &Root) -> Check {
+    let subject = Subject {
+        name: "memory",
+        why: "Working sets beyond the last-level cache take up to 1 GiB; larger than what is \
+              available they are refused.",
+    };
+    let mend = "stop programs that hold memory (look with: free -m), or raise the limit of the \
+                container";
+    match machine_memory(root) {
+        Ok(memory) => {
+            let found = format!(
+                "{} available of {}",
+                gib(memory.available),
+                gib(memory.total)
+            );
+            match memory.available {
+                PLENTY.. => subject.good(found),
+                LITTLE.. => subject.warn(found, mend),
+                _ => subject.bad(found, mend),
+            }
+        }
+        Err(error) => subject.unknown(error, "mount procfs: sudo mount -t proc proc /proc"),
+    }
+}
+
+pub(super) fn transparent(root: &Root) -> Check {
+    let subject = Subject {
+        name: "transparent huge pages",
+        why: "Without 2 MiB pages every large working set also measures the TLB, and the caches \
+              cannot be seen alone.",
+    };
+    let mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
+    match hugepages::transparent(&root.sys) {
+        Ok(Transparent::Madvise) => subject.good("on request (madvise)"),
+        Ok(Transparent::Always) => subject.good("always; kept away where 4 KiB pages are wanted"),
+        Ok(Transparent::Never) => subject.warn("never", mend),
+        Err(error) => subject.unknown(
+            error,
+            "reserve hugetlb pages: sudo sysctl vm.nr_hugepages=600",
+        ),
+    }
+}
+
+pub(super) fn pool(root: &Root) -> Check {
+    let subject = Subject {
+        name: "hugetlb pool",
+        why: "Transparent huge pages are a request that fragmented memory cannot grant; reserved \
+              pages are certain.",
+    };
+    let mend = "sudo sysctl vm.nr_hugepages=600";
+    match hugepages::pool(&root.sys) {
+        Ok(pool) => {
+            let found = format!("{} of {} pages of 2 MiB free", pool.free, pool.total);
+            if pool.free > 0 {
+                subject.good(found)
+            } else {
+                subject.warn(found, mend)
+            }
+        }
+        Err(error) => subject.unknown(error, mend),
+    }
+}
+
+pub(super) fn locked(root: &Root, observed: &Observed) -> Check {
+    let subject = Subject {
+        name: "locked memory",
+        why: "Pages that are not locked may be swapped out between samples.",
+    };
+    let found = match observed.locked_memory {
+        None => return subject.good("unlimited"),
+        Some(limit) if limit >= WORTH_LOCKING => return subject.good(Size(limit)),
+        Some(limit) => format!("limited to {}", Size(limit)),
+    };
+    let mend = "ulimit -l unlimited (as root, or a memlock line in /etc/security/limits.conf)";
+    match machine_memory(root) {
+        Ok(memory) if memory.swap == 0 => {
+            subject.good(format!("{found}; there is no swap to fear"))
+        }
+        Ok(memory) => subject.warn(format!("{found}, with {} of swap", gib(memory.swap)), mend),
+        Err(error) => subject.unknown(format!("{found}; {error}"), mend),
+    }
+}
+
+/// Bytes for a reader who does not need each of them.
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+}

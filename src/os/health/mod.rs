@@ -1,0 +1,115 @@
+//! What on this machine would spoil a measurement, and how to mend it. Nothing is changed.
+
+mod clock;
+mod counters;
+mod cpus;
+mod frequency;
+mod hypervisor;
+mod isolation;
+mod load;
+mod memory;
+mod observed;
+mod prefetcher;
+mod smt;
+mod stat;
+
+pub use observed::{Observed, Vendor};
+
+use super::root::Root;
+
+/// How good one fact is for measuring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// As it should be.
+    Good,
+    /// The machine does not tell.
+    Unknown,
+    /// Some measurements suffer, or cannot be made.
+    Warn,
+    /// Timings taken now are not to be trusted.
+    Bad,
+}
+
+/// One fact about the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// What was looked at.
+    pub name: &'static str,
+    /// How good it is.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// What it spoils in a measurement when it is not good.
+    pub why: &'static str,
+    /// The command or setting that mends it; empty when it is good.
+    pub mend: String,
+}
+
+/// The subject of a check, before it is known what will be found.
+struct Subject {
+    name: &'static str,
+    why: &'static str,
+}
+
+impl Subject {
+    fn check(&self, state: State, found: impl ToString, mend: impl Into<String>) -> Check {
+        let found = found.to_string();
+        Check {
+            name: self.name,
+            state,
+            found,
+            why: self.why,
+            mend: mend.into(),
+        }
+    }
+
+    fn good(&self, found: impl ToString) -> Check {
+        self.check(State::Good, found, "")
+    }
+
+    fn unknown(&self, found: impl ToString, mend: impl Into<String>) -> Check {
+        self.check(State::Unknown, found, mend)
+    }
+
+    fn warn(&self, found: impl ToString, mend: impl Into<String>) -> Check {
+        self.check(State::Warn, found, mend)
+    }
+
+    fn bad(&self, found: impl ToString, mend: impl Into<String>) -> Check {
+        self.check(State::Bad, found, mend)
+    }
+}
+
+/// Every check of the machine in `root`, for measuring on `cpu`. Takes a fifth of a second, in
+/// which this thread sleeps, to see what else runs.
+///
+/// CPUID, limits and the probe of the PMU are those of the machine that this process runs on:
+/// for a recorded machine use [`judge`].
+pub fn examine(root: &Root, cpu: usize) -> Vec<Check> {
+    judge(root, cpu, &Observed::now(root))
+}
+
+/// Every check, from the files of `root` and from what was `observed` beside them.
+pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
+    vec![
+        cpus::chosen(root, cpu, observed),
+        isolation::scheduler(root, cpu),
+        isolation::tick(root, cpu),
+        load::chosen(cpu, observed),
+        load::machine(root, observed),
+        smt::sibling(root, cpu, observed),
+        hypervisor::present(observed),
+        hypervisor::steal(cpu, observed),
+        frequency::governor(root, cpu),
+        frequency::turbo(root),
+        clock::tsc(root, observed),
+        memory::available(root),
+        memory::transparent(root),
+        memory::pool(root),
+        memory::locked(root, observed),
+        counters::hardware(observed),
+        counters::software(observed),
+        counters::paranoid(root),
+        prefetcher::switches(root, cpu, observed),
+    ]
+}

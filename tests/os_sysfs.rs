@@ -1,0 +1,211 @@
+//! Caches, topology and nodes of recorded machines, and of the one that runs the tests.
+#![cfg(feature = "std")]
+
+mod os_fixture;
+
+use std::path::Path;
+
+use linefill::os::sysfs::{Cache, CacheKind, Node, Sysfs, Topology};
+use os_fixture::Machine;
+
+const KIB: u64 = 1024;
+
+fn sysfs(machine: &Machine) -> Sysfs {
+    Sysfs::at(&machine.root().sys)
+}
+
+#[test]
+fn intel_server_with_smt() {
+    let machine = Machine::recorded("intel-sapphire-rapids");
+    let sysfs = sysfs(&machine);
+    assert_eq!(sysfs.online().unwrap(), (0..32).collect::<Vec<_>>());
+
+    let caches = sysfs.caches(0).unwrap();
+    let kinds: Vec<_> = caches
+        .iter()
+        .map(|cache| (cache.level, cache.kind))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (1, CacheKind::Data),
+            (1, CacheKind::Instruction),
+            (2, CacheKind::Unified),
+            (3, CacheKind::Unified)
+        ]
+    );
+    assert_eq!(
+        caches[0],
+        Cache {
+            level: 1,
+            kind: CacheKind::Data,
+            size: 48 * KIB,
+            ways: Some(12),
+            sets: Some(64),
+            line: Some(64),
+            shared_by: vec![0, 16],
+        }
+    );
+    assert_eq!(caches[0].share(), 24 * KIB);
+
+    // 16 hyper-threads share 22.5 MiB.
+    let last = sysfs.last_level(9).unwrap();
+    assert_eq!(last.size, 23_040 * KIB);
+    assert_eq!(last.shared_by.len(), 16);
+    assert_eq!(last.share(), 1440 * KIB);
+
+    let topology = sysfs.topology(25).unwrap();
+    assert_eq!(
+        topology,
+        Topology {
+            core: 1,
+            package: 1,
+            threads: vec![9, 25]
+        }
+    );
+    assert_eq!(topology.siblings(25), [9]);
+
+    let nodes = sysfs.nodes().unwrap();
+    assert_eq!(nodes.len(), 2);
+    assert_eq!(nodes[1].cpus, (8..16).chain(24..32).collect::<Vec<_>>());
+    assert_eq!(nodes[1].distances, [21, 10]);
+}
+
+#[test]
+fn amd_with_two_core_complexes() {
+    let machine = Machine::recorded("amd-zen2-two-ccx");
+    let sysfs = sysfs(&machine);
+    let (first, second) = (sysfs.last_level(0).unwrap(), sysfs.last_level(5).unwrap());
+    assert_eq!(first.shared_by, [0, 1, 2, 3, 8, 9, 10, 11]);
+    assert_eq!(second.shared_by, [4, 5, 6, 7, 12, 13, 14, 15]);
+    assert_eq!((first.size, first.share()), (16_384 * KIB, 2048 * KIB));
+    assert_eq!(sysfs.topology(5).unwrap().siblings(5), [13]);
+    assert_eq!(
+        sysfs.nodes().unwrap(),
+        [Node {
+            id: 0,
+            cpus: (0..16).collect(),
+            distances: vec![10]
+        }]
+    );
+}
+
+#[test]
+fn guest_with_a_slice_of_a_server() {
+    let machine = Machine::recorded("vm-genoa");
+    let sysfs = sysfs(&machine);
+    let last = sysfs.last_level(1).unwrap();
+    assert_eq!(
+        (last.level, last.size, last.share()),
+        (3, 32 << 20, 16 << 20)
+    );
+    assert_eq!(
+        (last.ways, last.sets, last.line),
+        (Some(16), Some(32_768), Some(64))
+    );
+    assert!(sysfs.topology(1).unwrap().siblings(1).is_empty());
+}
+
+#[test]
+fn a_kernel_of_2007_has_masks_and_no_geometry() {
+    let machine = Machine::recorded("core2-quad");
+    let sysfs = sysfs(&machine);
+    let last = sysfs.last_level(3).unwrap();
+    assert_eq!(last.shared_by, [2, 3]);
+    assert_eq!((last.level, last.size, last.share()), (2, 4 << 20, 2 << 20));
+    let first = &sysfs.caches(3).unwrap()[0];
+    assert_eq!((first.ways, first.sets, first.line), (None, None, None));
+    assert_eq!(first.shared_by, [3]);
+}
+
+/// A guest of the study that recorded E25: 266240K, mask 3.
+#[test]
+fn the_share_is_the_size_over_the_bits_of_the_mask() {
+    let machine = Machine::empty().with(
+        "sys/devices/system/cpu/cpu0/cache/index0/level = 3
+         sys/devices/system/cpu/cpu0/cache/index0/type = Unified
+         sys/devices/system/cpu/cpu0/cache/index0/size = 266240K
+         sys/devices/system/cpu/cpu0/cache/index0/shared_cpu_map = 3",
+    );
+    assert_eq!(
+        sysfs(&machine).last_level(0).unwrap().share(),
+        133_120 * KIB
+    );
+}
+
+#[test]
+fn malformed_files_are_named() {
+    let machine = Machine::recorded("malformed");
+    let sysfs = sysfs(&machine);
+    let named = |error: linefill::os::Unreadable, file: &str, text: &str| {
+        assert!(error.path.ends_with(file), "{error}");
+        assert!(error.problem.contains(text), "{error}");
+    };
+    named(sysfs.online().unwrap_err(), "cpu/online", "0-3,x");
+    named(
+        sysfs.caches(0).unwrap_err(),
+        "cpu0/cache/index0/size",
+        "32768",
+    );
+    named(
+        sysfs.caches(1).unwrap_err(),
+        "cpu1/cache/index0/level",
+        "one",
+    );
+    named(
+        sysfs.caches(2).unwrap_err(),
+        "cpu2/cache/index0/shared_cpu_list",
+        "3-1",
+    );
+    named(
+        sysfs.last_level(3).unwrap_err(),
+        "cpu3/cache",
+        "none of the caches holds data",
+    );
+    named(
+        sysfs.caches(4).unwrap_err(),
+        "cpu4/cache/index0/type",
+        "Trace",
+    );
+    named(sysfs.topology(0).unwrap_err(), "topology/core_id", "-1");
+    named(sysfs.nodes().unwrap_err(), "node0/distance", "ten");
+
+    let code = &sysfs.caches(3).unwrap()[0];
+    assert_eq!((code.ways, code.sets, code.line), (None, None, None));
+}
+
+#[test]
+fn without_sysfs_everything_is_a_reason() {
+    let sysfs = Sysfs::at(Path::new("/nonexistent"));
+    for reason in [
+        sysfs.online().unwrap_err(),
+        sysfs.caches(0).unwrap_err(),
+        sysfs.last_level(0).unwrap_err(),
+        sysfs.topology(0).unwrap_err(),
+        sysfs.nodes().unwrap_err(),
+    ] {
+        assert!(
+            reason
+                .to_string()
+                .starts_with("/nonexistent/devices/system/"),
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn this_machine_is_consistent_where_it_tells() {
+    let sysfs = Sysfs::live();
+    let Ok(online) = sysfs.online() else { return };
+    for cpu in online {
+        if let Ok(topology) = sysfs.topology(cpu) {
+            assert!(topology.threads.contains(&cpu));
+        }
+        for cache in sysfs.caches(cpu).unwrap_or_default() {
+            assert!(cache.shared_by.contains(&cpu), "CPU {cpu}: {cache:?}");
+            if let (Some(ways), Some(sets), Some(line)) = (cache.ways, cache.sets, cache.line) {
+                assert_eq!(ways * sets * line, cache.size, "CPU {cpu}: {cache:?}");
+            }
+        }
+    }
+}
