@@ -122,7 +122,9 @@ impl Features {
             features.set(Feature::Clwb, more.has_clwb());
         }
         if let Some(extended) = cpu.get_extended_processor_and_feature_identifiers() {
-            features.set(Feature::Prefetchw, extended.has_prefetchw());
+            // AMD's 64-bit CPUs before the flag have it by 3DNow!: AMD64 APM volume 3, "PREFETCHW".
+            let prefetchw = extended.has_prefetchw() || extended.has_3dnow();
+            features.set(Feature::Prefetchw, prefetchw);
             features.set(Feature::Rdtscp, extended.has_rdtscp());
         }
         if let Some(power) = cpu.get_advanced_power_mgmt_info() {
@@ -247,4 +249,115 @@ fn xgetbv0() -> u64 {
              options(nomem, nostack, preserves_flags));
     }
     u64::from(high) << 32 | u64::from(low)
+}
+
+#[cfg(test)]
+#[path = "../../tests/common/dump.rs"]
+mod dump;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::ToString;
+    use std::vec::Vec;
+
+    use super::dump::Dump;
+    use super::{Feature, Features, UnknownFeature};
+
+    /// XCR0 with the x87 and SSE, AVX, and AVX-512 states.
+    const SSE: u64 = 0b11;
+    const AVX: u64 = 0b111;
+    const AVX_512: u64 = 0b1110_0111;
+
+    fn of(name: &str, xcr0: u64) -> Features {
+        Features::read(Dump::of(name), || xcr0)
+    }
+
+    #[test]
+    fn avx_needs_the_operating_system() {
+        assert!(of("sapphire-rapids", AVX_512).avx512().is_some());
+        let narrow = of("sapphire-rapids", AVX);
+        assert!(narrow.avx512().is_none() && narrow.avx2().is_some());
+        let none = of("sapphire-rapids", SSE);
+        assert!(none.avx2().is_none() && none.sse41().is_some());
+    }
+
+    #[test]
+    fn features_are_those_of_the_products() {
+        use Feature::*;
+        let list = |name| of(name, AVX_512).iter().collect::<Vec<_>>();
+        assert_eq!(list("sapphire-rapids"), Feature::ALL);
+        assert_eq!(list("zen4-guest"), Feature::ALL);
+        let client = [Sse41, Avx2, Clflushopt, Prefetchw, Rdtscp, InvariantTsc];
+        assert_eq!(list("coffee-lake"), client);
+        let hybrid = [
+            Sse41,
+            Avx2,
+            Clflushopt,
+            Clwb,
+            Prefetchw,
+            Rdtscp,
+            InvariantTsc,
+        ];
+        assert_eq!(list("alder-lake-p"), hybrid);
+        assert_eq!(list("zen2"), hybrid);
+        // By 3DNow!, before the flag existed.
+        assert_eq!(list("k8"), [Prefetchw]);
+        assert_eq!(list("dothan"), []);
+    }
+
+    #[test]
+    fn xcr0_is_not_read_where_the_instruction_would_fault() {
+        let asked = core::cell::Cell::new(false);
+        let features = Features::read(Dump::of("k8"), || {
+            asked.set(true);
+            AVX_512
+        });
+        assert!(!asked.get() && features.avx2().is_none());
+    }
+
+    #[test]
+    fn a_mask_removes_a_feature_and_what_builds_on_it() {
+        let all = of("sapphire-rapids", AVX_512);
+        let masked = all.without("avx512, CLWB").unwrap();
+        assert!(masked.avx512().is_none() && masked.clwb().is_none());
+        assert!(masked.avx2().is_some() && masked.clflushopt().is_some());
+        let masked = all.without("avx2").unwrap();
+        assert!(masked.avx512().is_none() && masked.avx2().is_none() && masked.sse41().is_some());
+        assert!(all.without("sse4.1").unwrap().avx512().is_none());
+        assert_eq!(all.without("").unwrap(), all);
+        // Masking what is absent adds nothing.
+        let old = of("k8", SSE);
+        assert_eq!(old.without("avx512").unwrap(), old);
+    }
+
+    #[test]
+    fn an_unknown_name_is_named_with_what_would_do() {
+        let error = Features::detect().without("avx512,avx3").unwrap_err();
+        assert_eq!(error, UnknownFeature { name: "avx3" });
+        assert_eq!(
+            error.to_string(),
+            "unknown CPU feature `avx3`; known are sse4.1, avx2, avx512, clflushopt, clwb, \
+             prefetchw, rdtscp, invariant-tsc"
+        );
+    }
+
+    #[test]
+    fn detection_agrees_with_the_standard_library() {
+        let features = Features::detect();
+        assert_eq!(
+            features.sse41().is_some(),
+            std::is_x86_feature_detected!("sse4.1")
+        );
+        assert_eq!(
+            features.avx2().is_some(),
+            std::is_x86_feature_detected!("avx2")
+        );
+        let avx512 = std::is_x86_feature_detected!("avx512f")
+            && std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512vl")
+            && std::is_x86_feature_detected!("avx512dq");
+        assert_eq!(features.avx512().is_some(), avx512);
+    }
 }

@@ -31,7 +31,7 @@ pub fn rdtsc() -> u64 {
 /// so two reads that differ there ran on two CPUs.
 ///
 /// Every x86-64 CPU since 2008 has it (AMD K10, Intel Nehalem); on an older one it raises the
-/// invalid-opcode exception: ask [`Features::has`](super::Features::has) there.
+/// invalid-opcode exception: ask [`Features::rdtscp`](super::Features::rdtscp) there.
 #[doc(alias = "__rdtscp")]
 #[inline(always)]
 pub fn rdtscp() -> (u64, u32) {

@@ -1,0 +1,171 @@
+//! Which CPU this is.
+
+use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
+
+use super::list::Text;
+use super::microarch::{self, Core};
+
+/// Who made the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Vendor {
+    /// "GenuineIntel".
+    Intel,
+    /// "AuthenticAMD".
+    Amd,
+    /// "HygonGenuine": Zen cores under licence.
+    Hygon,
+    /// Any other, Zhaoxin among them.
+    Other,
+}
+
+impl Vendor {
+    /// The vendor's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Vendor::Intel => "Intel",
+            Vendor::Amd => "AMD",
+            Vendor::Hygon => "Hygon",
+            Vendor::Other => "other",
+        }
+    }
+}
+
+/// The kind of core in a hybrid CPU: leaf 1Ah, EAX[31:24].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CoreType {
+    /// A performance core ("Core", 40h).
+    Performance,
+    /// An efficient core ("Atom", 20h).
+    Efficient,
+}
+
+impl CoreType {
+    /// The letter Intel names it by: "P" or "E".
+    pub const fn letter(self) -> &'static str {
+        match self {
+            CoreType::Performance => "P",
+            CoreType::Efficient => "E",
+        }
+    }
+}
+
+/// Vendor, model and name of the CPU that executes, from leaves 0, 1, 1Ah and 8000_0002h to 4h.
+///
+/// In a hybrid CPU this describes the core that executed CPUID: pin the thread first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Who made it.
+    pub vendor: Vendor,
+    /// Family, the extended family added.
+    pub family: u8,
+    /// Model, the extended model in its upper four bits.
+    pub model: u8,
+    /// Stepping.
+    pub stepping: u8,
+    /// The marketing name, such as "AMD EPYC 9R14". Virtual machines may shorten it, or leave it
+    /// empty.
+    pub brand: Text<48>,
+    /// The hypervisor's signature, such as "KVMKVMKVM"; `None` on the bare machine.
+    pub hypervisor: Option<Text<12>>,
+    /// Performance or efficient core; `None` where leaf 1Ah does not say.
+    pub core_type: Option<CoreType>,
+}
+
+impl Identity {
+    /// Asks the CPU that executes this.
+    pub fn detect() -> Identity {
+        Identity::read(CpuIdReaderNative)
+    }
+
+    /// The identity that a CPUID reader reports.
+    pub fn read<R: CpuIdReader>(reader: R) -> Identity {
+        let cpu = CpuId::with_cpuid_reader(reader.clone());
+        let vendor = match cpu.get_vendor_info() {
+            Some(info) if info.as_str() == "GenuineIntel" => Vendor::Intel,
+            Some(info) if info.as_str() == "AuthenticAMD" => Vendor::Amd,
+            Some(info) if info.as_str() == "HygonGenuine" => Vendor::Hygon,
+            _ => Vendor::Other,
+        };
+        let basic = cpu.get_feature_info();
+        let (family, model, stepping) = basic.as_ref().map_or((0, 0, 0), |info| {
+            (info.family_id(), info.model_id(), info.stepping_id())
+        });
+        let brand = cpu.get_processor_brand_string();
+        let brand = brand.as_ref().map_or("", |brand| brand.as_str());
+        let guest = basic.is_some_and(|info| info.has_hypervisor());
+        Identity {
+            vendor,
+            family,
+            model,
+            stepping,
+            brand: Text::new(brand.as_bytes()),
+            hypervisor: guest.then(|| signature(reader.cpuid1(0x4000_0000))),
+            core_type: core_type(&reader),
+        }
+    }
+
+    /// The hypervisor's usual name, its signature where it has none here, `None` on the bare
+    /// machine.
+    pub fn hypervisor_name(&self) -> Option<&str> {
+        // Signatures: Linux, arch/x86/include/asm and drivers/hv; the vendors' documents.
+        Some(match self.hypervisor.as_deref()? {
+            "" => "unnamed hypervisor",
+            "KVMKVMKVM" | "Linux KVM Hv" => "KVM",
+            "Microsoft Hv" => "Hyper-V",
+            "VMwareVMware" => "VMware",
+            "XenVMMXenVMM" => "Xen",
+            "TCGTCGTCGTCG" => "QEMU TCG",
+            "bhyve bhyve" | "BHyVE BHyVE" => "bhyve",
+            "ACRNACRNACRN" => "ACRN",
+            "VBoxVBoxVBox" => "VirtualBox",
+            other => other,
+        })
+    }
+
+    /// The product generation, such as "Sapphire Rapids" or "Zen 4"; "unknown" for a CPU younger
+    /// than this table.
+    pub fn microarch(&self) -> &'static str {
+        microarch::generation(self).map_or("unknown", |generation| generation.name)
+    }
+
+    /// The core design, which in a hybrid CPU differs from core to core. `None` if unknown.
+    pub fn core(&self) -> Option<Core> {
+        let generation = microarch::generation(self)?;
+        match (generation.efficient, self.core_type) {
+            (Some(efficient), Some(CoreType::Efficient)) => Some(efficient),
+            // A guest's leaf 1Ah may be empty, and then either core could be beneath it.
+            (Some(_), None) if self.hypervisor.is_some() => None,
+            _ => Some(generation.core),
+        }
+    }
+
+    /// Published L1d load-to-use latency of this core, in core cycles: a dependent integer load
+    /// by `[register]`. `None` if unknown.
+    pub fn load_to_use(&self) -> Option<u32> {
+        self.core()?.load_to_use
+    }
+}
+
+/// The twelve characters of a hypervisor's leaf 4000_0000h.
+fn signature(leaf: CpuIdResult) -> Text<12> {
+    let mut bytes = [0; 12];
+    for (place, register) in bytes
+        .chunks_exact_mut(4)
+        .zip([leaf.ebx, leaf.ecx, leaf.edx])
+    {
+        place.copy_from_slice(&register.to_le_bytes());
+    }
+    Text::new(&bytes)
+}
+
+/// Leaf 1Ah, which a CPU that is not hybrid lacks or leaves empty.
+fn core_type<R: CpuIdReader>(reader: &R) -> Option<CoreType> {
+    if reader.cpuid1(0).eax < 0x1a {
+        return None;
+    }
+    match reader.cpuid1(0x1a).eax >> 24 {
+        0x40 => Some(CoreType::Performance),
+        0x20 => Some(CoreType::Efficient),
+        _ => None,
+    }
+}
