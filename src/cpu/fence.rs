@@ -11,7 +11,7 @@ use core::arch::asm;
 /// `lfence`: no later instruction starts before every earlier one has completed.
 ///
 /// The dispatch-serialising fence of a measurement. On AMD it is so when the operating system
-/// has set DE_CFG[1], which Linux does (AMD, "Software techniques for managing speculation").
+/// has set bit 1 of DE_CFG, which Linux does (AMD, "Software techniques for managing speculation").
 #[doc(alias = "_mm_lfence")]
 #[inline(always)]
 pub fn lfence() {

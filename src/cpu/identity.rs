@@ -30,7 +30,7 @@ impl Vendor {
     }
 }
 
-/// The kind of core in a hybrid CPU: leaf 1Ah, EAX[31:24].
+/// The kind of core in a hybrid CPU: leaf 1Ah, bits 31 to 24 of EAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CoreType {
     /// A performance core ("Core", 40h).

@@ -1,7 +1,7 @@
 //! One instruction a function, and what CPUID says about this CPU.
 //!
 //! - Instructions: [`rdtsc`], [`rdtscp`], [`lfence`], [`sfence`], [`mfence`], [`clflush`],
-//!   [`clflushopt`], [`clwb`], the prefetches ([`prefetch`], [`Hint`]), the non-temporal stores and
+//!   [`clflushopt`], [`clwb`], the prefetches ([`prefetch()`], [`Hint`]), the non-temporal stores and
 //!   loads ([`stream`]) and [`rdpmc`]. Each is exactly one instruction, inlined into its caller in
 //!   every build profile (`tests/instructions.rs` disassembles them).
 //! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An
