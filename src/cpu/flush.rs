@@ -39,8 +39,7 @@ pub unsafe fn clflushopt(_has: Clflushopt, ptr: *const u8) {
 
 /// `clwb`: writes the line that holds `ptr` back to memory; the line may stay in the caches.
 ///
-/// End with [`sfence`](super::sfence). Skylake-SP evicts the line all the same; Ice Lake and Zen 3
-/// keep it.
+/// End with [`sfence`](super::sfence). A CPU may evict the line all the same; Skylake-SP does.
 ///
 /// # Safety
 /// As for [`clflush`].

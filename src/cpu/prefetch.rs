@@ -89,8 +89,9 @@ pub fn prefetchnta(ptr: *const u8) {
 
 /// `prefetchw`: the line that holds `ptr` into the L1d, other cores' copies invalidated.
 ///
-/// A CPU that does not list [`Feature::Prefetchw`](super::Feature::Prefetchw) takes the opcode
-/// for a no-op, so there is nothing to prove: but a measurement should ask first.
+/// Takes no token: a CPU that does not list [`Feature::Prefetchw`](super::Feature::Prefetchw)
+/// takes the opcode for a no-op, save Intel's first 64-bit ones (before 2006), where it may be
+/// undefined. A measurement asks [`Features::prefetchw`](super::Features::prefetchw) first.
 #[doc(alias = "_m_prefetchw")]
 #[doc(alias = "_MM_HINT_ET0")]
 #[inline(always)]

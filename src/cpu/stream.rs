@@ -126,8 +126,8 @@ pub unsafe fn vmovntdq512(_has: Avx512, dst: *mut __m512i, value: __m512i) {
 
 /// `movntdqa` of 128 bits: loads from `src` with a non-temporal hint.
 ///
-/// The hint means something in write-combining memory. In ordinary write-back memory it is a load
-/// like any other on the CPUs measured so far.
+/// The hint is defined for write-combining memory; in ordinary write-back memory a CPU may take it
+/// for a plain load.
 ///
 /// # Safety
 /// `src` is valid for a read of 16 bytes and aligned to 16: otherwise the instruction faults.
