@@ -1,4 +1,6 @@
-//! Links the image as a static ELF file with our own entry and layout.
+//! Links the image as a static ELF file with our own entry and layout, and notes the compiler.
+
+use std::process::Command;
 
 fn main() {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
@@ -19,4 +21,13 @@ fn main() {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
     println!("cargo::rustc-link-arg-bins=-Wl,-T,{root}/link.ld");
+
+    let rustc = std::env::var("RUSTC").expect("set by cargo");
+    let version = Command::new(rustc)
+        .arg("--version")
+        .output()
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .unwrap_or_default();
+    println!("cargo::rustc-env=LINEFILL_RUSTC={}", version.trim());
 }

@@ -10,6 +10,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use linefill::lab::record::{FORMAT, Line, Outcome};
+
 const QEMU: &str = "qemu-system-x86_64";
 /// Twice the image's own status, plus one (`bare/src/exit.rs`).
 const PASSED: i32 = 33;
@@ -98,9 +100,32 @@ impl Boot {
             })
             .collect()
     }
+
+    /// The record: every line that is not for people.
+    fn record(&self) -> Vec<Line> {
+        self.serial
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.starts_with("# "))
+            .map(|line| {
+                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+            })
+            .collect()
+    }
 }
 
-/// A working set a line each element: the walk visits all of them, in whatever ring it runs.
+/// The working sets of the walk, in bytes.
+const WORKING_SETS: [usize; 7] = [
+    16 << 10,
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    4 << 20,
+    16 << 20,
+    32 << 20,
+];
+
+/// An element is a line of the working set; the walk visits all of them, in whatever ring it runs.
 #[test]
 fn boots_in_both_rings_and_passes() {
     if !have_qemu() {
@@ -113,12 +138,48 @@ fn boots_in_both_rings_and_passes() {
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
         let checks = boot.checks();
         assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
-        for kib in [16, 64, 256, 1024, 4096, 16 << 10, 32 << 10] {
-            let (bytes, lines) = (kib << 10, kib << 4);
+        for bytes in WORKING_SETS {
+            let lines = bytes / 64;
             let name = format!("walk {bytes} visits {lines} of {lines}");
             assert!(checks.contains(&(&name, true)), "no check `{name}`");
         }
     }
+}
+
+/// The lines on the serial port are the lab's own: a header, a point a working set, an end.
+#[test]
+fn the_record_is_one_that_the_lab_reads() {
+    if !have_qemu() {
+        return;
+    }
+    let record = boot("").record();
+    let [Line::Header(header), points @ .., Line::End(end)] = record.as_slice() else {
+        panic!("no header or no end: {record:?}");
+    };
+    assert_eq!(header.format, FORMAT);
+    assert_eq!(header.linefill, env!("CARGO_PKG_VERSION"));
+    assert_eq!(header.profile, "bare");
+    assert_eq!(header.hypervisor.as_deref(), Some("QEMU TCG"));
+    assert!(header.rustc.starts_with("rustc "), "{}", header.rustc);
+    // The counter runs at the host's rate, calibrated against the emulated interval timer.
+    assert!((1e8..1e11).contains(&header.tick_hz), "{}", header.tick_hz);
+    assert!(!end.interrupted && end.seconds > 0.0, "{end:?}");
+
+    let mut places = Vec::new();
+    for line in points {
+        let Line::Point(point) = line else {
+            panic!("not a point: {line:?}");
+        };
+        let Outcome::Timed(timed) = &point.outcome else {
+            panic!("not timed: {point:?}");
+        };
+        assert!(timed.lo <= timed.median && timed.median <= timed.hi);
+        assert!(timed.min <= timed.lo && timed.median > 0.0);
+        assert_eq!(timed.n, timed.samples.len());
+        assert_eq!(timed.work, [1, 0, 8, 0]);
+        places.push(point.x as usize);
+    }
+    assert_eq!(places, WORKING_SETS);
 }
 
 /// Each way to fail has a status of its own, and none of them hangs.

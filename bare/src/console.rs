@@ -2,8 +2,13 @@
 
 use core::fmt::{Arguments, Display, Write};
 
+use serde::Serialize;
+
 use crate::exit::{Status, exit};
 use crate::serial::Serial;
+
+/// Room for the longest record line: a point with all its samples.
+const LINE_BYTES: usize = 16 << 10;
 
 /// The serial port, and whether everything checked so far was right.
 pub struct Console {
@@ -34,6 +39,21 @@ impl Console {
         self.checks += 1;
         self.failures += u32::from(!ok);
         self.say(format_args!("check {name}: {result}"));
+    }
+
+    /// Writes a record line.
+    pub fn record(&mut self, line: &impl Serialize) {
+        let mut buffer = [0; LINE_BYTES];
+        let text = serde_json_core::to_slice(line, &mut buffer)
+            .ok()
+            .and_then(|bytes| core::str::from_utf8(&buffer[..bytes]).ok());
+        match text {
+            Some(text) => {
+                // The port never fails.
+                let _ = writeln!(self.serial, "{text}");
+            }
+            None => self.check("a record line fits its buffer", false),
+        }
     }
 
     /// Says how the checks went, and leaves with the status that follows.

@@ -14,6 +14,7 @@ mod exception;
 mod exit;
 mod pit;
 mod port;
+mod record;
 mod runtime;
 mod serial;
 mod walk;
@@ -21,10 +22,13 @@ mod walk;
 use core::arch::asm;
 use core::panic::PanicInfo;
 
+use linefill::cpu::{Identity, tsc_hz};
 use linefill::mem::Region;
+use linefill::time::{Rate, start};
 
 use console::Console;
 use exit::{Status, exit};
+use record::{End, Header, Point, Run};
 
 core::arch::global_asm!(include_str!("../boot.S"), options(att_syntax));
 
@@ -58,20 +62,24 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     console.finish()
 }
 
-/// Checks and times the walk over every working set.
+/// Times the walk over every working set, and writes the record.
 fn walks(console: &mut Console, region: &mut Region<'_>) {
-    let rate = pit::tsc_rate();
-    match rate {
-        Some(rate) => console.say(format_args!("tsc: {:.0} ticks a second", rate.hz())),
-        None => console.say(format_args!(
-            "tsc: rate unknown, the interval timer stands still"
-        )),
-    }
-    // Only the length of samples hangs on it: times are reported in ticks.
-    let hz = rate.map_or(1e9, |rate| rate.hz());
+    let began = start();
+    let Some(rate) = pit::tsc_rate().or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
+        console.check("the rate of the time-stamp counter is known", false);
+        return;
+    };
+    let identity = Identity::detect();
+    let run = Run {
+        tick_hz: rate.hz(),
+        core_per_tick: walk::core_per_tick(),
+        seed: SEED,
+        largest: region.len(),
+    };
+    console.record(&Header::new(&identity, &run));
     let mut store = walk::Store::new();
     for bytes in walk::WORKING_SETS {
-        let Some(walked) = walk::walk(region.reborrow(), bytes, SEED, hz, &mut store) else {
+        let Some(walked) = walk::walk(region.reborrow(), bytes, SEED, rate.hz(), &mut store) else {
             console.check(format_args!("walk {bytes}"), false);
             continue;
         };
@@ -80,8 +88,15 @@ fn walks(console: &mut Console, region: &mut Region<'_>) {
             format_args!("walk {bytes} visits {visited} of {elements}"),
             visited == elements,
         );
-        console.say(format_args!("{:?}", walked.outcome));
+        console.record(&Point::new(
+            bytes,
+            &walked.outcome,
+            walked.work,
+            walked.samples,
+        ));
     }
+    let ticks = start() - began;
+    console.record(&End::new(rate.nanos(ticks as f64) / 1e9));
 }
 
 #[panic_handler]

@@ -1,9 +1,11 @@
 //! The timed walk: a random ring of one line an element, over several working sets.
 
-use linefill::kernel::{Kernel, Step, Walk};
+use linefill::kernel::{Kernel, Step, Walk, Work};
 use linefill::measure::{Buffers, Outcome, Plan, Sample, Unwatched, steady};
 use linefill::mem::Region;
 use linefill::pattern::{Layout, Order, Ring};
+use linefill::stats::median;
+use linefill::time::yardstick;
 
 /// Working sets in bytes, from inside the first-level cache to beyond most last-level slices.
 pub const WORKING_SETS: [usize; 7] = [
@@ -26,13 +28,17 @@ const SAMPLES: usize = 101;
 const LAYOUT: Layout = Layout::npad(7);
 
 /// What a walk over one working set came to.
-pub struct Walked {
+pub struct Walked<'a> {
     /// Elements of the ring.
     pub elements: usize,
     /// Elements that a lap of the kernel visited, each once, before it was back at its start.
     pub visited: usize,
+    /// What a step does.
+    pub work: Work,
     /// The measurement.
     pub outcome: Outcome,
+    /// Its samples.
+    pub samples: &'a [Sample],
 }
 
 /// Where samples go.
@@ -53,13 +59,13 @@ impl Store {
 
 /// Builds a ring over `bytes` of `region`, checks a lap of the kernel, and times the walk.
 /// `hz` is the rate of the time-stamp counter. `None` if the region is too small.
-pub fn walk(
+pub fn walk<'a>(
     region: Region<'_>,
     bytes: usize,
     seed: u64,
     hz: f64,
-    store: &mut Store,
-) -> Option<Walked> {
+    store: &'a mut Store,
+) -> Option<Walked<'a>> {
     let elements = LAYOUT.count(bytes);
     let ring = Ring::new(region, LAYOUT, elements, Order::Random { seed }).ok()?;
     let mut walk = Walk::new(ring, Step::Follow).ok()?;
@@ -76,8 +82,19 @@ pub fn walk(
     Some(Walked {
         elements,
         visited,
+        work: walk.work(),
+        samples: &store.samples[..outcome.taken],
         outcome,
     })
+}
+
+/// Core cycles a tick right now: the median of several looks at the yardstick.
+pub fn core_per_tick() -> Option<f64> {
+    let mut ticks = [0.0; 15];
+    ticks.fill_with(|| yardstick::ticks() as f64);
+    ticks.sort_unstable_by(f64::total_cmp);
+    let ticks = median(&ticks).filter(|&ticks| ticks > 0.0)?;
+    Some(yardstick::CYCLES as f64 / ticks)
 }
 
 /// Steps that the walk takes, one at a time, until it is first back at its start; 0 if it is not
