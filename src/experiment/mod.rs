@@ -1,1 +1,143 @@
 //! The claims of the source documents as data: cases, kernels, verdicts.
+//!
+//! An [`Experiment`] says what varies, what is measured and which claims follow from it. It is
+//! defined once and driven by many: the [`Rig`] measures its cases for the lab, Criterion times
+//! the same cases in the benches, and their kernels yield the traces that simulators want.
+//! Experiments print and draw nothing.
+
+mod arena;
+mod case;
+mod cold;
+mod evidence;
+pub mod family;
+mod machine;
+mod point;
+mod ranges;
+mod registry;
+mod rig;
+pub mod setup;
+mod unit;
+mod verdict;
+
+pub use arena::Arena;
+pub use case::{Case, Context, Setup, Subject, Untestable, Wish};
+pub use evidence::{Curve, Evidence};
+pub use machine::Machine;
+pub use point::{Measured, Point, State};
+pub use ranges::{Capacity, Range, Ranges, Rung};
+pub use registry::{Entry, all, find, nearest};
+pub use rig::{Effort, LADDER, Rig, rung_of};
+pub use unit::Unit;
+pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
+
+use case::Cases;
+
+/// One row of the mission: a figure, table or claim of a source document that works here.
+#[derive(Debug)]
+pub struct Experiment {
+    /// The row's id: `D14`.
+    pub id: &'static str,
+    /// The row's name: `drepper-fig-3.10`.
+    pub name: &'static str,
+    /// A title for a reader.
+    pub title: &'static str,
+    /// The question in a sentence.
+    pub question: &'static str,
+    /// Document, section and figure.
+    pub source: &'static str,
+    /// What a modern CPU does differently.
+    pub today: &'static str,
+    /// How its points are drawn, if they are.
+    pub plot: Option<Plot>,
+    /// What is measured on this machine, in order.
+    pub cases: Cases,
+    /// The curves that are drawn from the points.
+    pub curves: fn(&Evidence<'_>) -> Vec<Curve>,
+    /// What the source says, as code.
+    pub claims: &'static [Claim],
+}
+
+/// How the points of an experiment are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Plot {
+    /// The shape.
+    pub shape: Shape,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The unit of the vertical axis: points are converted to it.
+    pub unit: Unit,
+    /// The source's own numbers, drawn beside ours.
+    pub reference: &'static [Reference],
+}
+
+/// The shape of a plot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A line a series.
+    Lines,
+    /// A bar a series and x.
+    Bars,
+    /// A surface: x is the horizontal axis, the series' labels are the numbers of the depth axis.
+    Surface {
+        /// Label of the depth axis.
+        depth: &'static str,
+    },
+}
+
+/// An axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// Its label, without the unit.
+    pub label: &'static str,
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Whether its values are bytes, so that cache sizes can be drawn as rules.
+    pub bytes: bool,
+}
+
+impl Axis {
+    /// Working sets, logarithmic.
+    pub const WORKING_SET: Axis = Axis {
+        label: "working set",
+        log: true,
+        bytes: true,
+    };
+
+    /// A logarithmic axis of plain numbers.
+    pub const fn log(label: &'static str) -> Self {
+        Axis {
+            label,
+            log: true,
+            bytes: false,
+        }
+    }
+
+    /// A linear axis of plain numbers.
+    pub const fn linear(label: &'static str) -> Self {
+        Axis {
+            label,
+            log: false,
+            bytes: false,
+        }
+    }
+}
+
+/// Curves of the source, from a file in `reference/`.
+#[derive(Clone, Copy, Debug)]
+pub struct Reference {
+    /// The file's name.
+    pub file: &'static str,
+    /// The machine it was measured on.
+    pub machine: &'static str,
+    /// The column with x.
+    pub x: &'static str,
+    /// The columns with y, and the labels to draw them under.
+    pub columns: &'static [(&'static str, &'static str)],
+}
+
+/// The curves of most experiments: a curve a series, in the unit of the plot.
+pub fn plain_curves(evidence: &Evidence<'_>) -> Vec<Curve> {
+    evidence.curves()
+}

@@ -1,0 +1,144 @@
+//! A case: one point of an experiment before it is measured.
+
+use crate::cpu::Features;
+use crate::kernel::{Kernel, Work};
+use crate::measure::Shot;
+use crate::mem::Region;
+use crate::os::Pages;
+
+use super::Machine;
+
+/// Why something cannot be put to the test here. Never a panic, never a zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untestable(pub String);
+
+impl core::fmt::Display for Untestable {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Untestable {}
+
+impl Untestable {
+    /// Takes an error's message as the reason.
+    pub fn because(error: impl core::fmt::Display) -> Self {
+        Untestable(error.to_string())
+    }
+}
+
+/// One point: where it belongs in the plot, and what is measured for it.
+#[derive(Debug)]
+pub struct Case {
+    /// The series it belongs to.
+    pub series: String,
+    /// Its place on the horizontal axis.
+    pub x: f64,
+    /// The pages it wants.
+    pub pages: Wish,
+    /// What is laid out and run.
+    pub setup: Box<dyn Setup>,
+}
+
+impl Case {
+    /// A case in 4 KiB pages, those of the documents.
+    pub fn new(series: impl Into<String>, x: impl Into<f64>, setup: impl Setup + 'static) -> Self {
+        Case {
+            series: series.into(),
+            x: x.into(),
+            pages: Wish::Base,
+            setup: Box::new(setup),
+        }
+    }
+
+    /// The same case in 2 MiB pages, because they are what it is about.
+    pub fn in_huge_pages(self) -> Self {
+        Case {
+            pages: Wish::Huge,
+            ..self
+        }
+    }
+
+    /// The same case in 2 MiB pages, to keep the TLB out of it, if there are any.
+    pub fn in_large_pages(self) -> Self {
+        Case {
+            pages: Wish::HugeIfAny,
+            ..self
+        }
+    }
+}
+
+/// The pages that a case wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// 4 KiB.
+    Base,
+    /// 2 MiB: without them the case is untestable.
+    Huge,
+    /// 2 MiB, or 4 KiB where there are none. The point says what it got.
+    HugeIfAny,
+}
+
+impl From<Pages> for Wish {
+    fn from(pages: Pages) -> Self {
+        match pages {
+            Pages::Base => Wish::Base,
+            Pages::Huge => Wish::Huge,
+        }
+    }
+}
+
+/// What the driver knows and a setup may need.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// What the CPU can execute, less what a mask took away.
+    pub features: Features,
+}
+
+/// A layout and a kernel, as data, and the way to make them ready.
+///
+/// Its `Debug` form names it wholly: two setups that print alike do the same.
+pub trait Setup: core::fmt::Debug {
+    /// Bytes of memory it needs.
+    fn bytes(&self) -> usize;
+
+    /// Lays the pattern out in `region`, which holds at least [`bytes`](Self::bytes).
+    ///
+    /// # Errors
+    /// If this CPU cannot run it, with the reason.
+    fn prepare<'m>(&self, region: Region<'m>, context: &Context)
+    -> Result<Subject<'m>, Untestable>;
+}
+
+/// What a setup made ready.
+pub enum Subject<'m> {
+    /// A kernel to be timed in its steady state, N against 2N.
+    Steady {
+        /// The kernel.
+        kernel: Box<dyn Kernel + 'm>,
+        /// Operations of one round over its working set.
+        lap: u64,
+    },
+    /// An operation to be timed once per preparation.
+    Shot {
+        /// The operation.
+        shot: Box<dyn Shot + 'm>,
+        /// What it does.
+        work: Work,
+    },
+    /// A number that is counted, not timed.
+    Count(f64),
+}
+
+impl core::fmt::Debug for Subject<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Subject::Steady { lap, .. } => write!(f, "Steady {{ lap: {lap} }}"),
+            Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
+            Subject::Count(value) => write!(f, "Count({value})"),
+        }
+    }
+}
+
+/// The cases of an experiment on a machine.
+pub type Cases = fn(&Machine) -> Vec<Case>;

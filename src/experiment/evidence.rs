@@ -1,0 +1,139 @@
+//! What a claim is judged on: an experiment's points, and the machine.
+
+use super::{Machine, Point, Range, State, Unit, Untestable};
+use crate::stats::Interval;
+
+/// What another layout, other physical pages or another minute may change, as a share of the
+/// value: the least doubt about a number that is compared with another case's. It is what three
+/// runs of the same case on an idle virtual machine differ by (METHODOLOGY.md).
+const BETWEEN_CASES: f64 = 0.03;
+
+/// The points of one experiment on one machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The points, in the order in which they were measured.
+    pub points: &'a [Point],
+    /// The unit in which they are judged.
+    pub unit: Unit,
+}
+
+/// A curve as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Its label.
+    pub label: String,
+    /// Its points: x, and y as an interval.
+    pub points: Vec<(f64, Interval)>,
+}
+
+impl Evidence<'_> {
+    /// The points of a series, from left to right.
+    ///
+    /// # Errors
+    /// If it has none; with the points' own reason if they were untestable.
+    pub fn series(&self, label: &str) -> Result<Vec<(f64, Interval)>, Untestable> {
+        let mut reason = None;
+        let mut points = Vec::new();
+        for point in self.points.iter().filter(|point| point.series == label) {
+            match point.interval(self.unit, self.machine.rate) {
+                Ok(value) => points.push((point.x, value)),
+                Err(untestable) => reason = Some(untestable),
+            }
+        }
+        if points.is_empty() {
+            return Err(
+                reason.unwrap_or_else(|| Untestable(format!("no point of `{label}` was measured")))
+            );
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(points)
+    }
+
+    /// The value of a series at `x`, with the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If it was not measured there.
+    pub fn at(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+        let point = self
+            .points
+            .iter()
+            .find(|point| point.series == label && point.x == x)
+            .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))?;
+        point
+            .interval(self.unit, self.machine.rate)
+            .map(|value| widened(point, value))
+    }
+
+    /// The level of a series over a range of x: the median of its points there, end by end, with
+    /// the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If no point of the series lies in the range.
+    pub fn level(&self, label: &str, range: Range) -> Result<Interval, Untestable> {
+        let inside: Vec<Interval> = self
+            .series(label)?
+            .into_iter()
+            .filter(|(x, _)| range.holds(*x))
+            .map(|(_, value)| value.widened(BETWEEN_CASES))
+            .collect();
+        let median = |end: fn(&Interval) -> f64| {
+            let mut ends: Vec<f64> = inside.iter().map(end).collect();
+            ends.sort_by(f64::total_cmp);
+            crate::stats::median(&ends)
+        };
+        match (median(|value| value.lo), median(|value| value.hi)) {
+            (Some(lo), Some(hi)) => Ok(Interval::new(lo, hi)),
+            _ => Err(Untestable(format!(
+                "no point of `{label}` lies in the {range}"
+            ))),
+        }
+    }
+
+    /// The rightmost point of a series, with the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If the series has no points.
+    pub fn last(&self, label: &str) -> Result<(f64, Interval), Untestable> {
+        let points = self.series(label)?;
+        let (x, value) = points[points.len() - 1];
+        Ok((x, value.widened(BETWEEN_CASES)))
+    }
+
+    /// A curve a series, in the order in which the series were measured.
+    pub fn curves(&self) -> Vec<Curve> {
+        let mut labels: Vec<&str> = Vec::new();
+        for point in self.points {
+            if !labels.contains(&point.series.as_str()) {
+                labels.push(&point.series);
+            }
+        }
+        labels
+            .into_iter()
+            .filter_map(|label| {
+                Some(Curve {
+                    label: label.to_owned(),
+                    points: self.series(label).ok()?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// A count is exact in every case; a time is not.
+fn widened(point: &Point, value: Interval) -> Interval {
+    match point.state {
+        State::Counted(_) => value,
+        _ => value.widened(BETWEEN_CASES),
+    }
+}
+
+/// The quotient of two values.
+///
+/// # Errors
+/// If either is not positive throughout: the difference of two stretches can be, if it is noise.
+pub(crate) fn ratio(of: Interval, to: Interval) -> Result<Interval, Untestable> {
+    of.ratio(to)
+        .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
+}

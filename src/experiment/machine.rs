@@ -1,0 +1,92 @@
+//! The machine on which experiments run, as far as their cases and claims depend on it.
+
+use super::{Range, Ranges, Rung};
+use crate::cpu::{Cache, CacheKind};
+use crate::mem::LINE;
+use crate::time::Rate;
+
+/// The machine: what it says of itself, and what was measured of it. Plain data, so that it can
+/// be read back from a record.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The caches that CPUID reports; empty in some virtual machines.
+    pub caches: Vec<Cache>,
+    /// Published load-to-use latency of L1d in core cycles, if the microarchitecture is known.
+    pub load_to_use: Option<u32>,
+    /// Ticks a second.
+    pub rate: Rate,
+    /// Decides every random layout.
+    pub seed: u64,
+    /// The measured ladder: a random walk, one line an element, in ascending working sets.
+    pub ladder: Vec<Rung>,
+    /// The ranges derived from it.
+    pub ranges: Ranges,
+    /// The largest working set that experiments may use, in bytes.
+    pub largest: usize,
+    /// Whether to measure more points, longer.
+    pub full: bool,
+}
+
+impl Machine {
+    /// The cache of `level` that holds data, if CPUID reports it.
+    pub fn data_cache(&self, level: u8) -> Option<&Cache> {
+        data_cache(&self.caches, level)
+    }
+
+    /// The working sets of a curve: powers of two from 4 KiB (1 KiB in a full run, as in the
+    /// paper) to the [memory size](Self::in_memory), or to the largest allowed in a full run,
+    /// which adds the half steps.
+    pub fn working_sets(&self) -> Vec<usize> {
+        let (first, step, to) = if self.full {
+            (20, 1, self.largest)
+        } else {
+            (24, 2, self.in_memory())
+        };
+        half_octaves(first, step)
+            .take_while(|&bytes| bytes <= to)
+            .collect()
+    }
+
+    /// A working set well inside the memory range, a power of two: at least eight times the
+    /// usable last-level cache, or the largest allowed if that is smaller.
+    pub fn in_memory(&self) -> usize {
+        let wanted = (2.0 * self.ranges.memory.lo) as usize;
+        let largest = 1 << self.largest.ilog2();
+        wanted.next_power_of_two().min(largest)
+    }
+
+    /// A working set in the middle of a range, on a whole number of lines.
+    pub fn middle_of(&self, range: Range) -> usize {
+        let hi = range.hi.min(self.largest as f64);
+        let middle = (range.lo * hi).sqrt() as usize;
+        middle.next_multiple_of(LINE)
+    }
+}
+
+/// The cache of `level` that holds data.
+pub(super) fn data_cache(caches: &[Cache], level: u8) -> Option<&Cache> {
+    caches
+        .iter()
+        .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
+}
+
+/// Working sets of 2^(k/2) bytes for k from `first` in steps of `step`, rounded down to lines.
+pub(super) fn half_octaves(first: u32, step: usize) -> impl Iterator<Item = usize> {
+    (first..90).step_by(step).map(|k| {
+        let bytes = 2f64.powf(f64::from(k) / 2.0) as usize;
+        bytes / LINE * LINE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_octaves_hold_the_powers_of_two() {
+        let sizes: Vec<usize> = half_octaves(20, 1).take(5).collect();
+        assert_eq!(sizes, [1024, 1408, 2048, 2880, 4096]);
+        let powers: Vec<usize> = half_octaves(24, 2).take(3).collect();
+        assert_eq!(powers, [4096, 8192, 16384]);
+    }
+}

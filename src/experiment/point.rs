@@ -1,0 +1,110 @@
+//! A case after it was measured.
+
+use super::{Unit, Untestable};
+use crate::kernel::Work;
+use crate::measure::{Ended, Sample};
+use crate::stats::{Interval, Summary};
+use crate::time::Rate;
+
+/// A measured point of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The series it belongs to.
+    pub series: String,
+    /// Its place on the horizontal axis.
+    pub x: f64,
+    /// What came of it.
+    pub state: State,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// It was timed.
+    Measured(Box<Measured>),
+    /// It was counted, and is exact.
+    Counted(f64),
+    /// It could not be put to the test.
+    Untestable(Untestable),
+}
+
+/// A timed point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Ticks an operation.
+    pub ticks: Summary,
+    /// Core cycles a tick meanwhile; `None` if the yardstick gave nothing.
+    pub core_per_tick: Option<f64>,
+    /// Operations by which the stretches of a sample differ.
+    pub operations: u64,
+    /// What an operation does.
+    pub work: Work,
+    /// The samples in the order in which they were taken.
+    pub samples: Vec<Sample>,
+    /// How many of them were disturbed.
+    pub disturbed: usize,
+    /// Why sampling ended.
+    pub ended: Ended,
+    /// The pages it really had.
+    pub pages: String,
+}
+
+/// The precision below which a point counts as noisy. Sampling aims at 1 %; a point that missed
+/// that within its budget is still sound for ratios until about here.
+const NOISY: f64 = 0.03;
+
+impl Measured {
+    /// Whether the interval of the median is too wide to trust the third digit.
+    pub fn noisy(&self) -> bool {
+        self.ticks.interval.doubt() > NOISY
+    }
+
+    /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles
+    /// without a yardstick, bytes of an operation that moves none.
+    pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {
+        self.convert(self.ticks.interval, unit, rate)
+    }
+
+    /// The median in `unit`, likewise.
+    pub fn median(&self, unit: Unit, rate: Rate) -> Option<f64> {
+        self.convert(Interval::exact(self.ticks.median), unit, rate)
+            .map(Interval::middle)
+    }
+
+    fn convert(&self, ticks: Interval, unit: Unit, rate: Rate) -> Option<Interval> {
+        match unit {
+            Unit::CoreCycles => Some(ticks.scaled(self.core_per_tick?)),
+            Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
+            Unit::GigabytesASecond => {
+                let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
+                let nanos = ticks.scaled(1e9 / rate.hz());
+                if bytes == 0.0 {
+                    return None;
+                }
+                Interval::exact(bytes).ratio(nanos)
+            }
+            Unit::Percent | Unit::Count => None,
+        }
+    }
+}
+
+impl Point {
+    /// The value in `unit`: a counted value as it is.
+    ///
+    /// # Errors
+    /// If the point was not testable, or the unit does not apply to it.
+    pub fn interval(&self, unit: Unit, rate: Rate) -> Result<Interval, Untestable> {
+        match &self.state {
+            State::Measured(measured) => measured.interval(unit, rate).ok_or_else(|| {
+                Untestable(format!(
+                    "{} at {} has no value in {}",
+                    self.series,
+                    self.x,
+                    unit.label()
+                ))
+            }),
+            State::Counted(value) => Ok(Interval::exact(*value)),
+            State::Untestable(reason) => Err(reason.clone()),
+        }
+    }
+}

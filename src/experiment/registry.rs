@@ -1,0 +1,126 @@
+//! Every row of the mission, built or not.
+
+use super::Experiment;
+use super::family;
+
+mod planned;
+
+/// A row of the mission.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry {
+    /// It works.
+    Built(&'static Experiment),
+    /// It is not built yet.
+    Planned {
+        /// The row's id.
+        id: &'static str,
+        /// The row's name.
+        name: &'static str,
+    },
+}
+
+impl Entry {
+    /// The row's id.
+    pub const fn id(&self) -> &'static str {
+        match self {
+            Entry::Built(experiment) => experiment.id,
+            Entry::Planned { id, .. } => id,
+        }
+    }
+
+    /// The row's name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Entry::Built(experiment) => experiment.name,
+            Entry::Planned { name, .. } => name,
+        }
+    }
+}
+
+/// All rows, part by part and in the order of their numbers.
+pub fn all() -> Vec<Entry> {
+    planned::ROWS
+        .iter()
+        .map(|&(id, name)| {
+            family::built()
+                .find(|experiment| experiment.id == id)
+                .map_or(Entry::Planned { id, name }, Entry::Built)
+        })
+        .collect()
+}
+
+/// The row with this id, in whatever case it is written.
+pub fn find(id: &str) -> Option<Entry> {
+    all()
+        .into_iter()
+        .find(|entry| entry.id().eq_ignore_ascii_case(id))
+}
+
+/// The row whose id or name is spelt most like `text`: what somebody meant who misspelt it.
+pub fn nearest(text: &str) -> Entry {
+    let text = text.to_ascii_lowercase();
+    all()
+        .into_iter()
+        .min_by_key(|entry| {
+            distance(&text, &entry.id().to_ascii_lowercase()).min(distance(&text, entry.name()))
+        })
+        .expect("the registry is not empty")
+}
+
+/// Levenshtein's distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let swapped = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = swapped.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mission_has_128_rows_each_by_its_own_id() {
+        let parts = [
+            ('A', 8),
+            ('B', 16),
+            ('C', 10),
+            ('D', 46),
+            ('E', 44),
+            ('F', 4),
+        ];
+        let expected: Vec<String> = parts
+            .into_iter()
+            .flat_map(|(part, count)| (1..=count).map(move |number| format!("{part}{number}")))
+            .collect();
+        let ids: Vec<&str> = all().iter().map(Entry::id).collect();
+        assert_eq!(ids, expected);
+        assert_eq!(ids.len(), 128);
+    }
+
+    #[test]
+    fn every_experiment_is_a_row_of_the_mission_and_is_there_once() {
+        let rows: Vec<&str> = planned::ROWS.iter().map(|row| row.0).collect();
+        let mut built: Vec<&str> = family::built().map(|experiment| experiment.id).collect();
+        assert!(built.iter().all(|id| rows.contains(id)));
+        let count = built.len();
+        built.sort_unstable();
+        built.dedup();
+        assert_eq!(built.len(), count);
+    }
+
+    #[test]
+    fn misspelt_ids_find_their_neighbour() {
+        assert_eq!(nearest("D144").id(), "D14");
+        assert_eq!(nearest("drepper-fig-310").id(), "D14");
+        assert_eq!(find("e18").unwrap().id(), "E18");
+    }
+}

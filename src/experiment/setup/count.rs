@@ -1,0 +1,33 @@
+//! Numbers that are counted, not timed.
+
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::mem::Region;
+
+/// A number found by looking at a pattern, or by arithmetic.
+#[derive(Clone, Copy)]
+pub struct CountSetup {
+    /// Names it.
+    pub name: &'static str,
+    /// Bytes of memory that `count` looks at.
+    pub bytes: usize,
+    /// Finds the number; `argument` is the case's own.
+    pub count: fn(Region<'_>, argument: u64) -> Result<f64, Untestable>,
+    /// What `count` is to count.
+    pub argument: u64,
+}
+
+impl core::fmt::Debug for CountSetup {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Count({}, {})", self.name, self.argument)
+    }
+}
+
+impl Setup for CountSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        (self.count)(region, self.argument).map(Subject::Count)
+    }
+}

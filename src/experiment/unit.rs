@@ -1,0 +1,29 @@
+//! Units in which points are judged and drawn.
+
+/// The unit of a value. Ticks, core cycles and nanoseconds are never mixed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Core cycles an operation.
+    CoreCycles,
+    /// Nanoseconds an operation.
+    Nanoseconds,
+    /// Gigabytes (10^9) read and written a second.
+    GigabytesASecond,
+    /// Percent.
+    Percent,
+    /// A plain number.
+    Count,
+}
+
+impl Unit {
+    /// The unit as an axis shows it.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Unit::CoreCycles => "core cycles an operation",
+            Unit::Nanoseconds => "ns an operation",
+            Unit::GigabytesASecond => "GB/s",
+            Unit::Percent => "%",
+            Unit::Count => "",
+        }
+    }
+}
