@@ -6,13 +6,25 @@
 //! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests.
 
 pub mod all;
+mod fields;
+mod fill;
 mod jump;
+mod load;
+mod prefetch;
+mod store;
 mod walk;
+mod width;
 mod work;
 pub mod x86_64;
 
+pub use fields::{Direction, Fields, FieldsError};
+pub use fill::{FillError, FillLines, FillWay};
 pub use jump::Jump;
+pub use load::{LoadLines, LoadWay};
+pub use prefetch::{Ahead, MOST_WORK, Pace, PrefetchError, PrefetchWalk};
+pub use store::{Store, StoreError, Sweep, Temporal};
 pub use walk::{Step, Walk, WalkError};
+pub use width::Width;
 pub use work::{Access, Kind, Work};
 
 /// A piece of work that can be repeated and goes on where it stopped.

@@ -32,14 +32,14 @@ pub enum Kind {
 pub struct Access {
     /// Bytes from the start of the kernel's memory.
     pub offset: usize,
-    /// Bytes accessed.
+    /// Bytes accessed; 0 for a prefetch, which delivers none to the program.
     pub bytes: u32,
     /// What it does.
     pub kind: Kind,
 }
 
 impl Access {
-    /// A load of a word.
+    /// A load.
     pub(crate) const fn load(offset: usize, bytes: u32) -> Self {
         Access {
             offset,
@@ -48,12 +48,30 @@ impl Access {
         }
     }
 
-    /// A store of a word.
+    /// A store through the cache.
     pub(crate) const fn store(offset: usize, bytes: u32) -> Self {
         Access {
             offset,
             bytes,
             kind: Kind::Store,
+        }
+    }
+
+    /// A store past the cache.
+    pub(crate) const fn non_temporal_store(offset: usize, bytes: u32) -> Self {
+        Access {
+            offset,
+            bytes,
+            kind: Kind::NonTemporalStore,
+        }
+    }
+
+    /// A software prefetch of the line that holds `offset`.
+    pub(crate) const fn prefetch(offset: usize) -> Self {
+        Access {
+            offset,
+            bytes: 0,
+            kind: Kind::Prefetch,
         }
     }
 }

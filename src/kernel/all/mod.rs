@@ -1,5 +1,10 @@
 //! Plain twins: safe Rust that does what each kernel does, with no thought of speed. They are
 //! the oracle against which the kernels are checked.
 
+pub mod fields;
+pub mod fill;
 pub mod jump;
+pub mod load;
+pub mod prefetch;
+pub mod store;
 pub mod walk;

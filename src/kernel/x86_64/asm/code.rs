@@ -37,11 +37,43 @@ macro_rules! code {
     }};
 }
 
-/// Every kernel of `asm/`.
+/// Every kernel of `asm/`, in the order of their names.
 pub fn all() -> impl Iterator<Item = Code> {
     code! {
+        linefill_fields_first_ascending
+        linefill_fields_first_descending
+        linefill_fields_last_ascending
+        linefill_fields_last_descending
+        linefill_fill_cached
+        linefill_fill_interleaved
+        linefill_fill_rep_stosb
+        linefill_fill_stream
         linefill_jump
         linefill_jump_checked
+        linefill_load_cached
+        linefill_load_stream
+        linefill_prefetch_none
+        linefill_prefetch_none_serial
+        linefill_prefetch_nta
+        linefill_prefetch_nta_serial
+        linefill_prefetch_t0
+        linefill_prefetch_t0_serial
+        linefill_prefetch_t1
+        linefill_prefetch_t1_serial
+        linefill_prefetch_t2
+        linefill_prefetch_t2_serial
+        linefill_prefetch_w
+        linefill_prefetch_w_serial
+        linefill_store16
+        linefill_store32
+        linefill_store4
+        linefill_store64
+        linefill_store8
+        linefill_stream16
+        linefill_stream32
+        linefill_stream4
+        linefill_stream64
+        linefill_stream8
         linefill_walk_addnext
         linefill_walk_follow
         linefill_walk_inc

@@ -2,5 +2,10 @@
 //! calling convention and call nothing.
 
 pub mod code;
+pub mod fields;
+pub mod fill;
 pub mod jump;
+pub mod load;
+pub mod prefetch;
+pub mod store;
 pub mod walk;

@@ -1,0 +1,67 @@
+/* Fills whole lines (Drepper, section 6.1, `setbytes`), by 16-byte stores or by the CPU's own.
+
+   rdi  address of the first line
+   rsi  lines, not 0 (groups of lines in the interleaved kernel)
+   rdx  value: a byte, repeated 8 times
+   rcx  lines of a group, not 0, in the interleaved kernel
+   rax  result: address behind the last line
+
+   No loads. The caller fences. */
+
+#include "linefill.h"
+
+/* 4 stores, 64 bytes an iteration, in the order of their addresses: one line. */
+.macro fills name, op
+kernel \name
+        movq    xmm0, rdx
+        punpcklqdq xmm0, xmm0
+        .balign 32
+1:      \op     [rdi], xmm0
+        \op     [rdi + 16], xmm0
+        \op     [rdi + 32], xmm0
+        \op     [rdi + 48], xmm0
+        add     rdi, 64
+        dec     rsi
+        jnz     1b
+        mov     rax, rdi
+        ret
+kernel_end \name
+.endm
+
+fills linefill_fill_cached, movdqa
+fills linefill_fill_stream, movntdq
+
+/* The first quarter of every line of the group, then the second of every line, and so on.
+   1 store, 16 bytes an iteration of the inner loop: a quarter of a line. */
+kernel linefill_fill_interleaved
+        movq    xmm0, rdx
+        punpcklqdq xmm0, xmm0
+        shl     rcx, 6
+1:      lea     r8, [rdi + rcx]
+        mov     r9d, 4
+2:      mov     rax, rdi
+        .balign 32
+3:      movntdq [rax], xmm0
+        add     rax, 64
+        cmp     rax, r8
+        jb      3b
+        add     rdi, 16
+        add     r8, 16
+        dec     r9d
+        jnz     2b
+        lea     rdi, [r8 - 64]
+        dec     rsi
+        jnz     1b
+        mov     rax, rdi
+        ret
+kernel_end linefill_fill_interleaved
+
+/* One instruction for all lines; the CPU chooses how. */
+kernel linefill_fill_rep_stosb
+        mov     rcx, rsi
+        shl     rcx, 6
+        mov     eax, edx
+        rep stosb
+        mov     rax, rdi
+        ret
+kernel_end linefill_fill_rep_stosb

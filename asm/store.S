@@ -1,0 +1,54 @@
+/* Stores of one width at a constant distance, through the cache or past it.
+
+   rdi  address of the first store, a multiple of the width
+   rsi  bytes from a store to the next, a multiple of the width
+   rdx  stores, not 0
+   rcx  value, repeated over the width; its low half where the width is 4
+   rax  result: `rdi` advanced by all stores
+
+   1 store of 4, 8, 16, 32 or 64 bytes an iteration, no load. Between a cached and a non-temporal
+   kernel of one width only the store differs. The caller fences. */
+
+#include "linefill.h"
+
+/* `op` stores `reg` to memory. */
+.macro stores name, op, reg
+kernel \name
+        .ifc    \reg, xmm0
+        movq    xmm0, rcx
+        punpcklqdq xmm0, xmm0
+        .endif
+        .ifc    \reg, ymm0
+        vmovq   xmm0, rcx
+        vpbroadcastq ymm0, xmm0
+        .endif
+        .ifc    \reg, zmm0
+        vpbroadcastq zmm0, rcx
+        .endif
+        .balign 32
+1:      \op     [rdi], \reg
+        add     rdi, rsi
+        dec     rdx
+        jnz     1b
+        mov     rax, rdi
+        .ifc    \reg, ymm0
+        vzeroupper
+        .endif
+        .ifc    \reg, zmm0
+        vzeroupper
+        .endif
+        ret
+kernel_end \name
+.endm
+
+stores linefill_store4, mov, ecx
+stores linefill_store8, mov, rcx
+stores linefill_store16, movdqa, xmm0
+stores linefill_store32, vmovdqa, ymm0
+stores linefill_store64, vmovdqa64, zmm0
+
+stores linefill_stream4, movnti, ecx
+stores linefill_stream8, movnti, rcx
+stores linefill_stream16, movntdq, xmm0
+stores linefill_stream32, vmovntdq, ymm0
+stores linefill_stream64, vmovntdq, zmm0

@@ -1,0 +1,123 @@
+//! A walk that reads every word of a line-sized element, along its addresses or against them
+//! (Drepper, sections 3.5.2 and 6.2.1: critical word first, and the order of fields).
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::fields as asm;
+use super::{Access, Kernel, Work};
+use crate::mem::LINE;
+use crate::pattern::Ring;
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Byte offset of the last word of a line.
+const LAST: usize = LINE - WORD;
+
+/// The order in which the words of an element are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From word 0 to word 7.
+    Ascending,
+    /// From word 7 to word 0.
+    Descending,
+}
+
+/// Why the fields of a ring's elements cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldsError {
+    /// An element is not 64 bytes but this many.
+    Element(usize),
+    /// The pointer is neither the first nor the last word, but at this byte.
+    Pointer(usize),
+}
+
+impl core::fmt::Display for FieldsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            FieldsError::Element(bytes) => {
+                write!(f, "elements have {bytes} bytes; {LINE} are needed")
+            }
+            FieldsError::Pointer(byte) => {
+                write!(f, "the pointer is at byte {byte}; 0 or {LAST} is needed")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FieldsError {}
+
+/// A walk along a ring that reads all 8 words of every element. An operation is a step.
+#[derive(Debug)]
+pub struct Fields<'m> {
+    ring: Ring<'m>,
+    direction: Direction,
+}
+
+impl<'m> Fields<'m> {
+    /// A walk that begins at the ring's cursor.
+    ///
+    /// # Errors
+    /// If the elements are not 64 bytes, or their pointer is neither first nor last.
+    pub fn new(ring: Ring<'m>, direction: Direction) -> Result<Self, FieldsError> {
+        let layout = ring.layout();
+        if layout.element() != LINE {
+            return Err(FieldsError::Element(layout.element()));
+        }
+        if ![0, LAST].contains(&layout.pointer_offset()) {
+            return Err(FieldsError::Pointer(layout.pointer_offset()));
+        }
+        Ok(Fields { ring, direction })
+    }
+
+    /// The ring, at the element where the walk stopped.
+    pub fn into_ring(self) -> Ring<'m> {
+        self.ring
+    }
+}
+
+impl Kernel for Fields<'_> {
+    /// Returns the wrapping sum of all words read, the pointers included.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return 0;
+        }
+        let first = self.ring.layout().pointer_offset() == 0;
+        let walk: asm::Walks = match (first, self.direction) {
+            (true, Direction::Ascending) => asm::linefill_fields_first_ascending,
+            (true, Direction::Descending) => asm::linefill_fields_first_descending,
+            (false, Direction::Ascending) => asm::linefill_fields_last_ascending,
+            (false, Direction::Descending) => asm::linefill_fields_last_descending,
+        };
+        // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
+        // word holds the address of another; `new` has seen to it that elements have 8 words and
+        // that the pointer is the first or the last, as the kernel chosen expects.
+        let stop = unsafe { walk(self.ring.cursor(), operations) };
+        self.ring.set_cursor(stop.at);
+        stop.sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: (LINE / WORD) as u32,
+            bytes_read: LINE as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let at = self.ring.cursor();
+            let element = self.ring.offset(at) - self.ring.layout().pointer_offset();
+            for index in 0..LINE / WORD {
+                let place = match self.direction {
+                    Direction::Ascending => index * WORD,
+                    Direction::Descending => LAST - index * WORD,
+                };
+                sink(Access::load(element + place, WORD as u32));
+            }
+            self.ring.set_cursor(self.ring.next(at));
+        }
+    }
+}

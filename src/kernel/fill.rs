@@ -1,0 +1,177 @@
+//! Filling whole lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and
+//! when it is lost.
+
+// Calls assembly with lines inside the region.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::fill as asm;
+use super::{Access, Kernel, Work};
+use crate::cpu::sfence;
+use crate::mem::{LINE, Region};
+
+/// Bytes of a 16-byte store, a quarter of a line.
+const QUARTER: usize = LINE / 4;
+
+/// The most lines a group of [`FillWay::Interleaved`] may have: more than any CPU has
+/// write-combining buffers.
+const MOST_LINES: u32 = 64;
+
+/// How lines are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FillWay {
+    /// Four 16-byte stores a line, through the cache.
+    Cached,
+    /// Four 16-byte non-temporal stores a line, one after the other: each line leaves whole.
+    NonTemporal,
+    /// The same non-temporal stores in another order: the first quarter of each of `lines` lines,
+    /// then the second quarter of each, and so on. With more lines than write-combining buffers,
+    /// each buffer leaves with a quarter of its line.
+    Interleaved {
+        /// Lines of a group, 1 to 64.
+        lines: u32,
+    },
+    /// One `rep stosb`.
+    RepStosb,
+}
+
+/// Why lines cannot be filled in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillError {
+    /// A group has at least one line, and at most 64.
+    Lines(u32),
+}
+
+impl core::fmt::Display for FillError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let FillError::Lines(lines) = self;
+        write!(f, "a group has 1 to {MOST_LINES} lines, not {lines}")
+    }
+}
+
+impl core::error::Error for FillError {}
+
+/// Fills a region line by line, again and again. An operation is a line of 64 bytes.
+///
+/// Every byte becomes the number of the pass, from 1 on, modulo 256.
+#[derive(Debug)]
+pub struct FillLines<'m> {
+    region: Region<'m>,
+    way: FillWay,
+    done: u64,
+}
+
+impl<'m> FillLines<'m> {
+    /// A fill that begins at the region's first line.
+    ///
+    /// # Errors
+    /// If a group has no line, or more than 64.
+    pub fn new(region: Region<'m>, way: FillWay) -> Result<Self, FillError> {
+        match way {
+            FillWay::Interleaved { lines } if lines == 0 || lines > MOST_LINES => {
+                Err(FillError::Lines(lines))
+            }
+            _ => Ok(FillLines {
+                region,
+                way,
+                done: 0,
+            }),
+        }
+    }
+
+    /// Lines of one pass over the region.
+    pub fn pass(&self) -> u64 {
+        (self.region.len() / LINE) as u64
+    }
+
+    /// The region.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+
+    /// The next line, and how many of the next at most `most` follow each other in one call. An
+    /// interleaved group that the region or the run cuts short is a smaller group.
+    fn straight(&self, most: u64) -> (u64, u64) {
+        let line = self.done % self.pass();
+        let lines = most.min(self.pass() - line);
+        match self.way {
+            FillWay::Interleaved { lines: group } if lines > u64::from(group) => {
+                (line, lines - lines % u64::from(group))
+            }
+            _ => (line, lines),
+        }
+    }
+}
+
+impl Kernel for FillLines<'_> {
+    /// Returns the number of lines filled since the kernel was made. Non-temporal stores have
+    /// left the core when it returns.
+    fn run(&mut self, operations: u64) -> u64 {
+        let end = self.done + operations;
+        while self.done < end {
+            let (line, lines) = self.straight(end - self.done);
+            let pass = (self.done / self.pass() + 1) as u8;
+            let value = u64::from_ne_bytes([pass; 8]);
+            let at = self.region.bytes_mut()[line as usize * LINE..].as_mut_ptr();
+            // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed mutably and
+            // starts on a line; an interleaved group has at most that many, and if it has fewer,
+            // they are a multiple of it; `sfence` follows.
+            let behind = unsafe {
+                match self.way {
+                    FillWay::Cached => asm::linefill_fill_cached(at, lines, value),
+                    FillWay::NonTemporal => asm::linefill_fill_stream(at, lines, value),
+                    FillWay::Interleaved { lines: group } => {
+                        let group = u64::from(group).min(lines);
+                        asm::linefill_fill_interleaved(at, lines / group, value, group)
+                    }
+                    FillWay::RepStosb => asm::linefill_fill_rep_stosb(at, lines, value),
+                }
+            };
+            self.done += ((behind - at.addr()) / LINE) as u64;
+        }
+        if let FillWay::NonTemporal | FillWay::Interleaved { .. } = self.way {
+            sfence();
+        }
+        self.done
+    }
+
+    /// `rep stosb` counts as one store a line: how it parts them is the CPU's affair.
+    fn work(&self) -> Work {
+        Work {
+            stores: if self.way == FillWay::RepStosb { 1 } else { 4 },
+            bytes_written: LINE as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let end = self.done + operations;
+        while self.done < end {
+            let (line, lines) = self.straight(end - self.done);
+            let group = match self.way {
+                FillWay::Interleaved { lines: group } => u64::from(group).min(lines),
+                _ => 1,
+            };
+            for first in (line..line + lines).step_by(group as usize) {
+                trace_group(self.way, first as usize * LINE, group as usize, sink);
+            }
+            self.done += lines;
+        }
+    }
+}
+
+/// The stores of `lines` lines from byte `from` on, quarter by quarter.
+fn trace_group(way: FillWay, from: usize, lines: usize, sink: &mut dyn FnMut(Access)) {
+    if way == FillWay::RepStosb {
+        sink(Access::store(from, LINE as u32));
+        return;
+    }
+    for quarter in 0..LINE / QUARTER {
+        for line in 0..lines {
+            let place = from + line * LINE + quarter * QUARTER;
+            sink(match way {
+                FillWay::Cached => Access::store(place, QUARTER as u32),
+                _ => Access::non_temporal_store(place, QUARTER as u32),
+            });
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! `asm/fill.S`.
+
+// Declares assembly.
+#![allow(unsafe_code)]
+
+unsafe extern "sysv64" {
+    /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
+    ///
+    /// # Safety
+    /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0.
+    pub fn linefill_fill_cached(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// Writes `lines` lines by four `movntdq` each; returns the address behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_cached`]; `sfence` follows.
+    pub fn linefill_fill_stream(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in
+    /// turn; returns the address behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`], with `groups * lines` lines; neither is 0.
+    pub fn linefill_fill_interleaved(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
+
+    /// Writes `lines` lines by one `rep stosb` of the low byte of `value`; returns the address
+    /// behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_cached`].
+    pub fn linefill_fill_rep_stosb(at: *mut u8, lines: u64, value: u64) -> usize;
+}
