@@ -10,6 +10,7 @@ mod fields;
 mod fill;
 mod jump;
 mod load;
+pub mod oracle;
 mod prefetch;
 mod store;
 mod walk;

@@ -1,0 +1,39 @@
+//! Every kernel against its plain twin.
+//!
+//! Runs wherever the kernels run, the bare image included: it allocates nothing and knows no
+//! operating system. A kernel and its twin start from the same bytes at the same addresses, do
+//! the same operations in the same portions, and must return the same proofs and leave the same
+//! bytes behind, also outside the pattern. The kernel's trace must agree with the work it
+//! declares and with where it stops.
+
+mod cases;
+mod check;
+mod run;
+
+pub use check::{Difference, Mismatch};
+
+use crate::cpu::Features;
+use crate::mem::Region;
+
+/// Bytes of region that [`check_all`] needs.
+pub const ROOM: usize = check::Parts::COUNT * check::PART;
+
+/// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
+///
+/// `report` gets the symbol of each kernel of [`asm`](super::x86_64::asm) and what became of it,
+/// once a kernel. Kernels that need a feature missing from `features` are not run and not
+/// reported. A region smaller than [`ROOM`] fails every kernel.
+pub fn check_all(
+    region: &mut Region<'_>,
+    features: &Features,
+    report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
+) {
+    let mut oracle = run::Oracle::new(region.reborrow(), report);
+    oracle.walks();
+    oracle.jumps();
+    oracle.fields();
+    oracle.prefetches();
+    oracle.stores(*features);
+    oracle.fills();
+    oracle.loads(*features);
+}

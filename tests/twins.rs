@@ -1,0 +1,100 @@
+//! Every kernel does what its plain twin does.
+
+use std::collections::BTreeSet;
+
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+use linefill::cpu::Features;
+use linefill::kernel::oracle::{Difference, ROOM, check_all};
+use linefill::kernel::x86_64::asm::code;
+use linefill::mem::Region;
+
+/// What the oracle reports under `features`, all of it passed, each kernel once.
+fn checked(features: Features) -> BTreeSet<&'static str> {
+    let mut bytes = vec![0; ROOM + 64];
+    let mut region = Region::new(&mut bytes).unwrap();
+    let mut seen = BTreeSet::new();
+    check_all(&mut region, &features, &mut |name, result| {
+        if let Err(mismatch) = result {
+            panic!("{name}: {mismatch}");
+        }
+        assert!(seen.insert(name), "{name} was reported twice");
+    });
+    seen
+}
+
+/// The kernels whose code the mask rules out, found in the code itself.
+fn needing(condition: impl Fn(&iced_x86::Instruction) -> bool) -> BTreeSet<&'static str> {
+    code::all()
+        .filter(|code| {
+            Decoder::new(64, code.bytes, DecoderOptions::NONE)
+                .iter()
+                .any(|instruction| condition(&instruction))
+        })
+        .map(|code| code.name)
+        .collect()
+}
+
+fn all() -> BTreeSet<&'static str> {
+    code::all().map(|code| code.name).collect()
+}
+
+fn zmm(instruction: &iced_x86::Instruction) -> bool {
+    (0..instruction.op_count()).any(|op| instruction.op_register(op).is_zmm())
+}
+
+fn wide(instruction: &iced_x86::Instruction) -> bool {
+    (0..instruction.op_count()).any(|op| {
+        let register = instruction.op_register(op);
+        register.is_ymm() || register.is_zmm()
+    })
+}
+
+fn sse41(instruction: &iced_x86::Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Movntdqa
+}
+
+#[test]
+fn every_kernel_agrees_with_its_twin() {
+    let features = Features::detect();
+    let mut missing = BTreeSet::new();
+    if features.avx512().is_none() {
+        missing.append(&mut needing(zmm));
+    }
+    if features.avx2().is_none() {
+        missing.append(&mut needing(wide));
+    }
+    if features.sse41().is_none() {
+        missing.append(&mut needing(sse41));
+    }
+    let expected: BTreeSet<_> = all().difference(&missing).copied().collect();
+    assert_eq!(checked(features), expected);
+}
+
+#[test]
+fn masked_features_leave_their_kernels_out_and_no_others() {
+    let features = Features::detect();
+    let without = |names| checked(features.without(names).unwrap());
+    let present = checked(features);
+    let less = |missing: BTreeSet<&'static str>| -> BTreeSet<_> {
+        present.difference(&missing).copied().collect()
+    };
+    assert_eq!(without("avx512"), less(needing(zmm)));
+    assert_eq!(without("avx2"), less(needing(wide)));
+    let old = less(needing(|instruction| {
+        wide(instruction) || sse41(instruction)
+    }));
+    assert_eq!(without("sse4.1"), old);
+}
+
+#[test]
+fn a_region_that_is_too_small_fails_every_kernel_and_passes_none() {
+    let mut bytes = vec![0; ROOM - 64];
+    let mut region = Region::new(&mut bytes).unwrap();
+    let mut count = 0;
+    check_all(&mut region, &Features::detect(), &mut |name, result| {
+        let mismatch = result.expect_err(name);
+        assert_eq!(mismatch.difference, Difference::NotBuilt);
+        count += 1;
+    });
+    assert!(count > 0);
+}
