@@ -6,8 +6,9 @@ mod os_fixture;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
+use linefill::cpu::Vendor;
 use linefill::os::Root;
-use linefill::os::health::{Check, Observed, State, Vendor, examine, judge};
+use linefill::os::health::{Check, Observed, State, examine, judge};
 use linefill::os::perf::{Pmu, Refusal};
 use os_fixture::Machine;
 

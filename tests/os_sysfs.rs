@@ -5,7 +5,8 @@ mod os_fixture;
 
 use std::path::Path;
 
-use linefill::os::sysfs::{Cache, CacheKind, Node, Sysfs, Topology};
+use linefill::cpu::CacheKind;
+use linefill::os::sysfs::{Cache, Node, Sysfs, Topology};
 use os_fixture::Machine;
 
 const KIB: u64 = 1024;

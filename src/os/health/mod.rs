@@ -13,7 +13,7 @@ mod prefetcher;
 mod smt;
 mod stat;
 
-pub use observed::{Observed, Vendor};
+pub use observed::Observed;
 
 use super::root::Root;
 

@@ -3,8 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use raw_cpuid::CpuId;
-
+use crate::cpu::{Features, Identity, Vendor};
 use crate::os::affinity;
 use crate::os::limits;
 use crate::os::perf::{self, Pmu, Refusal};
@@ -13,25 +12,14 @@ use crate::os::root::{Root, Unreadable, read};
 /// Time between the two looks: twenty ticks of the kernel's usual accounting clock (100 Hz).
 const WINDOW: Duration = Duration::from_millis(200);
 
-/// Who made the CPU, as far as its registers differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vendor {
-    /// `GenuineIntel`.
-    Intel,
-    /// `AuthenticAMD`, and `HygonGenuine` which follows it.
-    Amd,
-    /// Anybody else.
-    Other,
-}
-
 /// What was seen of a machine beside its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
     /// The maker of the CPU.
     pub vendor: Vendor,
-    /// The hypervisor's name, where there is one (CPUID leaf 1, ECX bit 31; leaf 4000_0000h).
+    /// The hypervisor's name; `None` on the bare machine.
     pub hypervisor: Option<String>,
-    /// Whether the TSC runs at one rate in all power states (CPUID leaf 8000_0007h, EDX bit 8).
+    /// Whether CPUID promises a TSC of one rate in every power state.
     pub invariant_tsc: bool,
     /// The CPUs this process may use; empty when unknown.
     pub allowed: Vec<usize>,
@@ -48,22 +36,11 @@ pub struct Observed {
 impl Observed {
     /// Looks at this machine; `root` is where `/proc/stat` is read.
     pub fn now(root: &Root) -> Self {
-        let cpuid = CpuId::new();
-        let vendor = cpuid.get_vendor_info();
-        let bit = |bit: Option<bool>| bit.unwrap_or(false);
-        let virtual_cpu = bit(cpuid.get_feature_info().map(|info| info.has_hypervisor()));
-        let power = cpuid.get_advanced_power_mgmt_info();
+        let identity = Identity::detect();
         Self {
-            vendor: match vendor.as_ref().map(|vendor| vendor.as_str()) {
-                Some("GenuineIntel") => Vendor::Intel,
-                Some("AuthenticAMD" | "HygonGenuine") => Vendor::Amd,
-                _ => Vendor::Other,
-            },
-            hypervisor: virtual_cpu.then(|| {
-                let info = cpuid.get_hypervisor_info();
-                info.map_or_else(|| "unnamed".into(), |info| format!("{:?}", info.identify()))
-            }),
-            invariant_tsc: bit(power.map(|power| power.has_invariant_tsc())),
+            vendor: identity.vendor,
+            hypervisor: identity.hypervisor_name().map(str::to_owned),
+            invariant_tsc: Features::detect().invariant_tsc(),
             allowed: affinity::allowed(),
             locked_memory: limits::locked_memory(),
             pmu: perf::probe(),

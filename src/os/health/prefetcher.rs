@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 
-use super::{Check, Observed, Subject, Vendor};
+use super::{Check, Observed, Subject};
+use crate::cpu::Vendor;
 use crate::os::root::Root;
 
 /// A register that switches prefetchers off, one bit each.
@@ -44,7 +45,7 @@ pub(super) fn switches(root: &Root, cpu: usize, observed: &Observed) -> Check {
     };
     let register = match observed.vendor {
         Vendor::Intel => INTEL,
-        Vendor::Amd => AMD,
+        Vendor::Amd | Vendor::Hygon => AMD,
         Vendor::Other => {
             return subject.unknown(
                 "no known register on this make of CPU",

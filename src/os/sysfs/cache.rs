@@ -3,25 +3,8 @@
 use std::path::Path;
 
 use super::{list, read_list};
+use crate::cpu::CacheKind;
 use crate::os::root::{Unreadable, read, read_number};
-
-/// What a cache holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CacheKind {
-    /// Data alone.
-    Data,
-    /// Instructions alone.
-    Instruction,
-    /// Both.
-    Unified,
-}
-
-impl CacheKind {
-    /// Whether loads and stores go through it.
-    pub fn holds_data(self) -> bool {
-        self != Self::Instruction
-    }
-}
 
 /// One cache as a CPU sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +30,11 @@ impl Cache {
     /// in `shared_cpu_map` (Drepper, "What Every Programmer Should Know About Memory", 6.2.3).
     pub fn share(&self) -> u64 {
         self.size / self.shared_by.len() as u64
+    }
+
+    /// Whether loads and stores go through it.
+    pub fn holds_data(&self) -> bool {
+        self.kind != CacheKind::Instruction
     }
 }
 

@@ -10,7 +10,7 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
-pub use cache::{Cache, CacheKind};
+pub use cache::Cache;
 pub use node::Node;
 pub use topology::Topology;
 
@@ -60,10 +60,7 @@ impl Sysfs {
     /// # Errors
     /// As [`caches`](Self::caches), and when there is no data cache among them.
     pub fn last_level(&self, cpu: usize) -> Result<Cache, Unreadable> {
-        let data = self
-            .caches(cpu)?
-            .into_iter()
-            .filter(|cache| cache.kind.holds_data());
+        let data = self.caches(cpu)?.into_iter().filter(Cache::holds_data);
         data.max_by_key(|cache| cache.level)
             .ok_or_else(|| Unreadable {
                 path: self.cpu(cpu).join("cache"),
