@@ -150,7 +150,7 @@ pub(super) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
     flat && steps_of(ladder).len() >= levels
 }
 
-/// Gives each level the step nearest to the size reported for it, within a factor of 16 below and
+/// Gives each level the step nearest to the size reported for it, within a factor of 64 below (a guest may get a small slice of the last level) and
 /// 2 above, every step at most once and in order; without reported sizes, the steps in turn.
 fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     if reported == [None; 3] {
@@ -160,7 +160,7 @@ fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
     let mut free = steps;
     for (slot, size) in measured.iter_mut().zip(reported) {
         let Some(size) = size else { continue };
-        let fits = |&&step: &&f64| step >= size / 16.0 && step <= size * 2.0;
+        let fits = |&&step: &&f64| step >= size / 64.0 && step <= size * 2.0;
         let distance = |step: f64| (step / size).ln().abs();
         let best = free
             .iter()
