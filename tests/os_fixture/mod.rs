@@ -1,4 +1,4 @@
-//! Recorded machines: a text of `path = content` lines, laid out as files.
+//! Machines in a file (recorded, or composed as its head says): a text of `path = content` lines, laid out as files.
 //!
 //! `cpu[0-3,8]` in a path stands for each of those CPUs, whose number replaces `$` in the
 //! content; `\n` in the content is a line break. Lines that start with `#` are comments.

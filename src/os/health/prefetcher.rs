@@ -14,7 +14,8 @@ struct Register {
     bits: &'static [(u32, &'static str)],
 }
 
-/// `MSR_MISC_FEATURE_CONTROL` (Intel SDM volume 4, table 2-20 and others).
+/// `MSR_MISC_FEATURE_CONTROL` (Intel, "Disclosure of Hardware Prefetcher Control on Some Intel
+/// Processors", 2014: Nehalem to Broadwell; later cores of the family keep the four bits).
 const INTEL: Register = Register {
     number: 0x1A4,
     bits: &[
@@ -25,7 +26,8 @@ const INTEL: Register = Register {
     ],
 };
 
-/// `MSRC000_0108`, Prefetch Control (AMD PPR for family 19h model 11h).
+/// `MSRC000_0108`, Prefetch Control, on family 19h and later (bits as in likwid's
+/// `sysFeatures_amd.c`).
 const AMD: Register = Register {
     number: 0xC000_0108,
     bits: &[
