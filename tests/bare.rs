@@ -5,11 +5,13 @@
 //! `CI` they fail instead.
 #![cfg(feature = "lab")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use linefill::kernel::x86_64::asm::code;
 use linefill::lab::record::{FORMAT, Line, Outcome};
 
 const QEMU: &str = "qemu-system-x86_64";
@@ -180,6 +182,39 @@ fn the_record_is_one_that_the_lab_reads() {
         places.push(point.x as usize);
     }
     assert_eq!(places, WORKING_SETS);
+}
+
+/// Every assembled kernel that the emulated CPU can run agrees with its plain twin; those that it cannot run are not reported.
+#[test]
+fn every_kernel_agrees_with_its_twin() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = boot("");
+    let record = boot.record();
+    let Some(Line::Header(header)) = record.first() else {
+        panic!("no header: {record:?}");
+    };
+    let runs = |kernel: &str| {
+        let needed = match kernel {
+            "linefill_store64" | "linefill_stream64" => "avx512",
+            "linefill_store32" | "linefill_stream32" => "avx2",
+            "linefill_load_stream" => "sse4.1",
+            _ => return true,
+        };
+        header.cpu.features.iter().any(|feature| feature == needed)
+    };
+    let expected: BTreeSet<_> = code::all()
+        .map(|kernel| kernel.name)
+        .filter(|kernel| runs(kernel))
+        .collect();
+    let agreed: BTreeSet<_> = boot
+        .checks()
+        .into_iter()
+        .filter(|&(_, ok)| ok)
+        .filter_map(|(name, _)| name.strip_prefix("kernel "))
+        .collect();
+    assert_eq!(agreed, expected);
 }
 
 /// Each way to fail has a status of its own, and none of them hangs.

@@ -22,7 +22,8 @@ mod walk;
 use core::arch::asm;
 use core::panic::PanicInfo;
 
-use linefill::cpu::{Identity, tsc_hz};
+use linefill::cpu::{Features, Identity, tsc_hz};
+use linefill::kernel::oracle::check_all;
 use linefill::mem::Region;
 use linefill::time::{Rate, start};
 
@@ -58,8 +59,19 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     }
     let arena = arena::take().expect("nobody took the arena before");
     let mut region = Region::new(arena).expect("the arena is whole lines");
+    oracles(&mut console, &mut region);
     walks(&mut console, &mut region);
     console.finish()
+}
+
+/// Checks every kernel that this CPU can run against its plain twin.
+fn oracles(console: &mut Console, region: &mut Region<'_>) {
+    check_all(region, &Features::detect(), &mut |kernel, result| {
+        console.check(format_args!("kernel {kernel}"), result.is_ok());
+        if let Err(mismatch) = result {
+            console.say(format_args!("{mismatch}"));
+        }
+    });
 }
 
 /// Times the walk over every working set, and writes the record.
