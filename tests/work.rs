@@ -1,0 +1,113 @@
+//! The work that kernels declare is what the headers of `asm/*.S` say of an operation, which
+//! `tests/codegen.rs` holds against the machine code.
+
+use linefill::cpu::{Features, Hint};
+use linefill::kernel::{
+    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Pace,
+    PrefetchWalk, Step, Store, Sweep, Temporal, Walk, Width, Work,
+};
+use linefill::mem::Region;
+use linefill::pattern::{Chain, Fill, Layout, Matrix, Order, Ring};
+
+fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
+    Work {
+        loads,
+        stores,
+        bytes_read,
+        bytes_written,
+    }
+}
+
+/// What the kernel that `build` makes of a region declares.
+fn declared(build: impl FnOnce(Region<'_>) -> Work) -> Work {
+    let mut bytes = vec![0; 64 * 1024];
+    build(Region::new(&mut bytes).unwrap())
+}
+
+fn ring(region: Region<'_>) -> Ring<'_> {
+    Ring::new(region, Layout::npad(7), 100, Order::Sequential).unwrap()
+}
+
+#[test]
+fn walks_and_jumps() {
+    for (step, expected) in [
+        (Step::Follow, work(1, 0, 8, 0)),
+        (Step::Inc, work(2, 1, 16, 8)),
+        (Step::Addnext0, work(3, 1, 24, 8)),
+        (Step::Addnextlast, work(3, 1, 24, 8)),
+    ] {
+        let found = declared(|region| Walk::new(ring(region), step).unwrap().work());
+        assert_eq!(found, expected, "{step:?}");
+    }
+    let jump = declared(|region| {
+        let chain = Chain::new(region, 100, Fill::Sequential).unwrap();
+        let jump = Jump::new(chain);
+        let plain = jump.work();
+        assert_eq!(jump.checked().work(), plain);
+        plain
+    });
+    assert_eq!(jump, work(1, 0, 4, 0));
+}
+
+#[test]
+fn fields() {
+    for direction in [Direction::Ascending, Direction::Descending] {
+        let found = declared(|region| Fields::new(ring(region), direction).unwrap().work());
+        assert_eq!(found, work(8, 0, 64, 0));
+    }
+}
+
+#[test]
+fn prefetches_load_their_address() {
+    for pace in [Pace::Serial, Pace::Overlapped] {
+        let walk = |ahead| {
+            declared(|region| {
+                let walk = PrefetchWalk::new(ring(region), ahead, 53, pace).unwrap();
+                walk.work()
+            })
+        };
+        assert_eq!(walk(None), work(1, 0, 8, 0));
+        for hint in Hint::ALL {
+            assert_eq!(walk(Some(Ahead { hint, elements: 5 })), work(2, 0, 16, 0));
+        }
+    }
+}
+
+#[test]
+fn stores_of_every_width_this_cpu_has() {
+    let features = Features::detect();
+    for bytes in Width::BYTES {
+        let Some(width) = Width::of(bytes, features) else {
+            continue;
+        };
+        for sweep in [Sweep::Row, Sweep::Column] {
+            for temporal in [Temporal::Cached, Temporal::NonTemporal] {
+                let found = declared(|region| {
+                    let matrix = Matrix::new(region, 10, 640).unwrap();
+                    Store::new(matrix, sweep, width, temporal).unwrap().work()
+                });
+                assert_eq!(found, work(0, 1, 0, bytes as u32));
+            }
+        }
+    }
+}
+
+#[test]
+fn fills_and_loads_of_lines() {
+    for way in [
+        FillWay::Cached,
+        FillWay::NonTemporal,
+        FillWay::Interleaved { lines: 12 },
+    ] {
+        let found = declared(|region| FillLines::new(region, way).unwrap().work());
+        assert_eq!(found, work(0, 4, 0, 64), "{way:?}");
+    }
+    let string = declared(|region| FillLines::new(region, FillWay::RepStosb).unwrap().work());
+    assert_eq!(string, work(0, 1, 0, 64));
+    let mut ways = vec![LoadWay::Cached];
+    ways.extend(Features::detect().sse41().map(LoadWay::NonTemporal));
+    for way in ways {
+        let found = declared(|region| LoadLines::new(region, way).work());
+        assert_eq!(found, work(4, 0, 64, 0));
+    }
+}
