@@ -1,3 +1,4 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
 
+pub mod convert;
 pub mod record;

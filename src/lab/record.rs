@@ -62,6 +62,15 @@ pub struct Header {
     pub masked: String,
     /// The largest working set allowed, in bytes.
     pub largest: u64,
+    /// Published load-to-use latency of L1d in core cycles, if the core is known.
+    #[serde(default)]
+    pub load_to_use: Option<u32>,
+    /// The caches that the kernel describes, where it does.
+    #[serde(default)]
+    pub kernel_caches: Vec<CacheLine>,
+    /// What a reader must know before trusting the numbers: why the thread was not pinned, ...
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// What the CPU says of itself.
@@ -83,9 +92,12 @@ pub struct CpuLine {
     pub features: Vec<String>,
     /// The caches that CPUID reports.
     pub caches: Vec<CacheLine>,
+    /// The TLBs that CPUID reports.
+    #[serde(default)]
+    pub tlbs: Vec<TlbLine>,
 }
 
-/// A cache that CPUID reports.
+/// A cache as CPUID or the kernel reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CacheLine {
     /// Level, from 1.
@@ -94,18 +106,45 @@ pub struct CacheLine {
     pub holds: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Ways; 0 if fully associative.
+    /// Ways; 0 if fully associative or not known.
     pub ways: u32,
-    /// Line in bytes.
+    /// Line in bytes; 0 if not known.
     pub line: u32,
-    /// Sets.
+    /// Sets; 0 if not known.
     pub sets: u64,
+    /// Whether one set holds every line.
+    #[serde(default)]
+    pub fully_associative: bool,
+    /// Hardware threads that share it, if known: by CPUID an upper bound.
+    #[serde(default)]
+    pub shared_by: Option<u32>,
+    /// Whether it holds every line of the levels nearer to the core, if known.
+    #[serde(default)]
+    pub inclusive: Option<bool>,
 }
+
+/// A TLB that CPUID reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TlbLine {
+    /// Level, from 1; 2 is the STLB.
+    pub level: u8,
+    /// `data`, `instruction`, `unified`, `load` or `store`.
+    pub holds: String,
+    /// Sizes in bytes of the pages whose translations share its entries.
+    pub pages: Vec<u64>,
+    /// Entries.
+    pub entries: u32,
+    /// Ways, equal to the entries if fully associative; 0 if not known.
+    pub ways: u32,
+}
+
+/// The experiment under which the rungs of the ladder are recorded.
+pub const MACHINE: &str = "machine";
 
 /// A point of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PointLine {
-    /// Id of the experiment.
+    /// Id of the experiment; [`MACHINE`] for the ladder.
     pub experiment: String,
     /// Series.
     pub series: String,
@@ -151,7 +190,8 @@ pub struct Timed {
     pub work: [u32; 4],
     /// Pages it had.
     pub pages: String,
-    /// `noisy`, `disturbed N`, and how sampling ended if not by precision.
+    /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
+    /// `stopped`), and `same as ID` if another experiment of this run had measured the same case.
     pub flags: Vec<String>,
     /// The samples in order: ticks of the shorter stretch, of the longer, of the yardstick, and 1
     /// if the sample was disturbed.
