@@ -78,17 +78,8 @@ impl Evidence<'_> {
             .filter(|(x, _)| range.holds(*x))
             .map(|(_, value)| value.widened(BETWEEN_CASES))
             .collect();
-        let median = |end: fn(&Interval) -> f64| {
-            let mut ends: Vec<f64> = inside.iter().map(end).collect();
-            ends.sort_by(f64::total_cmp);
-            crate::stats::median(&ends)
-        };
-        match (median(|value| value.lo), median(|value| value.hi)) {
-            (Some(lo), Some(hi)) => Ok(Interval::new(lo, hi)),
-            _ => Err(Untestable(format!(
-                "no point of `{label}` lies in the {range}"
-            ))),
-        }
+        Interval::median_of(&inside)
+            .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {range}")))
     }
 
     /// The rightmost point of a series, with the doubt of a comparison between cases.

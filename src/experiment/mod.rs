@@ -72,6 +72,19 @@ pub struct Plot {
     pub reference: &'static [Reference],
 }
 
+impl Plot {
+    /// Core cycles over the working set, both axes logarithmic: most of Drepper's figures.
+    pub const fn over_working_set(reference: &'static [Reference]) -> Option<Self> {
+        Some(Plot {
+            shape: Shape::Lines,
+            x: Axis::WORKING_SET,
+            y: Axis::log("time"),
+            unit: Unit::CoreCycles,
+            reference,
+        })
+    }
+}
+
 /// The shape of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {

@@ -124,7 +124,17 @@ impl Ranges {
 
 /// The working sets at which the ladder steps up.
 fn steps_of(ladder: &[Rung]) -> Vec<f64> {
-    let costs: Vec<f64> = ladder.iter().map(|rung| rung.cost.middle()).collect();
+    let points: Vec<(f64, Interval)> = ladder
+        .iter()
+        .map(|rung| (rung.working_set, rung.cost))
+        .collect();
+    steps(&points)
+}
+
+/// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
+/// beside each step.
+pub(super) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
+    let costs: Vec<f64> = points.iter().map(|(_, cost)| cost.middle()).collect();
     let mut steps = Vec::new();
     // A rung a half octave apart: a slope of 6 % a rung is still a plateau (TLB, refresh).
     knees(&costs, 1.06, 1.3, |knee| {
@@ -134,7 +144,7 @@ fn steps_of(ladder: &[Rung]) -> Vec<f64> {
             .unwrap_or(knee.after);
         let below = above.saturating_sub(1);
         let share = (middle / costs[below]).ln() / (costs[above] / costs[below]).ln();
-        let (from, to) = (ladder[below].working_set, ladder[above].working_set);
+        let (from, to) = (points[below].0, points[above].0);
         steps.push(from * (to / from).powf(share.clamp(0.0, 1.0)));
     });
     steps

@@ -71,6 +71,17 @@ impl Interval {
         }
     }
 
+    /// The median of several intervals, end by end. `None` if there are none.
+    #[cfg(feature = "alloc")]
+    pub fn median_of(intervals: &[Self]) -> Option<Self> {
+        let median = |end: fn(&Self) -> f64| {
+            let mut ends: alloc::vec::Vec<f64> = intervals.iter().map(end).collect();
+            ends.sort_unstable_by(f64::total_cmp);
+            super::median(&ends)
+        };
+        Some(Interval::new(median(|i| i.lo)?, median(|i| i.hi)?))
+    }
+
     /// The quotient of two positive quantities. `None` unless both are positive throughout.
     pub fn ratio(self, to: Self) -> Option<Self> {
         (self.lo > 0.0 && to.lo > 0.0).then(|| Interval {

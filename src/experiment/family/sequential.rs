@@ -1,29 +1,17 @@
 //! Drepper 3.3.2, sequential walks: Figures 3.10, 3.11 and 3.13.
 
+use super::PENTIUM_4;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Experiment, Machine, Plot, Reference, Shape, Unit, Untestable, all_of,
-    at_least, at_most, between, plain_curves,
+    Case, Claim, Experiment, Machine, Plot, Reference, Untestable, all_of, at_least, at_most,
+    between, plain_curves,
 };
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 /// The figures of this family.
 pub(super) static ALL: &[Experiment] = &[FIG_3_10, FIG_3_11, FIG_3_13];
-
-const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";
-
-const fn plot(reference: &'static [Reference]) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::log("time"),
-        unit: Unit::CoreCycles,
-        reference,
-    })
-}
 
 fn cases(machine: &Machine, npads: &[usize], steps: &[Step]) -> Vec<Case> {
     let mut cases = Vec::new();
@@ -52,7 +40,7 @@ const FIG_3_10: Experiment = Experiment {
     today: "The prefetchers of today run further ahead and start earlier, and eight elements share \
             a line, so that the line's cost is spread over eight steps: the steps at the cache \
             sizes all but vanish, and what is left is the load-to-use latency of L1d.",
-    plot: plot(&[Reference {
+    plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.10.csv",
         machine: PENTIUM_4,
         x: "working_set_bytes",
@@ -99,7 +87,7 @@ const FIG_3_11: Experiment = Experiment {
     today: "With 64 bytes and more every step is a new line, and the walk is bound by how fast \
             lines arrive. Elements of 128 and 256 bytes also outrun the streamer, which follows \
             neighbouring lines inside a 4 KiB page, and waste the neighbour that comes along.",
-    plot: plot(&[Reference {
+    plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.11.csv",
         machine: PENTIUM_4,
         x: "working_set_bytes",
@@ -151,7 +139,7 @@ const FIG_3_13: Experiment = Experiment {
             the three walks cost the same in the caches. Beyond them the write-backs still take \
             their share of the bandwidth, and Addnext0 no longer prefetches for itself what the \
             hardware has not already fetched.",
-    plot: plot(&[Reference {
+    plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.13.csv",
         machine: PENTIUM_4,
         x: "working_set_bytes",
@@ -193,7 +181,7 @@ const FIG_3_13: Experiment = Experiment {
             text: "in L2 Addnext0 is no slower than Inc (5 % allowed)",
             judge: |e| {
                 let l2 = e.machine.ranges.l2;
-                let slower: Interval = ratio(e.level("Addnext0", l2)?, e.level("Inc", l2)?)?;
+                let slower = ratio(e.level("Addnext0", l2)?, e.level("Inc", l2)?)?;
                 Ok(at_most("Addnext0 over Inc", slower, 1.05))
             },
         },

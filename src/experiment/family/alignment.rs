@@ -1,0 +1,120 @@
+//! Drepper 6.2.1, alignment: Figure 6.4.
+
+use super::word::{paired, slowdown};
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Plot, Reference, Shape, Unit, all_of, at_least, between,
+};
+use crate::kernel::Step;
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(super) static ALL: &[Experiment] = &[FIG_6_4];
+
+/// Bytes by which the elements are displaced: the pointer lies across two lines, the counter
+/// behind it does not.
+const SKEW: usize = 60;
+
+/// Elements of the comparison of split lines with split pages: all lie at one offset of their
+/// page, and so in one set or two of L1d, which every CPU has ways enough for.
+const SPLITS: usize = 4;
+
+const SERIES: [(&str, &str, &str); 2] = [
+    (
+        "sequential",
+        "sequential, aligned",
+        "sequential, misaligned",
+    ),
+    ("random", "random, aligned", "random, misaligned"),
+];
+const SPLIT_LINE: &str = "one a page, split line";
+const SPLIT_PAGE: &str = "one a page, split page";
+
+const FIG_6_4: Experiment = Experiment {
+    id: "E15",
+    name: "drepper-fig-6.4",
+    title: "Elements that straddle lines",
+    question: "What does it cost when every element lies across two cache lines?",
+    source: "Drepper 6.2.1, Figure 6.4; element size and displacement are not stated there: \
+             64-byte elements and 60 bytes here, so that the pointer itself is split",
+    today: "The paper lost 300 % in the caches. A split load is now two accesses in one \
+            instruction: in L1d it costs its latency again or less, and beyond L1d the second \
+            line is mostly on its way already. Only a load across two 4 KiB pages still needs two \
+            translations.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("slowdown by misalignment"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-6.4.csv",
+            machine: "not stated (2007)",
+            x: "working_set_bytes",
+            columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
+        }],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let aligned = Layout::npad(7);
+        let step = if machine.full { 1 } else { 2 };
+        let mut cases = Vec::new();
+        let orders = [Order::Sequential, Order::Random { seed }];
+        for ((_, straight, split), order) in SERIES.into_iter().zip(orders) {
+            let sizes: Vec<usize> = machine.working_sets().into_iter().step_by(step).collect();
+            for bytes in sizes {
+                for (series, layout) in [(straight, aligned), (split, aligned.skewed(SKEW))] {
+                    let setup = WalkSetup::follow(layout, bytes, order).with(Step::Inc);
+                    cases.push(Case::new(series, bytes as f64, setup));
+                }
+            }
+        }
+        let page = aligned.one_a_page();
+        for (series, skew) in [(SPLIT_LINE, SKEW), (SPLIT_PAGE, 4092)] {
+            let setup = WalkSetup::follow(page.skewed(skew), SPLITS * 64, Order::Sequential);
+            cases.push(Case::new(series, (SPLITS * 64) as f64, setup));
+        }
+        cases
+    },
+    curves: |e| {
+        SERIES
+            .iter()
+            .filter_map(|(label, straight, split)| slowdown(e, label, straight, split))
+            .collect()
+    },
+    claims: &[
+        Claim {
+            text: "in L1d a split costs something, and less than the paper's 300 %",
+            judge: |e| {
+                let l1 = e.machine.ranges.l1;
+                let mut parts = Vec::new();
+                for (label, straight, split) in SERIES {
+                    let slower = paired(e, split, straight, l1)?;
+                    parts.push(between(
+                        &format!("misaligned over aligned, {label}"),
+                        slower,
+                        1.0,
+                        4.0,
+                    ));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in memory splitting costs the random walk 20 % or more",
+            judge: |e| {
+                let (_, straight, split) = SERIES[1];
+                let slower = paired(e, split, straight, e.machine.ranges.memory)?;
+                Ok(at_least("misaligned over aligned", slower, 1.2))
+            },
+        },
+        Claim {
+            text: "straddling a page costs more than 1.1 times straddling a line",
+            judge: |e| {
+                let x = (SPLITS * 64) as f64;
+                let gap = ratio(e.at(SPLIT_PAGE, x)?, e.at(SPLIT_LINE, x)?)?;
+                Ok(at_least("split page over split line", gap, 1.1))
+            },
+        },
+    ],
+};

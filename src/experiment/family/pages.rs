@@ -1,0 +1,245 @@
+//! Drepper 3.3.2, the TLB: Figures 3.12 and 3.17.
+
+use super::PENTIUM_4;
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::WalkSetup;
+use crate::experiment::{
+    Case, Claim, Experiment, Machine, Plot, Reference, all_of, at_least, at_most, plain_curves,
+};
+use crate::mem::PAGE;
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(super) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
+
+const DENSE: &str = "one a line";
+const CONSTANT: &str = "one a page, same offset";
+const ROTATING: &str = "one a page, rotating offset";
+const ROTATING_HUGE: &str = "one a page, rotating offset, 2 MiB pages";
+
+/// Pages at which the L1 dTLB of every CPU is large enough (the smallest has 32 entries), at
+/// which none is (the largest has 96), and at which the lines still fit L1d.
+const FEW_PAGES: usize = 24;
+const MANY_PAGES: usize = 256;
+
+const FIG_3_12: Experiment = Experiment {
+    id: "D16",
+    name: "drepper-fig-3.12",
+    title: "One element a line against one element a page",
+    question: "What does it cost to touch a new page at every step?",
+    source: "Drepper 3.3.2, Figure 3.12",
+    today: "The paper's second curve mixes two effects: elements at the same offset of every page \
+            also fall into one set of L1d, so most of its spike is conflict misses. The rotating \
+            offset takes those away and leaves the TLB. A second-level TLB of 1,500 and more \
+            entries makes the first step small. On a guest, 2 MiB pages remove it only if the \
+            hypervisor backs them with pages as large: a TLB entry covers the smaller of the two, \
+            and a step that stays with 2 MiB pages shows pages of 4 KiB underneath. The unused \
+            rest of the pages does not count as working set.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.12.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[
+            ("On Cache Line", "one a line"),
+            ("On Page", "one a page, same offset"),
+        ],
+    }]),
+    cases: fig_3_12_cases,
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and \
+                   2 MiB pages take that away",
+            judge: |e| {
+                let rise = |series| {
+                    let few = e.at(series, at_pages(FEW_PAGES))?;
+                    ratio(e.at(series, at_pages(MANY_PAGES))?, few)
+                };
+                Ok(all_of([
+                    at_least("256 pages over 24", rise(ROTATING)?, 1.3),
+                    at_most("the same in 2 MiB pages", rise(ROTATING_HUGE)?, 1.3),
+                ]))
+            },
+        },
+        Claim {
+            text: "more pages than the second-level TLB has entries cost more than 1.3 times the \
+                   same walk in 2 MiB pages",
+            judge: |e| {
+                let (x, small) = e.last(ROTATING)?;
+                let gap = ratio(small, e.at(ROTATING_HUGE, x)?)?;
+                let pages = x / 64.0;
+                Ok(at_least(
+                    &format!("4 KiB over 2 MiB pages at {pages} pages"),
+                    gap,
+                    1.3,
+                ))
+            },
+        },
+        Claim {
+            text: "most of the spike of one element a page is cache conflicts: at 256 pages the \
+                   same offset costs more than 1.5 times the rotating one",
+            judge: |e| {
+                let x = at_pages(MANY_PAGES);
+                let gap = ratio(e.at(CONSTANT, x)?, e.at(ROTATING, x)?)?;
+                Ok(at_least("same over rotating offset", gap, 1.5))
+            },
+        },
+    ],
+};
+
+/// The working set that counts `pages` elements of 64 bytes.
+fn at_pages(pages: usize) -> f64 {
+    (pages * 64) as f64
+}
+
+fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
+    let most = if machine.full { 1 << 18 } else { 1 << 14 };
+    let most = most.min(machine.largest / PAGE - 1);
+    let mut pages: Vec<usize> = (4..=18).map(|k| 1 << k).collect();
+    pages.extend([FEW_PAGES, 48, 64 + 32]);
+    pages.sort_unstable();
+    pages.retain(|&pages| pages <= most);
+
+    let line = Layout::npad(7);
+    let page = line.one_a_page();
+    let layouts = [
+        (DENSE, line, false),
+        (CONSTANT, page, false),
+        (ROTATING, page.rotating(), false),
+        (ROTATING_HUGE, page.rotating(), true),
+    ];
+    let mut cases = Vec::new();
+    for (series, layout, huge) in layouts {
+        for &count in &pages {
+            let setup = WalkSetup::follow(layout, count * 64, Order::Sequential);
+            let case = Case::new(series, at_pages(count), setup);
+            cases.push(if huge { case.in_huge_pages() } else { case });
+        }
+    }
+    cases
+}
+
+/// The block sizes of the figure, in pages.
+const BLOCKS: [usize; 11] = [
+    60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440,
+];
+
+const WHOLE: &str = "whole list";
+const BLOCKS_HUGE: &str = "60 pages, 2 MiB pages";
+const WHOLE_HUGE: &str = "whole list, 2 MiB pages";
+
+const FIG_3_17: Experiment = Experiment {
+    id: "D21",
+    name: "drepper-fig-3.17",
+    title: "Random inside blocks of pages",
+    question: "How much of a random walk's cost is the TLB's, and how much memory's?",
+    source: "Drepper 3.3.2, Figure 3.17",
+    today: "Randomising inside a block bounds the pages in use at a time. The TLB of the paper had \
+            64 entries; today a second level of 1,500 to 3,000 entries covers blocks of up to \
+            some ten megabytes, and page walks of small blocks find the tables in the caches. A \
+            random order inside a small block also lets the prefetcher bring neighbours that are \
+            wanted soon, which 2 MiB pages do not take away.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.17.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[
+            ("60", "60 pages"),
+            ("480", "480 pages"),
+            ("3840", "3840 pages"),
+            ("30720", "30720 pages"),
+            ("∞", "whole list"),
+        ],
+    }]),
+    cases: fig_3_17_cases,
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "at the largest working set a step costs more the larger the blocks (5 % allowed)",
+            judge: |e| {
+                let mut parts = Vec::new();
+                let mut last: Option<(String, crate::stats::Interval)> = None;
+                for series in series_in_order(e.machine) {
+                    let (_, value) = e.last(&series)?;
+                    if let Some((name, before)) = last {
+                        let what = format!("{series} over {name}");
+                        parts.push(at_least(&what, ratio(value, before)?, 0.95));
+                    }
+                    last = Some((series, value));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "with 4 KiB pages the whole list costs more than 1.5 times blocks of 60 pages",
+            judge: |e| {
+                let gap = ratio(e.last(WHOLE)?.1, e.last("60 pages")?.1)?;
+                Ok(at_least("whole list over 60 pages", gap, 1.5))
+            },
+        },
+        Claim {
+            text: "2 MiB pages shrink that gap: part of it is the TLB's",
+            judge: |e| {
+                let small = ratio(e.last(WHOLE)?.1, e.last("60 pages")?.1)?;
+                let large = ratio(e.last(WHOLE_HUGE)?.1, e.last(BLOCKS_HUGE)?.1)?;
+                Ok(at_least(
+                    "gap with 4 KiB pages over gap with 2 MiB pages",
+                    ratio(small, large)?,
+                    1.0,
+                ))
+            },
+        },
+    ],
+};
+
+/// The block sizes measured here: every third in a quick run.
+fn blocks(machine: &Machine) -> Vec<usize> {
+    let step = if machine.full { 1 } else { 3 };
+    let largest = machine.in_memory() / PAGE;
+    BLOCKS
+        .into_iter()
+        .step_by(step)
+        .filter(|&block| block < largest)
+        .collect()
+}
+
+/// The series in 4 KiB pages, from the smallest block to the whole list.
+fn series_in_order(machine: &Machine) -> Vec<String> {
+    let mut series: Vec<String> = blocks(machine)
+        .into_iter()
+        .map(|block| format!("{block} pages"))
+        .collect();
+    series.push(WHOLE.to_owned());
+    series
+}
+
+fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
+    let seed = machine.seed;
+    let in_blocks = |pages| Order::RandomInBlocks { pages, seed };
+    let mut rows: Vec<(String, Order, bool)> = blocks(machine)
+        .into_iter()
+        .map(|pages| (format!("{pages} pages"), in_blocks(pages), false))
+        .collect();
+    let whole = Order::Random { seed };
+    rows.push((WHOLE.to_owned(), whole, false));
+    rows.push((BLOCKS_HUGE.to_owned(), in_blocks(BLOCKS[0]), true));
+    rows.push((WHOLE_HUGE.to_owned(), whole, true));
+
+    // A quick run shows the shape with a few working sets; the claims are about the largest.
+    let step = if machine.full { 1 } else { 4 };
+    let sizes: Vec<usize> = machine
+        .working_sets()
+        .into_iter()
+        .rev()
+        .step_by(step)
+        .collect();
+    let mut cases = Vec::new();
+    for (series, order, huge) in rows {
+        for &bytes in sizes.iter().rev() {
+            let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
+            let case = Case::new(series.clone(), bytes as f64, setup);
+            cases.push(if huge { case.in_huge_pages() } else { case });
+        }
+    }
+    cases
+}

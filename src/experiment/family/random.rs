@@ -1,0 +1,176 @@
+//! Drepper 3.2 and 3.3.2, random walks: Figures 3.4 and 3.15.
+
+use super::PENTIUM_4;
+use crate::experiment::evidence::ratio;
+use crate::experiment::ranges::steps;
+use crate::experiment::setup::WalkSetup;
+use crate::experiment::{
+    Case, Claim, Experiment, Judgement, Plot, Reference, Untestable, Verdict, all_of, at_least,
+    plain_curves,
+};
+use crate::kernel::Step;
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(super) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];
+
+const INC: &str = "random Inc, NPAD=15";
+
+const FIG_3_4: Experiment = Experiment {
+    id: "D8",
+    name: "drepper-fig-3.4",
+    title: "Access times of random writes",
+    question: "Do the sizes of the caches show in how long a random write takes?",
+    source: "Drepper 3.2, Figure 3.4; its data are those of one curve of Figure 3.14, so the \
+             elements are taken to be those: Inc on 128 bytes",
+    today: "There are three plateaus and memory where the paper had two and memory. The step from \
+            L2 is soft, because a physically indexed cache is filled unevenly by random 4 KiB \
+            pages, and the last level is shared, so that its step lies where this core's share \
+            ends and not at the size on the box.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.4.csv",
+        machine: "Pentium 4, 16 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)",
+        x: "working_set_bytes",
+        columns: &[("value", "random write")],
+    }]),
+    cases: |machine| {
+        let seed = machine.seed;
+        let setup = |bytes| {
+            WalkSetup::follow(Layout::npad(15), bytes, Order::Random { seed }).with(Step::Inc)
+        };
+        machine
+            .working_sets()
+            .into_iter()
+            .map(|bytes| Case::new(INC, bytes as f64, setup(bytes)))
+            .collect()
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "a random write in memory costs more than 20 times one in L1d",
+            judge: |e| {
+                let near = e.level(INC, e.machine.ranges.l1)?;
+                let far = e.level(INC, e.machine.ranges.memory)?;
+                Ok(at_least("memory over L1d", ratio(far, near)?, 20.0))
+            },
+        },
+        Claim {
+            text: "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
+            judge: |e| {
+                let points = e.series(INC)?;
+                let found = steps(&points);
+                let near = |name: &str, level: usize| {
+                    let bytes = e.machine.ranges.capacities[level].usable();
+                    let (verdict, where_) = match found
+                        .iter()
+                        .min_by(|a, b| distance(**a, bytes).total_cmp(&distance(**b, bytes)))
+                    {
+                        Some(step) if distance(*step, bytes) <= 2f64.ln() => {
+                            (Verdict::Holds, format!("at {:.0} KiB", step / 1024.0))
+                        }
+                        Some(step) => (
+                            Verdict::DoesNotHold,
+                            format!("nearest at {:.0} KiB", step / 1024.0),
+                        ),
+                        None => (Verdict::DoesNotHold, "none".to_owned()),
+                    };
+                    Judgement {
+                        verdict,
+                        numbers: format!(
+                            "step for the {:.0} KiB of {name}: {where_}",
+                            bytes / 1024.0
+                        ),
+                    }
+                };
+                if points
+                    .last()
+                    .is_none_or(|last| last.0 < e.machine.ranges.memory.lo)
+                {
+                    return Err(Untestable(
+                        "no working set beyond the last-level cache was measured".to_owned(),
+                    ));
+                }
+                Ok(all_of([near("L1d", 0), near("the last level", 2)]))
+            },
+        },
+    ],
+};
+
+/// How far apart two sizes are, as the logarithm of their ratio.
+fn distance(a: f64, b: f64) -> f64 {
+    (a / b).ln().abs()
+}
+
+const FIG_3_15: Experiment = Experiment {
+    id: "D19",
+    name: "drepper-fig-3.15",
+    title: "Sequential against random, 8-byte elements",
+    question: "How much does order alone matter, and does a random walk ever level off?",
+    source: "Drepper 3.3.2, Figure 3.15",
+    today: "Both gaps have grown: prefetching got better and memory, in cycles, further away. A \
+            random walk keeps rising after the last cache because its page tables outgrow the \
+            caches too; on a guest every walk of the tables is two-dimensional, which makes the \
+            rise steeper unless the hypervisor backs the guest with large pages.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.15.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[("Sequential", "sequential"), ("Random", "random")],
+    }]),
+    cases: |machine| {
+        let seed = machine.seed;
+        let orders = [
+            ("sequential", Order::Sequential),
+            ("random", Order::Random { seed }),
+        ];
+        let case = |(series, order), bytes| {
+            let setup = WalkSetup::follow(Layout::npad(0), bytes, order);
+            Case::new(series, bytes as f64, setup)
+        };
+        orders
+            .into_iter()
+            .flat_map(|order| {
+                machine
+                    .working_sets()
+                    .into_iter()
+                    .map(move |bytes| case(order, bytes))
+            })
+            .collect()
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "in memory a random step costs more than 10 times a sequential one",
+            judge: |e| {
+                let memory = e.machine.ranges.memory;
+                let gap = ratio(e.level("random", memory)?, e.level("sequential", memory)?)?;
+                Ok(at_least("random over sequential", gap, 10.0))
+            },
+        },
+        Claim {
+            text: "the random walk never levels off: with 4 KiB pages it still rises by more than \
+                   15 % inside the memory range",
+            judge: |e| {
+                let memory = e.machine.ranges.memory;
+                let inside: Vec<f64> = e
+                    .series("random")?
+                    .into_iter()
+                    .map(|(x, _)| x)
+                    .filter(|x| memory.holds(*x))
+                    .collect();
+                let [first, .., last] = inside.as_slice() else {
+                    return Err(Untestable(format!(
+                        "it takes two working sets in the {memory}"
+                    )));
+                };
+                let rise = ratio(e.at("random", *last)?, e.at("random", *first)?)?;
+                let what = format!(
+                    "{:.0} MiB over {:.0} MiB",
+                    last / 1048576.0,
+                    first / 1048576.0
+                );
+                Ok(at_least(&what, rise, 1.15))
+            },
+        },
+    ],
+};

@@ -1,0 +1,137 @@
+//! Drepper 3.5.2, critical word load: Figure 3.30.
+
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Range, Reference, Shape, Unit, all_of,
+    between,
+};
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(super) static ALL: &[Experiment] = &[FIG_3_30];
+
+const PAIRS: [(&str, &str, &str); 2] = [
+    (
+        "sequential",
+        "sequential, first word",
+        "sequential, last word",
+    ),
+    ("random", "random, first word", "random, last word"),
+];
+
+const FIG_3_30: Experiment = Experiment {
+    id: "D42",
+    name: "drepper-fig-3.30",
+    title: "The pointer in the first word of the line, or in the last",
+    question: "Does a walk wait longer for the last word of a line than for the first?",
+    source: "Drepper 3.5.2, Figure 3.30",
+    today: "The paper found 0.7 % with a memory bus that sent eight bytes at a time. A line now \
+            crosses the fabric in one or two pieces of 32 or 64 bytes and the memory controller \
+            sends the wanted word first, so the position of the word should not show.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("slowdown of the last word"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-3.30.csv",
+            machine: "Core 2 (2007); the paper plots the slowdown downwards",
+            x: "working_set_bytes",
+            columns: &[("Sequential", "sequential"), ("Random", "random")],
+        }],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let first = Layout::npad(7);
+        let last = first.pointer_in_word(7);
+        let orders = [Order::Sequential, Order::Random { seed }];
+        // The two that are compared are measured one after the other.
+        let step = if machine.full { 1 } else { 2 };
+        let sizes: Vec<usize> = machine
+            .working_sets()
+            .into_iter()
+            .rev()
+            .step_by(step)
+            .collect();
+        let mut cases = Vec::new();
+        for ((_, with_first, with_last), order) in PAIRS.into_iter().zip(orders) {
+            for &bytes in sizes.iter().rev() {
+                for (series, layout) in [(with_first, first), (with_last, last)] {
+                    let setup = WalkSetup::follow(layout, bytes, order);
+                    cases.push(Case::new(series, bytes as f64, setup));
+                }
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        PAIRS
+            .iter()
+            .filter_map(|(label, first, last)| slowdown(e, label, first, last))
+            .collect()
+    },
+    claims: &[Claim {
+        text: "in memory the position of the word matters little: less than 2 % between first and \
+               last",
+        judge: |e| {
+            let memory = e.machine.ranges.memory;
+            let mut parts = Vec::new();
+            for (label, first, last) in PAIRS {
+                let slower = paired(e, first, last, memory)?;
+                parts.push(between(
+                    &format!("last over first word, {label}"),
+                    slower,
+                    0.98,
+                    1.02,
+                ));
+            }
+            Ok(all_of(parts))
+        },
+    }],
+};
+
+/// The ratio of two series that were measured in turn on the same memory in the same order: the
+/// median over the range of the points' ratios.
+///
+/// What differs between layouts and physical pages is the same in both, so the points' own
+/// intervals are all the doubt there is.
+pub(super) fn paired(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+    range: Range,
+) -> Result<Interval, crate::experiment::Untestable> {
+    let mut ratios = Vec::new();
+    for (x, value) in e.series(of)? {
+        if let Some((_, base)) = e.series(to)?.into_iter().find(|point| point.0 == x)
+            && range.holds(x)
+        {
+            ratios.push(ratio(value, base)?);
+        }
+    }
+    Interval::median_of(&ratios).ok_or_else(|| {
+        crate::experiment::Untestable(format!("no point of `{of}` lies in the {range}"))
+    })
+}
+
+/// By how many percent `slow` exceeds `base`, point by point.
+pub(super) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) -> Option<Curve> {
+    let bases = e.series(base).ok()?;
+    let points = e
+        .series(slow)
+        .ok()?
+        .into_iter()
+        .filter_map(|(x, value)| {
+            let (_, base) = bases.iter().find(|point| point.0 == x)?;
+            let over = value.ratio(*base)?;
+            let percent = |factor: f64| (factor - 1.0) * 100.0;
+            Some((x, Interval::new(percent(over.lo), percent(over.hi))))
+        })
+        .collect();
+    Some(Curve {
+        label: label.to_owned(),
+        points,
+    })
+}
