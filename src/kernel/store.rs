@@ -55,21 +55,39 @@ impl core::error::Error for StoreError {}
 /// A sweep of stores over a matrix, again and again. An operation is one store.
 ///
 /// What is stored is the number of the pass, from 1 on, repeated every 8 bytes (4-byte stores
-/// hold its low half).
+/// hold its low half). Each column is a call of its own, which a column of few rows feels: half a
+/// cycle a store at 16 rows on Zen 4.
 #[derive(Debug)]
 pub struct Store<'m> {
     matrix: Matrix<'m>,
-    sweep: Sweep,
     width: Width,
     temporal: Temporal,
-    done: u64,
+    lane: Lane,
+    at: Position,
 }
 
-/// A run of stores at a constant distance.
-struct Straight {
-    place: usize,
+/// Stores at a constant distance: a column, or all rows, which follow each other without a gap.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    /// Bytes from a store to the next.
     stride: usize,
+    /// Stores of a lane.
     stores: u64,
+    /// Lanes of a pass, each a width further than the one before.
+    lanes: u64,
+}
+
+/// Where the next store goes. Kept instead of worked out from `done`, because divisions would
+/// cost as much as a short column.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// Stores since the kernel was made.
+    done: u64,
+    /// Stores done in this lane.
+    store: u64,
+    /// Lanes done in this pass.
+    lane: u64,
+    /// The pass, from 1.
     pass: u64,
 }
 
@@ -91,18 +109,37 @@ impl<'m> Store<'m> {
                 width: width.bytes(),
             });
         }
+        let rows = matrix.rows() as u64;
+        let columns = (row_bytes / width.bytes()) as u64;
+        let lane = match sweep {
+            Sweep::Row => Lane {
+                stride: width.bytes(),
+                stores: rows * columns,
+                lanes: 1,
+            },
+            Sweep::Column => Lane {
+                stride: row_bytes,
+                stores: rows,
+                lanes: columns,
+            },
+        };
         Ok(Store {
             matrix,
-            sweep,
             width,
             temporal,
-            done: 0,
+            lane,
+            at: Position {
+                done: 0,
+                store: 0,
+                lane: 0,
+                pass: 1,
+            },
         })
     }
 
     /// Stores of one pass over the matrix.
     pub fn pass(&self) -> u64 {
-        (self.matrix.rows() * (self.matrix.row_bytes() / self.width.bytes())) as u64
+        self.lane.stores * self.lane.lanes
     }
 
     /// The matrix.
@@ -110,26 +147,22 @@ impl<'m> Store<'m> {
         self.matrix
     }
 
-    /// The next at most `most` stores that lie at a constant distance.
-    fn straight(&self, most: u64) -> Straight {
-        let width = self.width.bytes();
-        let rows = self.matrix.rows();
-        let pass = self.done / self.pass() + 1;
-        let index = (self.done % self.pass()) as usize;
-        let (place, stride, left) = match self.sweep {
-            // Rows follow each other without a gap.
-            Sweep::Row => (index * width, width, self.pass() as usize - index),
-            Sweep::Column => {
-                let (column, row) = (index / rows, index % rows);
-                let place = row * self.matrix.row_bytes() + column * width;
-                (place, self.matrix.row_bytes(), rows - row)
-            }
-        };
-        Straight {
-            place,
-            stride,
-            stores: most.min(left as u64),
-            pass,
+    /// Byte offset of the next store.
+    fn place(&self) -> usize {
+        self.at.lane as usize * self.width.bytes() + self.at.store as usize * self.lane.stride
+    }
+
+    /// Goes `stores` stores on, at most to the end of the lane.
+    fn advance(&mut self, stores: u64) {
+        self.at.done += stores;
+        self.at.store += stores;
+        if self.at.store == self.lane.stores {
+            self.at.store = 0;
+            self.at.lane += 1;
+        }
+        if self.at.lane == self.lane.lanes {
+            self.at.lane = 0;
+            self.at.pass += 1;
         }
     }
 
@@ -150,25 +183,31 @@ impl<'m> Store<'m> {
 }
 
 impl Kernel for Store<'_> {
-    /// Returns the number of stores since the kernel was made. Non-temporal stores have left the
-    /// core when it returns.
+    /// Returns the number of stores since the kernel was made, the last of them counted by the
+    /// address at which they ended. Non-temporal stores have left the core when it returns.
     fn run(&mut self, operations: u64) -> u64 {
         let stores = self.stores();
-        let end = self.done + operations;
-        while self.done < end {
-            let run = self.straight(end - self.done);
-            let at = self.matrix.bytes_mut()[run.place..].as_mut_ptr();
-            // SAFETY: `straight` ends where the row-major matrix or the column ends, so all
-            // stores lie in the matrix, which is borrowed mutably; it starts on a line and its
-            // rows are a multiple of the width, so they are aligned; the width's token proves the
-            // instruction; `sfence` follows.
-            let behind = unsafe { stores(at, run.stride, run.stores, run.pass) };
-            self.done += ((behind - at.addr()) / run.stride) as u64;
+        let stride = self.lane.stride;
+        let end = self.at.done + operations;
+        let mut before = self.at.done;
+        let mut bytes = 0;
+        while self.at.done < end {
+            before = self.at.done;
+            let count = (end - before).min(self.lane.stores - self.at.store);
+            let place = self.place();
+            let first = self.matrix.bytes_mut()[place..].as_mut_ptr();
+            // SAFETY: `count` stores from `place` on end with the lane, so all lie in the matrix,
+            // which is borrowed mutably; it starts on a line and its rows are a multiple of the
+            // width, so they are aligned; the width's token proves the instruction; `sfence`
+            // follows.
+            let behind = unsafe { stores(first, stride, count, self.at.pass) };
+            bytes = behind - first.addr();
+            self.advance(count);
         }
         if self.temporal == Temporal::NonTemporal {
             sfence();
         }
-        self.done
+        before + (bytes / stride) as u64
     }
 
     fn work(&self) -> Work {
@@ -182,12 +221,12 @@ impl Kernel for Store<'_> {
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
         let bytes = self.width.bytes() as u32;
         for _ in 0..operations {
-            let place = self.straight(1).place;
+            let place = self.place();
             sink(match self.temporal {
                 Temporal::Cached => Access::store(place, bytes),
                 Temporal::NonTemporal => Access::non_temporal_store(place, bytes),
             });
-            self.done += 1;
+            self.advance(1);
         }
     }
 }
