@@ -1,8 +1,8 @@
 # From the loader's 32-bit protected mode to Rust in 64-bit mode.
 #
 # Two doors lead to start32, and both open on the same state (paging off, flat 32-bit segments,
-# interrupts off): the PVH note, which QEMU's and Cloud Hypervisor's `-kernel` take, and the
-# Multiboot2 header, which GRUB takes on real hardware.
+# interrupts off): the PVH note, which QEMU's `-kernel` takes, and the Multiboot2 header, which
+# GRUB takes on real hardware.
 #
 # Rust is entered in ring 0, or in ring 3 if the command line says so. All that needs ring 0 is
 # therefore done here, before any compiled code: where a nested hypervisor interprets ring 0, it

@@ -11,8 +11,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use linefill::experiment::LADDER;
 use linefill::kernel::x86_64::asm::code;
-use linefill::lab::record::{FORMAT, Line, Outcome};
+use linefill::lab::convert::{ladder_of, machine_of};
+use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
 
 const QEMU: &str = "qemu-system-x86_64";
 /// Twice the image's own status, plus one (`bare/src/exit.rs`).
@@ -116,16 +118,11 @@ impl Boot {
     }
 }
 
-/// The working sets of the walk, in bytes.
-const WORKING_SETS: [usize; 7] = [
-    16 << 10,
-    64 << 10,
-    256 << 10,
-    1 << 20,
-    4 << 20,
-    16 << 20,
-    32 << 20,
-];
+/// The working sets of the walk in bytes: half octaves from 4 KiB to the 32 MiB of the arena, in
+/// whole lines.
+fn working_sets() -> impl Iterator<Item = usize> {
+    (24..=50).map(|half| 2f64.powf(f64::from(half) / 2.0) as usize / 64 * 64)
+}
 
 /// An element is a line of the working set; the walk visits all of them, in whatever ring it runs.
 #[test]
@@ -140,7 +137,7 @@ fn boots_in_both_rings_and_passes() {
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
         let checks = boot.checks();
         assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
-        for bytes in WORKING_SETS {
+        for bytes in working_sets() {
             let lines = bytes / 64;
             let name = format!("walk {bytes} visits {lines} of {lines}");
             assert!(checks.contains(&(&name, true)), "no check `{name}`");
@@ -179,9 +176,15 @@ fn the_record_is_one_that_the_lab_reads() {
         assert!(timed.min <= timed.lo && timed.median > 0.0);
         assert_eq!(timed.n, timed.samples.len());
         assert_eq!(timed.work, [1, 0, 8, 0]);
+        assert_eq!((&*point.experiment, &*point.series), (MACHINE, LADDER));
         places.push(point.x as usize);
     }
-    assert_eq!(places, WORKING_SETS);
+    assert!(places.into_iter().eq(working_sets()));
+
+    // What the lab makes of it: the machine, with every rung of its ladder.
+    let machine = machine_of(header, &ladder_of(&record));
+    assert_eq!(machine.ladder.len(), working_sets().count());
+    assert_eq!(machine.largest, 32 << 20);
 }
 
 /// Every assembled kernel that the emulated CPU can run agrees with its plain twin; those that it cannot run are not reported.

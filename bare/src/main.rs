@@ -87,10 +87,11 @@ fn walks(console: &mut Console, region: &mut Region<'_>) {
         core_per_tick: walk::core_per_tick(),
         seed: SEED,
         largest: region.len(),
+        ring: exit::ring(),
     };
     console.record(&Header::new(&identity, &run));
     let mut store = walk::Store::new();
-    for bytes in walk::WORKING_SETS {
+    for bytes in walk::working_sets(region.len()) {
         let Some(walked) = walk::walk(region.reborrow(), bytes, SEED, rate.hz(), &mut store) else {
             console.check(format_args!("walk {bytes}"), false);
             continue;

@@ -1,7 +1,7 @@
 //! The lines of the lab's record (`src/lab/record.rs` of the library), borrowed where the lab's
 //! own types allocate. A test reads what comes out with the lab's types.
 
-use linefill::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity};
+use linefill::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity, Tlb, TlbKind, Tlbs};
 use linefill::kernel::Work;
 use linefill::measure::{Ended, Outcome, Sample};
 use serde::{Serialize, Serializer};
@@ -9,9 +9,10 @@ use serde::{Serialize, Serializer};
 /// The version of the format that these lines follow.
 const FORMAT: u32 = 1;
 
-/// The experiment and the series that the walk is a part of.
-const EXPERIMENT: &str = "D21";
-const SERIES: &str = "whole list";
+/// The experiment and the series under which the lab records the same walk: its ladder of
+/// working sets, from which it derives the ranges of the caches.
+const EXPERIMENT: &str = "machine";
+const SERIES: &str = "random walk, one line an element";
 
 /// The share of the median that its interval may reach before a point counts as noisy, as in the
 /// lab.
@@ -39,6 +40,8 @@ pub struct Header<'a> {
     selection: [&'static str; 1],
     masked: &'static str,
     largest: u64,
+    load_to_use: Option<u32>,
+    notes: [&'static str; 2],
 }
 
 /// What decides a run, and the clock that times it.
@@ -51,6 +54,8 @@ pub struct Run {
     pub seed: u64,
     /// The largest working set in bytes.
     pub largest: usize,
+    /// The ring that the kernels run in.
+    pub ring: u16,
 }
 
 impl<'a> Header<'a> {
@@ -76,6 +81,14 @@ impl<'a> Header<'a> {
             selection: [EXPERIMENT],
             masked: "",
             largest: run.largest as u64,
+            load_to_use: identity.load_to_use(),
+            notes: [
+                match run.ring {
+                    0 => "no operating system: ring 0, interrupts off",
+                    _ => "no operating system: ring 3, interrupts off",
+                },
+                "the date of the run is not known",
+            ],
         }
     }
 }
@@ -92,6 +105,8 @@ struct Cpu<'a> {
     features: Features,
     #[serde(serialize_with = "caches")]
     caches: Caches,
+    #[serde(serialize_with = "tlbs")]
+    tlbs: Tlbs,
 }
 
 impl<'a> Cpu<'a> {
@@ -105,6 +120,7 @@ impl<'a> Cpu<'a> {
             microarchitecture: identity.core().map(|_| identity.microarch()),
             features: Features::detect(),
             caches: Caches::detect(),
+            tlbs: Tlbs::detect(),
         }
     }
 }
@@ -125,6 +141,9 @@ struct CacheLine {
     ways: u32,
     line: u32,
     sets: u64,
+    fully_associative: bool,
+    shared_by: Option<u32>,
+    inclusive: Option<bool>,
 }
 
 impl CacheLine {
@@ -140,8 +159,47 @@ impl CacheLine {
             ways: cache.ways.filter(|_| !cache.fully_associative).unwrap_or(0),
             line: cache.line,
             sets: cache.sets().unwrap_or(0),
+            fully_associative: cache.fully_associative,
+            shared_by: cache.shared_by,
+            inclusive: cache.inclusive,
         }
     }
+}
+
+fn tlbs<S: Serializer>(tlbs: &Tlbs, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(tlbs.iter().map(TlbLine::of))
+}
+
+#[derive(Serialize)]
+struct TlbLine<'a> {
+    level: u8,
+    holds: &'static str,
+    #[serde(serialize_with = "page_sizes")]
+    pages: &'a Tlb,
+    entries: u32,
+    ways: u32,
+}
+
+impl<'a> TlbLine<'a> {
+    fn of(tlb: &'a Tlb) -> Self {
+        Self {
+            level: tlb.level,
+            holds: match tlb.kind {
+                TlbKind::Data => "data",
+                TlbKind::Instruction => "instruction",
+                TlbKind::Unified => "unified",
+                TlbKind::Load => "load",
+                TlbKind::Store => "store",
+            },
+            pages: tlb,
+            entries: tlb.entries,
+            ways: tlb.ways.unwrap_or(0),
+        }
+    }
+}
+
+fn page_sizes<S: Serializer>(tlb: &&Tlb, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(tlb.pages.iter().map(|page| page.bytes()))
 }
 
 /// A timed point.

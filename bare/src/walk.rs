@@ -1,31 +1,34 @@
 //! The timed walk: a random ring of one line an element, over several working sets.
 
+use core::f64::consts::SQRT_2;
+use core::iter::successors;
+
 use linefill::kernel::{Kernel, Step, Walk, Work};
 use linefill::measure::{Buffers, Outcome, Plan, Sample, Unwatched, steady};
-use linefill::mem::Region;
+use linefill::mem::{LINE, Region};
 use linefill::pattern::{Layout, Order, Ring};
 use linefill::stats::median;
 use linefill::time::yardstick;
 
-/// Working sets in bytes, from inside the first-level cache to beyond most last-level slices.
-pub const WORKING_SETS: [usize; 7] = [
-    16 << 10,
-    64 << 10,
-    256 << 10,
-    1 << 20,
-    4 << 20,
-    16 << 20,
-    32 << 20,
-];
+/// The smallest working set.
+const SMALLEST: usize = 4 << 10;
 
 /// Seconds spent on a working set, warm-up apart, if its samples do not agree earlier.
-const BUDGET: f64 = 0.3;
+const BUDGET: f64 = 0.12;
 
 /// The most samples of a point.
 const SAMPLES: usize = 101;
 
 /// The one element an operation steps over: a pointer and seven words of padding, a line.
 const LAYOUT: Layout = Layout::npad(7);
+
+/// The working sets in bytes, in half octaves up to `largest`: the rungs of the lab's ladder.
+pub fn working_sets(largest: usize) -> impl Iterator<Item = usize> {
+    let between = |power: usize| (power as f64 * SQRT_2) as usize / LINE * LINE;
+    successors(Some(SMALLEST), |power| power.checked_mul(2))
+        .flat_map(move |power| [power, between(power)])
+        .take_while(move |&bytes| bytes <= largest)
+}
 
 /// What a walk over one working set came to.
 pub struct Walked<'a> {
