@@ -40,6 +40,13 @@ pub enum ChainError {
         /// 4-byte elements the region holds.
         room: usize,
     },
+    /// An index of a given array leads out of it.
+    Outside {
+        /// The index.
+        index: u32,
+        /// The number of elements.
+        size: usize,
+    },
     /// The stride and the size have a common divisor, so the fill is no single cycle.
     StrideDivides {
         /// The stride.
@@ -60,6 +67,9 @@ impl core::fmt::Display for ChainError {
                     f,
                     "{wanted} elements of 4 bytes do not fit a region of {room}"
                 )
+            }
+            ChainError::Outside { index, size } => {
+                write!(f, "index {index} leads out of an array of {size} elements")
             }
             ChainError::StrideDivides { stride, size } => write!(
                 f,
@@ -106,6 +116,21 @@ impl<'m> Chain<'m> {
             Fill::Cycle { seed } => fill_cycle(slots, seed),
         }
         Ok(Chain { slots, cursor: 0 })
+    }
+
+    /// Takes an array that is filled already.
+    ///
+    /// # Errors
+    /// If it is empty, too long, or holds an index outside itself.
+    pub fn given(slots: &'m mut [u32]) -> Result<Self, ChainError> {
+        let size = slots.len();
+        if size == 0 || u32::try_from(size).is_err() {
+            return Err(ChainError::Size(size));
+        }
+        match slots.iter().find(|&&index| index as usize >= size) {
+            Some(&index) => Err(ChainError::Outside { index, size }),
+            None => Ok(Chain { slots, cursor: 0 }),
+        }
     }
 
     /// Number of elements.

@@ -4,15 +4,20 @@ use super::Experiment;
 
 mod alignment;
 mod associativity;
+mod hierarchy;
+mod jump;
 mod pages;
+mod prefetch;
 mod random;
 mod sequential;
+mod streaming;
 mod structure;
 mod word;
 
 /// Every experiment that works, family by family.
 pub fn built() -> impl Iterator<Item = &'static Experiment> {
     [
+        hierarchy::ALL,
         structure::ALL,
         sequential::ALL,
         pages::ALL,
@@ -20,6 +25,9 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         word::ALL,
         alignment::ALL,
         associativity::ALL,
+        streaming::ALL,
+        prefetch::ALL,
+        jump::ALL,
     ]
     .into_iter()
     .flatten()

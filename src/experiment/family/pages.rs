@@ -8,6 +8,7 @@ use crate::experiment::{
 };
 use crate::mem::PAGE;
 use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
 
 /// The figures of this family.
 pub(super) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
@@ -158,7 +159,7 @@ const FIG_3_17: Experiment = Experiment {
             text: "at the largest working set a step costs more the larger the blocks (5 % allowed)",
             judge: |e| {
                 let mut parts = Vec::new();
-                let mut last: Option<(String, crate::stats::Interval)> = None;
+                let mut last: Option<(String, Interval)> = None;
                 for series in series_in_order(e.machine) {
                     let (_, value) = e.last(&series)?;
                     if let Some((name, before)) = last {

@@ -1,16 +1,17 @@
 //! Drepper 3.5.2, critical word load: Figure 3.30.
 
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::WalkSetup;
+use crate::experiment::setup::{FieldsSetup, WalkSetup};
 use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Range, Reference, Shape, Unit, all_of,
-    between,
+    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Range, Reference, Shape, Unit,
+    Untestable, all_of, at_least, between, plain_curves,
 };
+use crate::kernel::Direction;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
 /// The figures of this family.
-pub(super) static ALL: &[Experiment] = &[FIG_3_30];
+pub(super) static ALL: &[Experiment] = &[FIG_3_30, STRUCT_RULES];
 
 const PAIRS: [(&str, &str, &str); 2] = [
     (
@@ -92,6 +93,57 @@ const FIG_3_30: Experiment = Experiment {
     }],
 };
 
+const DIRECTIONS: [(&str, Direction); 2] = [
+    ("in the order of the definition", Direction::Ascending),
+    ("in the opposite order", Direction::Descending),
+];
+
+const STRUCT_RULES: Experiment = Experiment {
+    id: "E13",
+    name: "drepper-struct-rules",
+    title: "Fields read in the order of their definition, or backwards",
+    question: "Does it pay to read the fields of a structure in the order in which they lie?",
+    source: "Drepper 6.2.1, the two rules on structures: the critical word first, and access in \
+             the order of definition",
+    today: "Both rules follow from lines that arrive piece by piece. They arrive whole now, so \
+            what is left is the walk itself: all eight loads of a line wait for the same miss, and \
+            the one that the next step needs must not come last among them, where the CPU is busy \
+            with the others.",
+    plot: Plot::over_working_set(&[]),
+    cases: |machine| {
+        let seed = machine.seed;
+        let step = if machine.full { 1 } else { 2 };
+        let mut sizes: Vec<usize> = machine
+            .working_sets()
+            .into_iter()
+            .rev()
+            .step_by(step)
+            .collect();
+        sizes.reverse();
+        let mut cases = Vec::new();
+        for bytes in sizes {
+            for (series, direction) in DIRECTIONS {
+                let setup = FieldsSetup {
+                    working_set: bytes,
+                    order: Order::Random { seed },
+                    direction,
+                };
+                cases.push(Case::new(series, bytes as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "in memory reading the fields backwards costs more than 2 %",
+        judge: |e| {
+            let memory = e.machine.ranges.memory;
+            let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
+            Ok(at_least("backwards over forwards", slower, 1.02))
+        },
+    }],
+};
+
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
 /// median over the range of the points' ratios.
 ///
@@ -102,7 +154,7 @@ pub(super) fn paired(
     of: &str,
     to: &str,
     range: Range,
-) -> Result<Interval, crate::experiment::Untestable> {
+) -> Result<Interval, Untestable> {
     let mut ratios = Vec::new();
     for (x, value) in e.series(of)? {
         if let Some((_, base)) = e.series(to)?.into_iter().find(|point| point.0 == x)
@@ -111,9 +163,8 @@ pub(super) fn paired(
             ratios.push(ratio(value, base)?);
         }
     }
-    Interval::median_of(&ratios).ok_or_else(|| {
-        crate::experiment::Untestable(format!("no point of `{of}` lies in the {range}"))
-    })
+    Interval::median_of(&ratios)
+        .ok_or_else(|| Untestable(format!("no point of `{of}` lies in the {range}")))
 }
 
 /// By how many percent `slow` exceeds `base`, point by point.

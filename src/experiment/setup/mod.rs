@@ -1,9 +1,25 @@
 //! Layouts with kernels, as data: the building blocks of cases.
 
+mod arrive;
 mod count;
+mod fields;
+mod hint;
 mod jump;
+mod lines;
+mod matrix;
+mod pollution;
+mod prefetch;
+mod register;
 mod walk;
 
+pub use arrive::{ArriveSetup, Streamed};
 pub use count::CountSetup;
+pub use fields::FieldsSetup;
+pub use hint::{HintSetup, Place};
 pub use jump::JumpSetup;
+pub use lines::{FillSetup, LoadSetup};
+pub use matrix::MatrixSetup;
+pub use pollution::{Passage, PollutionSetup};
+pub use prefetch::PrefetchSetup;
+pub use register::RegisterSetup;
 pub use walk::WalkSetup;

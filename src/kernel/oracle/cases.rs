@@ -4,7 +4,7 @@ use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::RingCase;
 use crate::kernel::{
     Ahead, Direction, Fields, FillLines, FillWay, Jump, LoadLines, LoadWay, Pace, PrefetchWalk,
-    Step, Store, Sweep, Temporal, Walk, Width, all,
+    Register, Step, Store, Sweep, Temporal, Walk, Width, all,
 };
 use crate::mem::{LINE, Region};
 use crate::pattern::{Chain, Fill, Matrix, Ring};
@@ -18,6 +18,24 @@ impl RingCase {
 /// The first `lines` lines of `memory`.
 fn first_lines(memory: Region<'_>, lines: usize) -> Option<Region<'_>> {
     Some(memory.split(lines * LINE)?.0)
+}
+
+pub(super) struct RegisterCase;
+
+impl Case for RegisterCase {
+    fn kernel(&self, _: Region<'_>, then: WithKernel<'_>) -> Built {
+        then(&mut Register::default());
+        Some(())
+    }
+
+    fn twin(&self, _: Region<'_>, then: WithTwin<'_>) -> Built {
+        let mut value = 0;
+        then(&mut |operations| {
+            value = all::register::register(value, operations);
+            value
+        });
+        Some(())
+    }
 }
 
 pub(super) struct WalkCase {

@@ -29,6 +29,7 @@ pub fn check_all(
     report: &mut dyn FnMut(&'static str, Result<(), Mismatch>),
 ) {
     let mut oracle = run::Oracle::new(region.reborrow(), report);
+    oracle.register();
     oracle.walks();
     oracle.jumps();
     oracle.fields();

@@ -1,6 +1,8 @@
 //! Which kernel is checked on which patterns.
 
-use super::cases::{FieldsCase, FillCase, JumpCase, LoadCase, PrefetchCase, StoreCase, WalkCase};
+use super::cases::{
+    FieldsCase, FillCase, JumpCase, LoadCase, PrefetchCase, RegisterCase, StoreCase, WalkCase,
+};
 use super::check::{Case, Difference, Mismatch, Parts};
 use crate::cpu::{Features, Hint};
 use crate::kernel::{Ahead, Direction, FillWay, LoadWay, Pace, Step, Sweep, Temporal, Width};
@@ -87,6 +89,10 @@ impl<'m, 'r> Oracle<'m, 'r> {
             found.map_err(|difference| Mismatch { case, difference })
         });
         (self.report)(name, result);
+    }
+
+    pub(super) fn register(&mut self) {
+        self.check("linefill_register", [RegisterCase]);
     }
 
     pub(super) fn walks(&mut self) {

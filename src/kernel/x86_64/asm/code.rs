@@ -64,6 +64,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_prefetch_t2_serial
         linefill_prefetch_w
         linefill_prefetch_w_serial
+        linefill_register
         linefill_store16
         linefill_store32
         linefill_store4

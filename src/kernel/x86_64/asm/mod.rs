@@ -7,5 +7,6 @@ pub mod fill;
 pub mod jump;
 pub mod load;
 pub mod prefetch;
+pub mod register;
 pub mod store;
 pub mod walk;

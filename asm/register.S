@@ -1,0 +1,19 @@
+/* A chain that touches no memory: what a value costs that never left its register.
+
+   rdi  value
+   rsi  steps, not 0
+   rax  result: the value, inverted `steps` times
+
+   `not` takes one cycle, touches no flags, and no renamer folds it away. */
+
+#include "linefill.h"
+
+/* No load, no store. */
+kernel linefill_register
+        mov     rax, rdi
+        .balign 32
+1:      not     rax
+        dec     rsi
+        jnz     1b
+        ret
+kernel_end linefill_register

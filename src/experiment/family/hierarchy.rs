@@ -1,0 +1,109 @@
+//! What each level of the hierarchy costs: Drepper 3.1's table for the Pentium M, and Sestoft's
+//! Figure 4.
+
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::{RegisterSetup, WalkSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
+    all_of, at_least, plain_curves,
+};
+use crate::pattern::{Layout, Order};
+
+/// The rows of this family.
+pub(super) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
+
+/// The levels, from near to far.
+const LEVELS: [&str; 5] = ["register", "L1d", "L2", "last level", "memory"];
+
+const fn plot(unit: Unit) -> Option<Plot> {
+    Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::WORKING_SET,
+        y: Axis::log("time"),
+        unit,
+        reference: &[],
+    })
+}
+
+/// A chain in a register, and a random walk in the middle of each range.
+fn cases(machine: &Machine) -> Vec<Case> {
+    let ranges = &machine.ranges;
+    let seed = machine.seed;
+    let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
+    for (level, range) in LEVELS[1..]
+        .iter()
+        .zip([ranges.l1, ranges.l2, ranges.llc, ranges.memory])
+    {
+        let bytes = if range.hi.is_finite() {
+            machine.middle_of(range)
+        } else {
+            machine.in_memory()
+        };
+        // A range can be empty: a last level of which no more than L2's size is ours, or a
+        // memory range beyond what may be allocated. Its claim then says so.
+        if range.holds(bytes as f64) {
+            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
+            cases.push(Case::new(*level, bytes as f64, setup).in_large_pages());
+        }
+    }
+    cases
+}
+
+/// Judges that every level costs at least `factor` times the one before it.
+fn each_step(e: &Evidence<'_>, factor: f64) -> Judged {
+    let cost = |level: &str| {
+        e.last(level).map(|(_, cost)| cost).map_err(|_| {
+            Untestable(format!(
+                "no working set was found that lives in {level} alone"
+            ))
+        })
+    };
+    let mut parts = Vec::new();
+    for pair in LEVELS.windows(2) {
+        let step = ratio(cost(pair[1])?, cost(pair[0])?)?;
+        parts.push(at_least(
+            &format!("{} over {}", pair[1], pair[0]),
+            step,
+            factor,
+        ));
+    }
+    Ok(all_of(parts))
+}
+
+const PENTIUM_M: Experiment = Experiment {
+    id: "D7",
+    name: "drepper-table-pentium-m",
+    title: "Core cycles to reach each level",
+    question: "How many core cycles is each level of the memory hierarchy away?",
+    source: "Drepper 3.1, the table of a Pentium M: register 1 or less, L1d about 3, L2 about 14, \
+             memory about 240 core cycles",
+    today: "L1d is 4 to 5 cycles away because it is larger, L2 is where the paper's was, and \
+            between it and memory stands a last level as far away as memory was from slow CPUs. \
+            Memory in nanoseconds has hardly moved; in core cycles it is further.",
+    plot: plot(Unit::CoreCycles),
+    cases,
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
+        judge: |e| each_step(e, 1.5),
+    }],
+};
+
+const SESTOFT_4: Experiment = Experiment {
+    id: "B11",
+    name: "sestoft-fig-4",
+    title: "Nanoseconds to reach each level",
+    question: "Is each level of the hierarchy several times slower than the one before it?",
+    source: "Sestoft, Figure 4, for an i7-4870HQ: 0.4 ns an instruction, L1 1.5 ns, L2 5 ns, L3 \
+             25 ns, memory 90 ns",
+    today: "The ratios have stayed: about 3 from L1 to L2, 4 to 5 from L2 to the last level, 4 and \
+            more to memory. Servers trade latency for size and cores, so that their last level and \
+            their memory are further away than those of the laptop of the note.",
+    plot: plot(Unit::Nanoseconds),
+    cases,
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "every level costs at least twice the level before it",
+        judge: |e| each_step(e, 2.0),
+    }],
+};

@@ -1,0 +1,305 @@
+//! Drepper 6.1, bypassing the cache: non-temporal stores and loads, Figure 6.1 and Table 6.1.
+
+use super::word::paired;
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::{ArriveSetup, FillSetup, LoadSetup, MatrixSetup, Streamed};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit, all_of,
+    at_least, at_most, between, plain_curves,
+};
+use crate::kernel::{FillWay, Sweep, Temporal};
+use crate::mem::PAGE;
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(super) static ALL: &[Experiment] = &[INTRINSICS, SET_BYTES, FIG_6_1, LOADS];
+
+const STORES: [(&str, Temporal); 2] = [
+    ("cached stores", Temporal::Cached),
+    ("non-temporal stores", Temporal::NonTemporal),
+];
+
+const INTRINSICS: Experiment = Experiment {
+    id: "E1",
+    name: "drepper-nt-intrinsics",
+    title: "The non-temporal stores, and their widths",
+    question: "Do all non-temporal stores do what they say, and does their width matter?",
+    source: "Drepper 6.1, the list of intrinsics",
+    today: "There are wider ones, up to a whole line of 64 bytes in one store, which needs no \
+            combining at all. For whole lines in order the width matters little: the \
+            write-combining buffers fill faster than memory empties them.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("bytes of a store"),
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases: Vec<Case> = Streamed::ALL
+            .into_iter()
+            .map(|store| {
+                let bytes = store.bytes() as f64;
+                Case::new(arrival(store), bytes, ArriveSetup { store })
+            })
+            .collect();
+        // Rows of whole lines, so that every width divides them.
+        let bytes = machine.in_memory();
+        for (series, temporal) in STORES {
+            for width in [4_u32, 8, 16, 32, 64] {
+                let setup = MatrixSetup {
+                    rows: bytes >> 14,
+                    row_bytes: 1 << 14,
+                    sweep: Sweep::Row,
+                    width: width as usize,
+                    temporal,
+                };
+                cases.push(Case::new(series, width, setup));
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| STORES.iter().any(|(series, _)| *series == curve.label));
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "every byte that a non-temporal store of this CPU writes arrives",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for store in Streamed::ALL {
+                    let x = store.bytes() as f64;
+                    match e.at(&arrival(store), x) {
+                        Ok(bytes) => {
+                            let all = PAGE as f64;
+                            parts.push(between(store.name(), bytes, all, all));
+                        }
+                        // A store that this CPU lacks says nothing of the others.
+                        Err(_) if x > 16.0 => {}
+                        Err(untestable) => return Err(untestable),
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in order, 16-byte non-temporal stores are no slower than cached ones: nothing \
+                   is fetched first",
+            judge: |e| {
+                let faster = ratio(e.at(STORES[1].0, 16.0)?, e.at(STORES[0].0, 16.0)?)?;
+                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+            },
+        },
+    ],
+};
+
+fn arrival(store: Streamed) -> String {
+    format!("bytes arrived by {}", store.name())
+}
+
+const WHOLE: &str = "non-temporal, a line at a time";
+const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
+const CACHED: &str = "through the cache";
+const REP_STOSB: &str = "rep stosb";
+
+/// Numbers of lines that are open at a time.
+const OPEN: [u32; 14] = [1, 2, 4, 6, 8, 9, 10, 11, 12, 14, 16, 24, 32, 64];
+
+const SET_BYTES: Experiment = Experiment {
+    id: "E2",
+    name: "drepper-setbytes",
+    title: "Filling lines whole, or a quarter at a time",
+    question: "What happens when non-temporal stores leave lines half written?",
+    source: "Drepper 6.1, the function setbytes",
+    today: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
+            as one full line; one line more, and every buffer is thrown out with a quarter of its \
+            line, which memory takes as a partial write. `rep stosb` has become as good as the \
+            stores by hand: microcode picks a protocol without reads for large blocks.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("lines open at a time"),
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let bytes = machine.in_memory();
+        let fill = |way| FillSetup { bytes, way };
+        let mut cases = vec![
+            Case::new(CACHED, 1, fill(FillWay::Cached)),
+            Case::new(WHOLE, 1, fill(FillWay::NonTemporal)),
+            Case::new(REP_STOSB, 1, fill(FillWay::RepStosb)),
+        ];
+        cases.extend(
+            OPEN.map(|lines| Case::new(INTERLEAVED, lines, fill(FillWay::Interleaved { lines }))),
+        );
+        cases
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "beyond the last-level cache, filling whole lines by non-temporal stores is \
+                   faster than through the cache",
+            judge: |e| {
+                let faster = ratio(e.at(WHOLE, 1.0)?, e.at(CACHED, 1.0)?)?;
+                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+            },
+        },
+        Claim {
+            text: "with more lines open than there are write-combining buffers the same stores are \
+                   more than 1.5 times slower",
+            judge: |e| {
+                let slower = ratio(e.at(WHOLE, 1.0)?, e.at(INTERLEAVED, 64.0)?)?;
+                Ok(at_least("whole lines over 64 open lines", slower, 1.5))
+            },
+        },
+    ],
+};
+
+/// The paper's matrix: 3000 x 3000 elements of 4 bytes.
+const PAPER: usize = 3000;
+
+const SWEEPS: [(&str, Sweep, Temporal); 4] = [
+    ("normal, by row", Sweep::Row, Temporal::Cached),
+    ("normal, by column", Sweep::Column, Temporal::Cached),
+    ("non-temporal, by row", Sweep::Row, Temporal::NonTemporal),
+    (
+        "non-temporal, by column",
+        Sweep::Column,
+        Temporal::NonTemporal,
+    ),
+];
+
+const FIG_6_1: Experiment = Experiment {
+    id: "E4",
+    name: "drepper-fig-6.1",
+    title: "Initialising a matrix by row and by column",
+    question: "When do stores that bypass the cache pay, and when do they hurt?",
+    source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
+             ns a store by row, 14.1 normal and 17.8 non-temporal by column",
+    today: "By row both are bound by memory, and bypassing saves the read for ownership. By column \
+            a normal store finds its line in L2 sixteen times out of sixteen but one, because \
+            3,000 lines are 192 KiB; a non-temporal store to it is a partial write of four bytes, \
+            every time. The gap has grown from 1.3 to tens.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis {
+            label: "size of the matrix",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for side in sides(machine) {
+            for (series, sweep, temporal) in SWEEPS {
+                let setup = MatrixSetup {
+                    rows: side,
+                    row_bytes: side * 4,
+                    sweep,
+                    width: 4,
+                    temporal,
+                };
+                cases.push(Case::new(series, bytes_of(side), setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "by row, non-temporal stores are no slower than normal ones (10 % allowed)",
+            judge: |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
+        },
+        Claim {
+            text: "by column, normal stores are slower than by row",
+            judge: |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
+        },
+        Claim {
+            text: "by column, non-temporal stores are slower than normal ones",
+            judge: |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
+        },
+        Claim {
+            text: "non-temporal stores by column take more than twice as long as by row",
+            judge: |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
+        },
+    ],
+};
+
+/// The sides of the matrices: the paper's, and one well beyond the last-level cache, which is no
+/// power of two, so that its columns do not all fall into a few sets.
+fn sides(machine: &Machine) -> [usize; 2] {
+    let wanted = (machine.in_memory() / 4).isqrt();
+    [PAPER, (wanted / 1000 * 1000).max(PAPER + 1000)]
+}
+
+fn bytes_of(side: usize) -> f64 {
+    (side * side * 4) as f64
+}
+
+/// Judges the ratio of two of the [`SWEEPS`] for both matrices.
+fn each_matrix(
+    e: &Evidence<'_>,
+    of: usize,
+    to: usize,
+    judge: fn(&str, Interval) -> Judgement,
+) -> Judged {
+    let mut parts = Vec::new();
+    for side in sides(e.machine) {
+        let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
+        let slower = ratio(e.at(of, bytes_of(side))?, e.at(to, bytes_of(side))?)?;
+        parts.push(judge(&format!("{of} over {to}, {side} x {side}"), slower));
+    }
+    Ok(all_of(parts))
+}
+
+const LOADS: Experiment = Experiment {
+    id: "E5",
+    name: "drepper-nt-loads",
+    title: "Non-temporal loads of ordinary memory",
+    question: "Does movntdqa bypass anything when the memory is write-back?",
+    source: "Drepper 6.1, on movntdqa and streaming load buffers",
+    today: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
+            load there, and earns its name only on write-combining memory, such as a frame buffer.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let step = if machine.full { 1 } else { 2 };
+        let mut cases = Vec::new();
+        for bytes in machine.working_sets().into_iter().step_by(step) {
+            for (series, non_temporal) in LOAD_SERIES {
+                let setup = LoadSetup {
+                    bytes,
+                    non_temporal,
+                };
+                cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",
+        judge: |e| {
+            let ranges = &e.machine.ranges;
+            let mut parts = Vec::new();
+            for (name, range) in [("L1d", ranges.l1), ("memory", ranges.memory)] {
+                let faster = paired(e, LOAD_SERIES[1].0, LOAD_SERIES[0].0, range)?;
+                parts.push(between(&format!("bandwidth in {name}"), faster, 0.9, 1.1));
+            }
+            Ok(all_of(parts))
+        },
+    }],
+};
+
+const LOAD_SERIES: [(&str, bool); 2] = [("movdqa", false), ("movntdqa", true)];

@@ -1,0 +1,22 @@
+//! Work that touches no memory.
+
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::Register;
+use crate::mem::Region;
+
+/// A chain of dependent one-cycle instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RegisterSetup;
+
+impl Setup for RegisterSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        Ok(Subject::Steady {
+            kernel: Box::new(Register::default()),
+            lap: 0,
+        })
+    }
+}
