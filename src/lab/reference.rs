@@ -1,0 +1,264 @@
+//! The documents' own numbers: the files of `reference/`, embedded, and curves out of them.
+
+use core::fmt;
+
+/// A file of `reference/`.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its name.
+    pub name: &'static str,
+    text: &'static str,
+}
+
+/// What a reference file does not give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReferenceError {
+    /// No such file is embedded.
+    NoFile(String),
+    /// The file has no such column.
+    NoColumn {
+        /// The file.
+        file: String,
+        /// The column asked for.
+        column: String,
+        /// The columns that it has.
+        has: Vec<String>,
+    },
+    /// A cell is not a number.
+    NoNumber {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// What the cell holds.
+        cell: String,
+    },
+    /// The file is not CSV.
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the reader says.
+        why: String,
+    },
+}
+
+impl fmt::Display for ReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReferenceError::NoFile(file) => write!(f, "reference/{file} is not embedded"),
+            ReferenceError::NoColumn { file, column, has } => {
+                let has = has.join("`, `");
+                write!(f, "reference/{file} has no column `{column}`, only `{has}`")
+            }
+            ReferenceError::NoNumber { file, column, cell } => {
+                write!(
+                    f,
+                    "reference/{file}, column `{column}`: `{cell}` is not a number"
+                )
+            }
+            ReferenceError::Unreadable { file, why } => write!(f, "reference/{file}: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for ReferenceError {}
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        /// Every file with curves, by name.
+        pub const FILES: &[File] = &[$(File {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/reference/", $name)),
+        }),*];
+    };
+}
+
+embedded![
+    "drepper-fig-3.4.csv",
+    "drepper-fig-3.10.csv",
+    "drepper-fig-3.11.csv",
+    "drepper-fig-3.12.csv",
+    "drepper-fig-3.13.csv",
+    "drepper-fig-3.14.csv",
+    "drepper-fig-3.15.csv",
+    "drepper-fig-3.16.csv",
+    "drepper-fig-3.17.csv",
+    "drepper-fig-3.19.csv",
+    "drepper-fig-3.20.csv",
+    "drepper-fig-3.21.csv",
+    "drepper-fig-3.22.csv",
+    "drepper-fig-3.23.csv",
+    "drepper-fig-3.24.csv",
+    "drepper-fig-3.25.csv",
+    "drepper-fig-3.26.csv",
+    "drepper-fig-3.27.csv",
+    "drepper-fig-3.28.csv",
+    "drepper-fig-3.29.csv",
+    "drepper-fig-3.30.csv",
+    "drepper-fig-3.31.csv",
+    "drepper-fig-3.32.csv",
+    "drepper-fig-5.4.csv",
+    "drepper-fig-6.2.csv",
+    "drepper-fig-6.4.csv",
+    "drepper-fig-6.5.csv",
+    "drepper-fig-6.7.csv",
+    "drepper-fig-6.8.csv",
+    "drepper-fig-6.10.csv",
+    "drepper-fig-6.11.csv",
+    "drepper-fig-7.1.csv",
+    "drepper-fig-7.2.csv",
+    "drepper-fig-7.3.csv",
+    "drepper-fig-7.9.csv",
+    "drepper-table-3.1.csv",
+    "drepper-table-3.2.csv",
+    "drepper-table-3.3.csv",
+    "drepper-table-6.1.csv",
+    "drepper-table-6.2.csv",
+    "drepper-table-pentium-m.csv",
+    "sestoft_memory_hierarchy.csv",
+    "sestoft_memory_latency.csv",
+];
+
+/// The embedded file of this name.
+///
+/// # Errors
+/// If there is none.
+pub fn file(name: &str) -> Result<&'static File, ReferenceError> {
+    FILES
+        .iter()
+        .find(|file| file.name == name)
+        .ok_or_else(|| ReferenceError::NoFile(name.to_owned()))
+}
+
+impl File {
+    /// The comment that heads the file: where its numbers come from.
+    pub fn source(&self) -> String {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        lines.map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The points of column `y` over column `x`, in the file's order. Rows that leave either
+    /// empty are left out.
+    ///
+    /// # Errors
+    /// If a column is missing or holds something other than numbers.
+    pub fn curve(&self, x: &str, y: &str) -> Result<Vec<(f64, f64)>, ReferenceError> {
+        let mut reader = self.reader();
+        let header = reader.headers().map_err(|error| self.unreadable(&error))?;
+        let (x_at, y_at) = (self.column(header, x)?, self.column(header, y)?);
+        let mut points = Vec::new();
+        for row in reader.records() {
+            let row = row.map_err(|error| self.unreadable(&error))?;
+            let (x_cell, y_cell) = (&row[x_at], &row[y_at]);
+            if !x_cell.is_empty() && !y_cell.is_empty() {
+                points.push((self.number(x, x_cell)?, self.number(y, y_cell)?));
+            }
+        }
+        Ok(points)
+    }
+
+    /// The columns whose names are letters and a number, such as `len9` of a surface, each with
+    /// its number.
+    ///
+    /// # Errors
+    /// If the file is not CSV.
+    pub fn numbered_columns(&self) -> Result<Vec<(String, String)>, ReferenceError> {
+        let mut reader = self.reader();
+        let header = reader.headers().map_err(|error| self.unreadable(&error))?;
+        let numbered = |name: &str| {
+            let number = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+            let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+            (digits && !number.is_empty()).then(|| (name.to_owned(), number.to_owned()))
+        };
+        Ok(header.iter().filter_map(numbered).collect())
+    }
+
+    fn reader(&self) -> csv::Reader<&[u8]> {
+        csv::ReaderBuilder::new()
+            .comment(Some(b'#'))
+            .from_reader(self.text.as_bytes())
+    }
+
+    fn unreadable(&self, error: &csv::Error) -> ReferenceError {
+        ReferenceError::Unreadable {
+            file: self.name.to_owned(),
+            why: error.to_string(),
+        }
+    }
+
+    fn column(&self, header: &csv::StringRecord, column: &str) -> Result<usize, ReferenceError> {
+        header
+            .iter()
+            .position(|name| name == column)
+            .ok_or_else(|| ReferenceError::NoColumn {
+                file: self.name.to_owned(),
+                column: column.to_owned(),
+                has: header.iter().map(str::to_owned).collect(),
+            })
+    }
+
+    fn number(&self, column: &str, cell: &str) -> Result<f64, ReferenceError> {
+        cell.parse().map_err(|_| ReferenceError::NoNumber {
+            file: self.name.to_owned(),
+            column: column.to_owned(),
+            cell: cell.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_names_its_source() {
+        for file in FILES {
+            assert!(file.source().len() > 20, "{}", file.name);
+            assert!(!file.source().starts_with('#'), "{}", file.name);
+        }
+    }
+
+    #[test]
+    fn a_curve_has_the_numbers_of_the_figure() {
+        let figure = file("drepper-fig-3.10.csv").unwrap();
+        let curve = figure.curve("working_set_bytes", "value").unwrap();
+        assert_eq!(curve[0], (1024.0, 4.010));
+        assert_eq!(curve.len(), 20);
+    }
+
+    #[test]
+    fn the_surface_of_figure_6_5_is_there_as_a_curve_a_list_length() {
+        let figure = file("drepper-fig-6.5.csv").unwrap();
+        let columns = figure.numbered_columns().unwrap();
+        assert_eq!(columns.len(), 16);
+        assert_eq!(columns[8], ("len9".to_owned(), "9".to_owned()));
+        let at = |column: &str| figure.curve("distance_elements", column).unwrap()[63];
+        assert!(at("len8").1 < 3.1);
+        assert!(at("len10").1 > 10.0);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        assert_eq!(
+            file("fig-9.9.csv").unwrap_err().to_string(),
+            "reference/fig-9.9.csv is not embedded"
+        );
+        let figure = file("drepper-fig-6.7.csv").unwrap();
+        assert_eq!(
+            figure
+                .curve("working_set_bytes", "Two")
+                .unwrap_err()
+                .to_string(),
+            "reference/drepper-fig-6.7.csv has no column `Two`, only `log2_working_set`, \
+             `working_set_bytes`, `One Thread`, `With Prefetch`"
+        );
+        let table = file("drepper-table-6.1.csv").unwrap();
+        assert_eq!(
+            table
+                .curve("store_kind", "inner_loop_row_s")
+                .unwrap_err()
+                .to_string(),
+            "reference/drepper-table-6.1.csv, column `store_kind`: `Normal` is not a number"
+        );
+    }
+}
