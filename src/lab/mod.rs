@@ -3,3 +3,4 @@
 pub mod convert;
 pub mod record;
 pub mod reference;
+pub mod report;

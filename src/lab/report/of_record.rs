@@ -1,0 +1,358 @@
+//! A record as a report shows it.
+
+use core::fmt;
+
+use super::scale::bytes;
+use super::sheet;
+use super::view::{
+    AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, ReportView, Rule, Section,
+    UntestableView, Value,
+};
+use crate::experiment::{
+    Axis, Entry, Evidence, Experiment, Machine, Plot, Point, Shape, State, Unit, Untestable,
+    Verdict, all,
+};
+use crate::lab::convert::{ladder_of, machine_of, points_of};
+use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
+use crate::lab::reference::{self, ReferenceError};
+
+/// Why a record gives no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportError {
+    /// It has no header line, and so no machine.
+    NoHeader,
+    /// An experiment asks for numbers that `reference/` does not have.
+    Reference(ReferenceError),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReportError::NoHeader => {
+                f.write_str("the record has no header line, which names the machine")
+            }
+            ReportError::Reference(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ReportError {}
+
+impl From<ReferenceError> for ReportError {
+    fn from(error: ReferenceError) -> Self {
+        ReportError::Reference(error)
+    }
+}
+
+/// What a report of these lines shows: every experiment that has points, in the order of the
+/// registry. A verdict is the record's own; a claim for which the record has none, because the run
+/// was stopped first, is decided from the points.
+///
+/// # Errors
+/// If the record has no header.
+pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
+    let header = lines.iter().find_map(|line| match line {
+        Line::Header(header) => Some(&**header),
+        _ => None,
+    });
+    let header = header.ok_or(ReportError::NoHeader)?;
+    let end = lines.iter().rev().find_map(|line| match line {
+        Line::End(end) => Some(end),
+        _ => None,
+    });
+    let ladder = ladder_of(lines);
+    let machine = machine_of(header, &ladder);
+    let mut sections = Vec::new();
+    let mut not_run = Vec::new();
+    for experiment in all().into_iter().filter_map(built) {
+        let points = points_of(lines, experiment.id);
+        if points.is_empty() {
+            not_run.push((experiment.id.to_owned(), experiment.title.to_owned()));
+        } else {
+            sections.push(section(experiment, &machine, &points, lines)?);
+        }
+    }
+    Ok(ReportView {
+        machine: sheet::machine_name(header),
+        date: sheet::date(header.started),
+        facts: sheet::facts(header, end),
+        notes: notes(header, end, lines),
+        sheet: sheet::rows(header, &machine, &ladder),
+        sections,
+        not_run,
+    })
+}
+
+fn built(entry: Entry) -> Option<&'static Experiment> {
+    match entry {
+        Entry::Built(experiment) => Some(experiment),
+        Entry::Planned { .. } => None,
+    }
+}
+
+/// What a reader must know before trusting the numbers.
+fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> {
+    let mut notes = Vec::new();
+    match end {
+        None => notes.push("The run did not come to its end: points are missing.".to_owned()),
+        Some(end) if end.interrupted => {
+            notes.push("The run was stopped early: points are missing.".to_owned());
+        }
+        Some(_) => {}
+    }
+    notes.extend(header.notes.iter().cloned());
+    if let Some(hypervisor) = &header.hypervisor {
+        notes.push(format!(
+            "This is a virtual machine ({hypervisor}): others may share its caches and its time."
+        ));
+    }
+    let timed = |line: &Line| match line {
+        Line::Point(point) => match &point.outcome {
+            Outcome::Timed(timed) => Some(timed.flags.iter().any(|flag| flag == "noisy")),
+            _ => None,
+        },
+        _ => None,
+    };
+    let noisy: Vec<bool> = lines.iter().filter_map(timed).collect();
+    match noisy.iter().filter(|noisy| **noisy).count() {
+        0 => {}
+        count => notes.push(format!(
+            "{count} of {} timed points are noisy: their 95 % interval is wider than 3 % of the \
+             value to either side.",
+            noisy.len()
+        )),
+    }
+    let known = |id: &str| id == MACHINE || all().iter().any(|entry| entry.id() == id);
+    let mut unknown: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Point(point) if !known(&point.experiment) => Some(point.experiment.as_str()),
+            _ => None,
+        })
+        .collect();
+    unknown.sort_unstable();
+    unknown.dedup();
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "Left out, for this version of linefill does not know them: {}.",
+            unknown.join(", ")
+        ));
+    }
+    notes
+}
+
+fn section(
+    experiment: &Experiment,
+    machine: &Machine,
+    points: &[Point],
+    lines: &[Line],
+) -> Result<Section, ReportError> {
+    let evidence = Evidence {
+        machine,
+        points,
+        unit: experiment.plot.map_or(Unit::CoreCycles, |plot| plot.unit),
+    };
+    Ok(Section {
+        id: experiment.id.to_owned(),
+        name: experiment.name.to_owned(),
+        title: experiment.title.to_owned(),
+        question: experiment.question.to_owned(),
+        source: experiment.source.to_owned(),
+        today: experiment.today.to_owned(),
+        claims: claims(experiment, &evidence, lines),
+        figure: figure(experiment, &evidence)?,
+        untestable: untestable(points),
+    })
+}
+
+fn claims(experiment: &Experiment, evidence: &Evidence<'_>, lines: &[Line]) -> Vec<ClaimView> {
+    let recorded: Vec<&VerdictLine> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Verdict(verdict) if verdict.experiment == experiment.id => Some(verdict),
+            _ => None,
+        })
+        .collect();
+    let last = |text: &str| recorded.iter().rev().find(|verdict| verdict.claim == text);
+    let known = experiment.claims.iter().map(|claim| {
+        let view = last(claim.text).and_then(|verdict| claim_view(verdict));
+        view.unwrap_or_else(|| {
+            let judgement = claim.decide(evidence);
+            ClaimView {
+                claim: claim.text.to_owned(),
+                verdict: judgement.verdict,
+                numbers: judgement.numbers,
+            }
+        })
+    });
+    known.collect()
+}
+
+fn claim_view(line: &VerdictLine) -> Option<ClaimView> {
+    let verdict = Verdict::ALL
+        .into_iter()
+        .find(|verdict| verdict.name() == line.verdict)?;
+    Some(ClaimView {
+        claim: line.claim.clone(),
+        verdict,
+        numbers: line.numbers.clone(),
+    })
+}
+
+/// The points that could not be put to the test, by series and reason.
+fn untestable(points: &[Point]) -> Vec<UntestableView> {
+    let mut parts: Vec<UntestableView> = Vec::new();
+    for point in points {
+        let State::Untestable(Untestable(reason)) = &point.state else {
+            continue;
+        };
+        let same = parts
+            .iter_mut()
+            .find(|part| part.series == point.series && part.reason == *reason);
+        match same {
+            Some(part) => part.points += 1,
+            None => parts.push(UntestableView {
+                series: point.series.clone(),
+                points: 1,
+                reason: reason.clone(),
+            }),
+        }
+    }
+    parts
+}
+
+/// How an experiment without a plot shows its points: as a table.
+const TABLE: Plot = Plot {
+    shape: Shape::Lines,
+    x: Axis::linear("x"),
+    y: Axis::linear(""),
+    unit: Unit::CoreCycles,
+    reference: &[],
+};
+
+fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Figure>, ReportError> {
+    let curves: Vec<CurveView> = (experiment.curves)(evidence)
+        .into_iter()
+        .map(|curve| CurveView {
+            label: curve.label,
+            points: curve
+                .points
+                .into_iter()
+                .map(|(x, value)| Value {
+                    x,
+                    lo: value.lo,
+                    mid: value.middle(),
+                    hi: value.hi,
+                })
+                .collect(),
+        })
+        .collect();
+    if curves.is_empty() {
+        return Ok(None);
+    }
+    let plot = experiment.plot.unwrap_or(TABLE);
+    let form = match (experiment.plot, plot.shape) {
+        (None, _) => Form::Table,
+        (_, Shape::Lines) => Form::Lines,
+        (_, Shape::Bars) => Form::Bars,
+        (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
+    };
+    Ok(Some(Figure {
+        form,
+        x: axis(plot.x),
+        y: axis(plot.y),
+        unit: plot.unit.label().to_owned(),
+        rules: rules(&plot, evidence.machine, &curves),
+        references: references(&plot)?,
+        curves,
+    }))
+}
+
+fn axis(axis: Axis) -> AxisView {
+    AxisView {
+        label: axis.label.to_owned(),
+        log: axis.log,
+        bytes: axis.bytes,
+    }
+}
+
+/// The columns that are named, or all of a numbered family if none is.
+fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
+    let mut views = Vec::new();
+    for reference in plot.reference {
+        let file = reference::file(reference.file)?;
+        let named = |&(column, label): &(&str, &str)| (column.to_owned(), label.to_owned());
+        let columns: Vec<(String, String)> = match reference.columns {
+            [] => file.numbered_columns()?,
+            columns => columns.iter().map(named).collect(),
+        };
+        for (column, label) in columns {
+            views.push(ReferenceView {
+                label,
+                machine: reference.machine.to_owned(),
+                source: file.source(),
+                points: file.curve(reference.x, &column)?,
+            });
+        }
+    }
+    Ok(views)
+}
+
+/// A rule at each cache size that lies among the points.
+fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
+    if !plot.x.bytes {
+        return Vec::new();
+    }
+    let places = || {
+        curves
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .map(|value| value.x)
+    };
+    let capacities = machine.ranges.capacities.iter();
+    capacities
+        .filter(|capacity| {
+            let usable = capacity.usable();
+            places().any(|x| x < usable) && places().any(|x| x > usable)
+        })
+        .map(|capacity| {
+            let label = sheet::level_name(capacity.level);
+            let usable = capacity.usable();
+            let how = match capacity.reported {
+                Some(reported) if reported <= usable => "by CPUID",
+                _ => "as measured",
+            };
+            Rule {
+                meaning: format!("{label} {} {how}", bytes(usable)),
+                label,
+                x: usable,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_experiment_finds_its_reference() {
+        for experiment in all().into_iter().filter_map(built) {
+            let Some(plot) = experiment.plot else {
+                continue;
+            };
+            let views = references(&plot);
+            let views = views.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
+            assert!(views.iter().all(|view| !view.points.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_record_without_a_header_gives_no_report() {
+        let end = Line::End(EndLine {
+            seconds: 1.0,
+            interrupted: false,
+        });
+        assert_eq!(of_record(&[end]), Err(ReportError::NoHeader));
+    }
+}

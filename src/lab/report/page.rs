@@ -1,0 +1,212 @@
+//! The whole page: one file that loads nothing.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::machine::machine;
+use super::section::section;
+use super::verdict::{BY_INTEREST, badge, class, mark};
+use super::view::{ReportView, Section};
+use crate::experiment::Verdict;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// What the page may do: run what it holds, and load nothing. Plotly's surfaces compile their
+/// drawing code at run time; its pictures to save are blobs.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+                      style-src 'unsafe-inline'; img-src data: blob:";
+
+/// Renders a report as one self-contained HTML file.
+pub fn render(view: &ReportView) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { "linefill: " (view.machine) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#claims" { "Skip to the claims" }
+                div.frame {
+                    (contents(view))
+                    main {
+                        (masthead(view))
+                        (findings(view))
+                        (claims(view))
+                        (machine(view))
+                        @for part in &view.sections { (section(part)) }
+                        (not_run(view))
+                    }
+                }
+                script { (PreEscaped(plotly_script())) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// The text of plotly.js. The plotly crate gives it as a script element, and one of MathJax behind
+/// it, which no report needs.
+fn plotly_script() -> String {
+    let elements = plotly::Plot::offline_js_sources();
+    let start = elements.find('>').map_or(0, |at| at + 1);
+    let end = elements.find("</script>").unwrap_or(elements.len());
+    elements[start..end].to_owned()
+}
+
+fn contents(view: &ReportView) -> Markup {
+    html! {
+        nav.contents aria-label="Contents" {
+            ul {
+                li { a href="#findings" { "Findings" } }
+                li { a href="#claims" { "All claims" } }
+                li { a href="#machine" { "The machine" } }
+            }
+            ol {
+                @for part in &view.sections {
+                    li {
+                        a href={ "#" (part.id) } {
+                            span.dot.(worst(part)) aria-hidden="true" {}
+                            span.id { (part.id) }
+                            " " span.title { (part.title) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The class of the most interesting verdict of a section.
+fn worst(section: &Section) -> &'static str {
+    BY_INTEREST
+        .into_iter()
+        .find(|verdict| section.claims.iter().any(|claim| claim.verdict == *verdict))
+        .map_or("none", class)
+}
+
+fn masthead(view: &ReportView) -> Markup {
+    let total = view.claims().count();
+    html! {
+        header.masthead {
+            p.eyebrow { "linefill report" }
+            h1 { "Which claims about memory still hold on " span.machine { (view.machine) } "?" }
+            p.date { (view.date) }
+            @if total > 0 {
+                div.bar aria-hidden="true" {
+                    @for verdict in Verdict::ALL {
+                        @let count = view.count(verdict);
+                        @if count > 0 { span.(class(verdict)) style={ "flex-grow:" (count) } {} }
+                    }
+                }
+                ul.tally {
+                    @for verdict in Verdict::ALL { (tally(view, verdict)) }
+                }
+            }
+            @for note in &view.notes { p.note { (note) } }
+        }
+    }
+}
+
+fn tally(view: &ReportView, verdict: Verdict) -> Markup {
+    let count = view.count(verdict);
+    let word = match (verdict, count) {
+        (Verdict::Holds, 1) => "claim holds",
+        (Verdict::Holds, _) => "claims hold",
+        (Verdict::DoesNotHold, 1) => "no longer holds",
+        (Verdict::DoesNotHold, _) => "no longer hold",
+        (Verdict::Inconclusive, _) => "inconclusive",
+        (Verdict::Untestable, _) => "untestable here",
+    };
+    let inside = html! {
+        b { (count) }
+        span { span.mark aria-hidden="true" { (mark(verdict)) } " " (word) }
+    };
+    html! {
+        li.(class(verdict)) {
+            @if count > 0 { a href={ "#claims-" (class(verdict)) } { (inside) } } @else { (inside) }
+        }
+    }
+}
+
+/// What no longer holds, with what changed since.
+fn findings(view: &ReportView) -> Markup {
+    let failed = |section: &&Section| {
+        let mut claims = section.claims.iter();
+        claims.any(|claim| claim.verdict == Verdict::DoesNotHold)
+    };
+    let sections: Vec<&Section> = view.sections.iter().filter(failed).collect();
+    html! {
+        section #findings aria-labelledby="findings-title" {
+            h2 #findings-title { "Findings" }
+            @if sections.is_empty() {
+                p { "Every claim that could be decided holds on this machine." }
+            } @else {
+                p.lead { "These claims do not hold on this machine." }
+                @for part in sections { (finding(part)) }
+            }
+        }
+    }
+}
+
+fn finding(section: &Section) -> Markup {
+    html! {
+        article.finding {
+            h3 { a href={ "#" (section.id) } { span.id { (section.id) } " " (section.title) } }
+            @for claim in section.claims.iter().filter(|claim| claim.verdict == Verdict::DoesNotHold) {
+                p.text { span.mark aria-hidden="true" { (mark(claim.verdict)) } " " (claim.claim) }
+                p.figures { (claim.numbers) }
+            }
+            @if !section.today.is_empty() { p.why { (section.today) } }
+        }
+    }
+}
+
+/// Every claim, verdict by verdict.
+fn claims(view: &ReportView) -> Markup {
+    html! {
+        section #claims aria-labelledby="claims-title" {
+            h2 #claims-title { "All claims" }
+            @if view.claims().next().is_none() { p { "No claim was put to the test." } }
+            table.claims-table role="table" {
+                @for verdict in BY_INTEREST {
+                    @if view.count(verdict) > 0 { (claims_of(view, verdict)) }
+                }
+            }
+        }
+    }
+}
+
+/// The roles keep it a table for those who hear it where the style stacks its cells.
+fn claims_of(view: &ReportView, verdict: Verdict) -> Markup {
+    html! {
+        tbody role="rowgroup" id={ "claims-" (class(verdict)) } {
+            tr.group role="row" {
+                th colspan="3" scope="rowgroup" role="rowheader" { (badge(verdict)) " " (view.count(verdict)) }
+            }
+            @for (section, claim) in view.claims().filter(|(_, claim)| claim.verdict == verdict) {
+                tr role="row" {
+                    td.id role="cell" { a href={ "#" (section.id) } { (section.id) } }
+                    td.text role="cell" { (claim.claim) }
+                    td.figures role="cell" { (claim.numbers) }
+                }
+            }
+        }
+    }
+}
+
+fn not_run(view: &ReportView) -> Markup {
+    html! {
+        @if !view.not_run.is_empty() {
+            section #not-run aria-labelledby="not-run-title" {
+                h2 #not-run-title { "Not in this run" }
+                ul.not-run { @for (id, title) in &view.not_run { li { span.id { (id) } " " (title) } } }
+            }
+        }
+    }
+}

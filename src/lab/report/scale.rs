@@ -1,0 +1,152 @@
+//! Numbers as people read them, and the ticks of logarithmic axes.
+
+use super::view::AxisView;
+
+/// A number to three digits or so.
+pub(super) fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 0.1 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// A number of bytes in binary units: `48 KiB`.
+pub(crate) fn bytes(value: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = value;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+/// A place on an axis as a tick, a table or a hover box names it.
+pub(super) fn place(axis: &AxisView, value: f64) -> String {
+    if axis.bytes {
+        bytes(value)
+    } else if value.fract() == 0.0 && value.abs() < 1e6 {
+        format!("{value:.0}")
+    } else {
+        number(value)
+    }
+}
+
+/// Ticks from `lo` to `hi` for the axes that need their own: logarithmic ones and those of bytes.
+/// Powers of two or their multiples for bytes, else 1, 2, 5 or decades. Empty for other axes.
+pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
+    if !lo.is_finite() || !hi.is_finite() || lo >= hi || (axis.log && lo <= 0.0) {
+        return Vec::new();
+    }
+    let values = match (axis.log, axis.bytes) {
+        (true, true) => powers_of_two(lo, hi),
+        (true, false) => one_two_five(lo, hi),
+        (false, true) => multiples(lo, hi),
+        (false, false) => Vec::new(),
+    };
+    values
+        .into_iter()
+        .map(|value| (value, place(axis, value)))
+        .collect()
+}
+
+fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
+    let (first, last) = (lo.log2().floor() as i32, hi.log2().ceil() as i32);
+    let step = match last - first {
+        0..=6 => 1,
+        7..=12 => 2,
+        _ => 4,
+    };
+    (first..=last)
+        .filter(|power| power % step == 0)
+        .map(|power| 2f64.powi(power))
+        .collect()
+}
+
+/// Multiples of a power of two.
+fn multiples(lo: f64, hi: f64) -> Vec<f64> {
+    let step = 2f64.powf(((hi - lo) / 6.0).log2().ceil());
+    let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
+    (first..=last).map(|count| count as f64 * step).collect()
+}
+
+/// 1, 2, 5 times powers of ten; every digit over less than a decade, and the powers alone over many.
+fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
+    let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
+    let mantissas: &[i32] = match hi / lo {
+        span if span < 6.0 => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
+        span if span < 3000.0 => &[1, 2, 5],
+        _ => &[1],
+    };
+    (first..=last)
+        .flat_map(|power| {
+            mantissas
+                .iter()
+                .map(move |m| f64::from(*m) * 10f64.powi(power))
+        })
+        .filter(|value| (lo / 2.0..=hi * 2.0).contains(value))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_read_as_people_write_them() {
+        let texts = [64.0, 4096.0, 49152.0, 5793.0, 1048576.0, 3.5 * 1073741824.0].map(bytes);
+        assert_eq!(
+            texts,
+            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
+        );
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let texts = [0.0, 0.0042, 0.5, 5.017, 16.04, 412.3].map(number);
+        assert_eq!(texts, ["0", "0.0042", "0.50", "5.02", "16.0", "412"]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_few_round_ticks() {
+        let sizes = AxisView {
+            bytes: true,
+            log: true,
+            ..AxisView::default()
+        };
+        let texts: Vec<String> = ticks(&sizes, 4096.0, 268435456.0)
+            .into_iter()
+            .map(|tick| tick.1)
+            .collect();
+        assert_eq!(texts, ["4 KiB", "64 KiB", "1 MiB", "16 MiB", "256 MiB"]);
+        let plain = AxisView {
+            log: true,
+            ..AxisView::default()
+        };
+        let values: Vec<f64> = ticks(&plain, 4.0, 90.0).iter().map(|t| t.0).collect();
+        assert_eq!(values, [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
+        let values: Vec<f64> = ticks(&plain, 4.0, 9.0).iter().map(|t| t.0).collect();
+        assert_eq!(values, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
+        assert!(ticks(&plain, 0.0, 1.0).is_empty());
+    }
+
+    #[test]
+    fn a_linear_axis_of_bytes_has_multiples_of_a_power_of_two() {
+        let distance = AxisView {
+            bytes: true,
+            ..AxisView::default()
+        };
+        let texts: Vec<String> = ticks(&distance, 64.0, 8192.0)
+            .into_iter()
+            .map(|tick| tick.1)
+            .collect();
+        assert_eq!(texts, ["0 B", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]);
+        assert!(ticks(&AxisView::default(), 1.0, 128.0).is_empty());
+    }
+}

@@ -1,0 +1,169 @@
+//! The section of one experiment.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::chart::{self, Group};
+use super::surface;
+use super::table::tables;
+use super::verdict::{badge, class};
+use super::view::{ClaimView, Figure, Form, Section};
+
+/// The section of one experiment.
+pub(super) fn section(section: &Section) -> Markup {
+    html! {
+        section.experiment id=(section.id) aria-labelledby=(heading_id(section)) {
+            header {
+                p.eyebrow { span.id { (section.id) } " " code { (section.name) } }
+                h2 id=(heading_id(section)) { (section.title) }
+                p.question { (section.question) }
+            }
+            @if !section.claims.is_empty() {
+                ul.claims { @for claim in &section.claims { (verdict(claim)) } }
+            }
+            @match &section.figure {
+                Some(figure) => (drawn(section, figure)),
+                None => p.empty { "No point of this experiment has a number." },
+            }
+            @if !section.today.is_empty() {
+                div.today {
+                    h3 { "What changed since" }
+                    p { (section.today) }
+                }
+            }
+            @if !section.untestable.is_empty() { (untestable(section)) }
+            p.source { "Source: " (section.source) }
+        }
+    }
+}
+
+/// The id of a section's heading.
+fn heading_id(section: &Section) -> String {
+    format!("{}-title", section.id)
+}
+
+fn verdict(claim: &ClaimView) -> Markup {
+    html! {
+        li.claim.(class(claim.verdict)) {
+            (badge(claim.verdict))
+            div {
+                p.text { (claim.claim) }
+                p.figures { (claim.numbers) }
+            }
+        }
+    }
+}
+
+fn untestable(section: &Section) -> Markup {
+    let points: usize = section.untestable.iter().map(|part| part.points).sum();
+    html! {
+        div.untested {
+            h3 { (points) @if points == 1 { " point" } @else { " points" } " could not be put to the test" }
+            ul {
+                @for part in &section.untestable {
+                    li { b { (part.series) } " (" (part.points) "): " (part.reason) }
+                }
+            }
+        }
+    }
+}
+
+/// The plot with its legend, caption and tables.
+fn drawn(section: &Section, figure: &Figure) -> Markup {
+    html! {
+        figure {
+            @match &figure.form {
+                Form::Table => {},
+                Form::Surface(depth) => (reliefs(section, figure, depth)),
+                Form::Lines | Form::Bars => (lines_or_bars(section, figure)),
+            }
+            (caption(figure))
+            (tables(figure))
+        }
+    }
+}
+
+fn lines_or_bars(section: &Section, figure: &Figure) -> Markup {
+    let chart = chart::draw(figure);
+    html! {
+        div.chart {
+            div.plot role="img" aria-label=(spoken("Plot", section)) {}
+            (spec(&chart.json))
+            (legend(&chart.legend))
+        }
+    }
+}
+
+fn reliefs(section: &Section, figure: &Figure, depth: &str) -> Markup {
+    let reliefs = surface::draw(figure, depth);
+    html! {
+        div.reliefs {
+            @for relief in &reliefs {
+                div.chart.relief {
+                    p.who { (relief.who) }
+                    div.plot role="img" aria-label=(spoken("Surface", section)) {}
+                    (spec(&relief.json))
+                }
+            }
+        }
+        div.turn role="group" aria-label="Turn the surface" {
+            button type="button" data-turn="left" { "turn left" }
+            button type="button" data-turn="right" { "turn right" }
+            button type="button" data-turn="above" { "from above" }
+            button type="button" data-turn="home" { "as at first" }
+            span { "or drag" }
+        }
+    }
+}
+
+fn spoken(what: &str, section: &Section) -> String {
+    format!(
+        "{what}: {}. The numbers are in the tables below.",
+        section.title
+    )
+}
+
+/// A chart's description for the script. Only `<` could end the element early.
+fn spec(json: &str) -> Markup {
+    html! {
+        script.spec type="application/json" { (PreEscaped(json.replace('<', "\\u003c"))) }
+    }
+}
+
+fn legend(groups: &[Group]) -> Markup {
+    html! {
+        div.legend {
+            @for group in groups {
+                div.group.faint[group.faint] {
+                    @if !group.who.is_empty() { span.who { (group.who) } }
+                    @for entry in &group.entries {
+                        button type="button" aria-pressed="true" data-trace=(entry.trace) {
+                            span.swatch.{"s" (entry.slot)}.dashed[entry.dashed] {}
+                            (entry.label)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn caption(figure: &Figure) -> Markup {
+    let rules: Vec<&str> = figure
+        .rules
+        .iter()
+        .map(|rule| rule.meaning.as_str())
+        .collect();
+    html! {
+        figcaption {
+            @if matches!(figure.form, Form::Lines | Form::Bars) {
+                "Whiskers span the 95 % interval of the median."
+            }
+            @if figure.form == Form::Lines && !rules.is_empty() {
+                " Dashed rules: " (rules.join(", ")) "."
+            }
+            @if matches!(figure.form, Form::Lines | Form::Bars) && !figure.references.is_empty() {
+                " Faint: the document's own machine."
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a report shows, as plain data: no record and no experiment is needed to render it.
+
+use crate::experiment::Verdict;
+
+/// A whole report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReportView {
+    /// Name of the machine.
+    pub machine: String,
+    /// When the run began, in words.
+    pub date: String,
+    /// What is known of the run: name and value.
+    pub facts: Vec<(String, String)>,
+    /// What a reader must know before trusting the numbers: the run was stopped early, ...
+    pub notes: Vec<String>,
+    /// The machine sheet.
+    pub sheet: Vec<SheetRow>,
+    /// The experiments that were run.
+    pub sections: Vec<Section>,
+    /// Ids and titles of the experiments that were not.
+    pub not_run: Vec<(String, String)>,
+}
+
+impl ReportView {
+    /// How many claims have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.claims()
+            .filter(|(_, claim)| claim.verdict == verdict)
+            .count()
+    }
+
+    /// Every claim with its section.
+    pub fn claims(&self) -> impl Iterator<Item = (&Section, &ClaimView)> {
+        self.sections
+            .iter()
+            .flat_map(|section| section.claims.iter().map(move |claim| (section, claim)))
+    }
+}
+
+/// A row of the machine sheet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SheetRow {
+    /// What it is.
+    pub name: String,
+    /// What was measured.
+    pub measured: Option<String>,
+    /// What CPUID says.
+    pub cpuid: Option<String>,
+    /// What sysfs says.
+    pub sysfs: Option<String>,
+}
+
+/// An experiment that was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Id: `D14`.
+    pub id: String,
+    /// Name: `drepper-fig-3.10`.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// The question.
+    pub question: String,
+    /// Document, section and figure.
+    pub source: String,
+    /// What a modern CPU does differently.
+    pub today: String,
+    /// The claims and what they come to.
+    pub claims: Vec<ClaimView>,
+    /// Its numbers, unless no point has any.
+    pub figure: Option<Figure>,
+    /// The points that could not be put to the test.
+    pub untestable: Vec<UntestableView>,
+}
+
+/// A claim and what it comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimView {
+    /// The claim in words.
+    pub claim: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The numbers behind it, or the reason why there are none.
+    pub numbers: String,
+}
+
+/// Points of one series that could not be put to the test, for one reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UntestableView {
+    /// The series.
+    pub series: String,
+    /// How many points.
+    pub points: usize,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The numbers of an experiment and how they are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The form.
+    pub form: Form,
+    /// The horizontal axis.
+    pub x: AxisView,
+    /// The vertical axis; for a surface, the height.
+    pub y: AxisView,
+    /// The unit of the vertical axis; may be empty.
+    pub unit: String,
+    /// The curves of this machine.
+    pub curves: Vec<CurveView>,
+    /// The curves of the source.
+    pub references: Vec<ReferenceView>,
+    /// Vertical rules.
+    pub rules: Vec<Rule>,
+}
+
+/// How numbers are drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A line a curve.
+    Lines,
+    /// A bar a curve and x.
+    Bars,
+    /// A surface: the labels of the curves are the numbers of the depth axis, whose label this is.
+    Surface(String),
+    /// Not at all: a table alone.
+    Table,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AxisView {
+    /// Label, without the unit.
+    pub label: String,
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Whether its values are bytes.
+    pub bytes: bool,
+}
+
+/// A curve of this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveView {
+    /// Label.
+    pub label: String,
+    /// Points from left to right.
+    pub points: Vec<Value>,
+}
+
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// Lower end.
+    pub lo: f64,
+    /// The value.
+    pub mid: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+/// A curve of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceView {
+    /// Label.
+    pub label: String,
+    /// The machine on which it was measured.
+    pub machine: String,
+    /// Where the numbers come from.
+    pub source: String,
+    /// Points from left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A vertical rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Label in the plot: `L2`.
+    pub label: String,
+    /// What it marks, for the caption: `L2 1 MiB, measured`.
+    pub meaning: String,
+    /// Where it stands.
+    pub x: f64,
+}
