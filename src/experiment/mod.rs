@@ -57,6 +57,17 @@ pub struct Experiment {
     pub claims: &'static [Claim],
 }
 
+impl Experiment {
+    /// The unit in which its points are read: that of the plot, or core cycles if it has none or
+    /// draws points as percents of each other.
+    pub fn unit(&self) -> Unit {
+        match self.plot.map(|plot| plot.unit) {
+            None | Some(Unit::Percent) => Unit::CoreCycles,
+            Some(unit) => unit,
+        }
+    }
+}
+
 /// How the points of an experiment are drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Plot {

@@ -49,7 +49,7 @@ const FIG_6_4: Experiment = Experiment {
         unit: Unit::Percent,
         reference: &[Reference {
             file: "drepper-fig-6.4.csv",
-            machine: "not stated (2007)",
+            machine: "machine not stated (2007)",
             x: "working_set_bytes",
             columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
         }],

@@ -57,8 +57,9 @@ pub(super) fn layout(figure: &Figure, alone: bool) -> Layout {
             .range(AxisRange::new(count - 0.5, -0.5))
             .show_grid(false)
             .auto_margin(true);
+        let title = titled(&figure.y, &figure.unit).replacen(", ", "<br>", 1);
         return layout
-            .x_axis(values.show_grid(true))
+            .x_axis(values.show_grid(true).title(Title::with_text(title)))
             .y_axis(names)
             .bar_mode(BarMode::Group);
     }

@@ -9,6 +9,7 @@ mod chart;
 mod machine;
 mod of_record;
 mod page;
+mod prose;
 mod scale;
 mod section;
 mod sheet;

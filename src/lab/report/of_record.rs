@@ -150,7 +150,7 @@ fn section(
     let evidence = Evidence {
         machine,
         points,
-        unit: experiment.plot.map_or(Unit::CoreCycles, |plot| plot.unit),
+        unit: experiment.unit(),
     };
     Ok(Section {
         id: experiment.id.to_owned(),
@@ -247,7 +247,7 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
                 .collect(),
         })
         .collect();
-    if curves.is_empty() {
+    if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
     }
     let plot = experiment.plot.unwrap_or(TABLE);
@@ -257,11 +257,16 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
         (_, Shape::Bars) => Form::Bars,
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
     };
+    let timed = |point: &Point| matches!(point.state, State::Measured(_));
+    let unit = match form {
+        Form::Table if !evidence.points.iter().any(timed) => "",
+        _ => plot.unit.label(),
+    };
     Ok(Some(Figure {
         form,
         x: axis(plot.x),
         y: axis(plot.y),
-        unit: plot.unit.label().to_owned(),
+        unit: unit.to_owned(),
         rules: rules(&plot, evidence.machine, &curves),
         references: references(&plot)?,
         curves,
@@ -291,11 +296,19 @@ fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
                 label,
                 machine: reference.machine.to_owned(),
                 source: file.source(),
-                points: file.curve(reference.x, &column)?,
+                points: places(plot, reference.x, file.curve(reference.x, &column)?),
             });
         }
     }
     Ok(views)
+}
+
+/// Points of a file at their places on our axis: Sestoft states sizes in KiB.
+fn places(plot: &Plot, column: &str, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if plot.x.bytes && column == "kib" {
+        points.iter_mut().for_each(|point| point.0 *= 1024.0);
+    }
+    points
 }
 
 /// A rule at each cache size that lies among the points.
@@ -344,6 +357,9 @@ mod tests {
             let views = references(&plot);
             let views = views.unwrap_or_else(|error| panic!("{}: {error}", experiment.id));
             assert!(views.iter().all(|view| !view.points.is_empty()));
+            let mut points = views.iter().flat_map(|view| &view.points);
+            let plausible = |x: f64| !plot.x.bytes || x >= 512.0;
+            assert!(points.all(|point| plausible(point.0)), "{}", experiment.id);
         }
     }
 

@@ -3,6 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::machine::machine;
+use super::prose::prose;
 use super::section::section;
 use super::verdict::{BY_INTEREST, badge, class, mark};
 use super::view::{ReportView, Section};
@@ -159,10 +160,10 @@ fn finding(section: &Section) -> Markup {
         article.finding {
             h3 { a href={ "#" (section.id) } { span.id { (section.id) } " " (section.title) } }
             @for claim in section.claims.iter().filter(|claim| claim.verdict == Verdict::DoesNotHold) {
-                p.text { span.mark aria-hidden="true" { (mark(claim.verdict)) } " " (claim.claim) }
-                p.figures { (claim.numbers) }
+                p.text { span.mark aria-hidden="true" { (mark(claim.verdict)) } " " (prose(&claim.claim)) }
+                p.figures { (prose(&claim.numbers)) }
             }
-            @if !section.today.is_empty() { p.why { (section.today) } }
+            @if !section.today.is_empty() { p.why { (prose(&section.today)) } }
         }
     }
 }
@@ -192,8 +193,8 @@ fn claims_of(view: &ReportView, verdict: Verdict) -> Markup {
             @for (section, claim) in view.claims().filter(|(_, claim)| claim.verdict == verdict) {
                 tr role="row" {
                     td.id role="cell" { a href={ "#" (section.id) } { (section.id) } }
-                    td.text role="cell" { (claim.claim) }
-                    td.figures role="cell" { (claim.numbers) }
+                    td.text role="cell" { (prose(&claim.claim)) }
+                    td.figures role="cell" { (prose(&claim.numbers)) }
                 }
             }
         }

@@ -76,22 +76,34 @@ fn multiples(lo: f64, hi: f64) -> Vec<f64> {
     (first..=last).map(|count| count as f64 * step).collect()
 }
 
-/// 1, 2, 5 times powers of ten; every digit over less than a decade, and the powers alone over many.
+/// 1, 2, 5 times powers of ten, or the powers alone over many; over less than a decade, evenly
+/// spaced round numbers.
 fn one_two_five(lo: f64, hi: f64) -> Vec<f64> {
+    if hi / lo < 6.0 {
+        let step = round_step((hi - lo) / 5.0);
+        let (first, last) = ((lo / step).floor() as i64, (hi / step).ceil() as i64);
+        let values = (first..=last).map(|count| count as f64 * step);
+        return values.filter(|value| *value > 0.0).collect();
+    }
     let (first, last) = (lo.log10().floor() as i32, hi.log10().ceil() as i32);
-    let mantissas: &[i32] = match hi / lo {
-        span if span < 6.0 => &[1, 2, 3, 4, 5, 6, 7, 8, 9],
-        span if span < 3000.0 => &[1, 2, 5],
-        _ => &[1],
+    let mantissas: &[f64] = match hi / lo {
+        span if span < 3000.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
     };
     (first..=last)
-        .flat_map(|power| {
-            mantissas
-                .iter()
-                .map(move |m| f64::from(*m) * 10f64.powi(power))
-        })
+        .flat_map(|power| mantissas.iter().map(move |m| m * 10f64.powi(power)))
         .filter(|value| (lo / 2.0..=hi * 2.0).contains(value))
         .collect()
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is no smaller than `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|mantissa| mantissa * power)
+        .find(|round| *round >= step)
+        .unwrap_or(10.0 * power)
 }
 
 #[cfg(test)]
@@ -131,8 +143,8 @@ mod tests {
         };
         let values: Vec<f64> = ticks(&plain, 4.0, 90.0).iter().map(|t| t.0).collect();
         assert_eq!(values, [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
-        let values: Vec<f64> = ticks(&plain, 4.0, 9.0).iter().map(|t| t.0).collect();
-        assert_eq!(values, [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
+        let values: Vec<f64> = ticks(&plain, 85.0, 165.0).iter().map(|t| t.0).collect();
+        assert_eq!(values, [80.0, 100.0, 120.0, 140.0, 160.0, 180.0]);
         assert!(ticks(&plain, 0.0, 1.0).is_empty());
     }
 

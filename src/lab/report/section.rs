@@ -3,6 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Group};
+use super::prose::prose;
 use super::surface;
 use super::table::tables;
 use super::verdict::{badge, class};
@@ -15,7 +16,7 @@ pub(super) fn section(section: &Section) -> Markup {
             header {
                 p.eyebrow { span.id { (section.id) } " " code { (section.name) } }
                 h2 id=(heading_id(section)) { (section.title) }
-                p.question { (section.question) }
+                p.question { (prose(&section.question)) }
             }
             @if !section.claims.is_empty() {
                 ul.claims { @for claim in &section.claims { (verdict(claim)) } }
@@ -27,11 +28,11 @@ pub(super) fn section(section: &Section) -> Markup {
             @if !section.today.is_empty() {
                 div.today {
                     h3 { "What changed since" }
-                    p { (section.today) }
+                    p { (prose(&section.today)) }
                 }
             }
             @if !section.untestable.is_empty() { (untestable(section)) }
-            p.source { "Source: " (section.source) }
+            p.source { "Source: " (prose(&section.source)) }
         }
     }
 }
@@ -46,8 +47,8 @@ fn verdict(claim: &ClaimView) -> Markup {
         li.claim.(class(claim.verdict)) {
             (badge(claim.verdict))
             div {
-                p.text { (claim.claim) }
-                p.figures { (claim.numbers) }
+                p.text { (prose(&claim.claim)) }
+                p.figures { (prose(&claim.numbers)) }
             }
         }
     }
@@ -60,7 +61,7 @@ fn untestable(section: &Section) -> Markup {
             h3 { (points) @if points == 1 { " point" } @else { " points" } " could not be put to the test" }
             ul {
                 @for part in &section.untestable {
-                    li { b { (part.series) } " (" (part.points) "): " (part.reason) }
+                    li { b { (part.series) } " (" (part.points) "): " (prose(&part.reason)) }
                 }
             }
         }
@@ -129,7 +130,16 @@ fn spec(json: &str) -> Markup {
     }
 }
 
+/// Nothing to tell apart needs no legend.
 fn legend(groups: &[Group]) -> Markup {
+    if groups
+        .iter()
+        .map(|group| group.entries.len())
+        .sum::<usize>()
+        < 2
+    {
+        return html! {};
+    }
     html! {
         div.legend {
             @for group in groups {

@@ -44,7 +44,7 @@ pub(super) fn tables(figure: &Figure) -> Markup {
                 &reference.source,
                 Table {
                     title: titled(
-                        &format!("Numbers of the {}", reference.machine),
+                        &format!("Numbers of the document ({})", reference.machine),
                         &figure.unit,
                     ),
                     x: &figure.x,
