@@ -6,7 +6,7 @@ use maud::{Markup, html};
 pub(super) fn prose(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // An odd number of backquotes leaves one without its partner: then none is special.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
     html! {
