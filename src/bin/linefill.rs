@@ -1,3 +1,5 @@
 //! The lab's program.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    linefill::lab::main()
+}

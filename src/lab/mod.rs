@@ -1,6 +1,19 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
 
+mod commands;
 pub mod convert;
+pub mod date;
+pub mod judge;
+mod progress;
+pub mod read;
 pub mod record;
 pub mod reference;
 pub mod report;
+pub mod run;
+pub mod selection;
+pub mod session;
+pub mod sheet;
+pub mod size;
+mod table;
+
+pub use commands::main;

@@ -36,6 +36,12 @@ pub struct Header {
     pub rustc: String,
     /// Seconds since 1970 at the start.
     pub started: u64,
+    /// Seconds since 1970 at the last resumption, if the run was resumed.
+    #[serde(default)]
+    pub resumed: Option<u64>,
+    /// Seconds that the sessions before the last one took.
+    #[serde(default)]
+    pub earlier: f64,
     /// The CPU.
     pub cpu: CpuLine,
     /// Kernel version, if there is an operating system.
@@ -48,6 +54,9 @@ pub struct Header {
     pub pinned: Option<usize>,
     /// Ticks of the time-stamp counter a second.
     pub tick_hz: f64,
+    /// The same as the CPU or the hypervisor states it, if it does.
+    #[serde(default)]
+    pub stated_tick_hz: Option<f64>,
     /// Core cycles a tick at the start, if the yardstick gave a figure.
     pub core_per_tick: Option<f64>,
     /// What decides the random layouts.

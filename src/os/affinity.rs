@@ -76,7 +76,7 @@ pub struct AffinityError {
     pub cpu: usize,
     /// The CPUs that this process may use.
     pub allowed: Vec<usize>,
-    /// What the kernel answered; `None` when the CPU is not an allowed one.
+    /// What the kernel answered; `None` when the CPU does not exist or is kept from this process.
     pub refusal: Option<String>,
 }
 
@@ -116,32 +116,30 @@ pub fn allowed() -> Vec<usize> {
 /// `sched_setaffinity`: keeps the calling thread on `cpu` until the guard is dropped.
 ///
 /// # Errors
-/// [`AffinityError`] when the CPU does not exist, is not one of [`allowed`], or the kernel
-/// refuses; the thread then runs where it ran before.
+/// [`AffinityError`] when the CPU does not exist, is offline or outside this process's cpuset, or
+/// the kernel refuses; the thread then runs where it ran before.
 #[doc(alias = "sched_setaffinity")]
 pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     let allowed = allowed();
-    if !allowed.is_empty() && !allowed.contains(&cpu) {
-        return Err(AffinityError {
-            cpu,
-            allowed,
-            refusal: None,
-        });
-    }
-    let refused = |error: io::Error| AffinityError {
+    let none_such = AffinityError {
         cpu,
         allowed: allowed.clone(),
+        refusal: None,
+    };
+    let refused = |error: io::Error| AffinityError {
         refusal: Some(error.to_string()),
+        ..none_such.clone()
     };
     let before = Mask::of_this_thread().map_err(refused)?;
     let Some(mask) = Mask::one(cpu) else {
-        return Err(AffinityError {
-            cpu,
-            allowed,
-            refusal: None,
-        });
+        return Err(none_such);
     };
-    mask.apply().map_err(refused)?;
+    // The kernel decides, not the inherited mask: `isolcpus` keeps isolated CPUs out of every
+    // mask, and being asked for by name is what they are for.
+    mask.apply().map_err(|error| match error.raw_os_error() {
+        Some(libc::EINVAL) if !allowed.contains(&cpu) => none_such.clone(),
+        _ => refused(error),
+    })?;
     let pinned = Pinned {
         cpu,
         before: before.cpus(),
@@ -150,11 +148,10 @@ pub fn pin(cpu: usize) -> Result<Pinned, AffinityError> {
     // A sandbox may accept the call and ignore it.
     match current_cpu() {
         Some(found) if found != cpu => Err(AffinityError {
-            cpu,
-            allowed,
             refusal: Some(format!(
                 "the kernel accepted, but the thread runs on CPU {found}"
             )),
+            ..none_such
         }),
         _ => Ok(pinned),
     }

@@ -7,6 +7,7 @@
 
 pub mod affinity;
 mod cgroup;
+mod choice;
 pub mod clock;
 pub mod health;
 pub mod hugepages;
@@ -19,6 +20,7 @@ pub mod root;
 pub mod sysfs;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
+pub use choice::{Choice, measuring_cpu};
 pub use memory::{Granted, Memory, MemoryError, Pages, Via};
 pub use preempt::{Disturbance, Switches};
 pub use root::{Root, Unreadable};

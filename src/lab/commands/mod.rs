@@ -1,0 +1,107 @@
+//! The commands of `linefill`.
+
+mod doctor;
+mod list;
+mod machine;
+mod report;
+mod run;
+
+use std::io::{ErrorKind, Write as _};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Re-measures the classic claims about memory on your machine.
+///
+/// Papers and articles on memory make claims with numbers: Drepper's "What Every Programmer Should
+/// Know About Memory" (2007) and others. linefill measures each claim's figure on this machine and
+/// answers whether it still holds, with the numbers, the source's curve, and what a modern CPU
+/// does differently.
+#[derive(Debug, Parser)]
+#[command(
+    name = "linefill",
+    version,
+    after_help = "\
+Start with:
+  linefill doctor     what would spoil a measurement on this machine
+  linefill run        about a minute; then open linefill-out/report.html
+
+The exit status is 0 if all went well, 2 if something could not be done (the message says what),
+and 130 after Ctrl-C, when what was measured until then is kept."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(run::Args),
+    List(list::Args),
+    Doctor(doctor::Args),
+    Machine(machine::Args),
+    Report(report::Args),
+}
+
+/// How a command ended that did what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Done,
+    /// By Ctrl-C, cleanly.
+    Interrupted,
+}
+
+/// The program.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::List(args) => list::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Machine(args) => machine::run(&args),
+        Command::Report(args) => report::run(&args),
+    };
+    match result {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Interrupted) => ExitCode::from(130),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints on the standard output. A reader that has gone (`linefill list | head`) is no error.
+fn say(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the number of a CPU.
+fn cpu_number(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_teaches_with_an_example() {
+        for command in super::Cli::command().get_subcommands_mut() {
+            let help = command.render_long_help().to_string();
+            let example = format!("linefill {}", command.get_name());
+            assert!(help.contains(&example), "{help}");
+        }
+    }
+}

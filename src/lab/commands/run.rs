@@ -1,0 +1,308 @@
+//! `linefill run`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{Status, cpu_number, say};
+use crate::experiment::Experiment;
+use crate::lab::record::{Header, Line, PointLine};
+use crate::lab::run::{RECORD, Recorder, Run, Unfinished, run as run_all, same_machine};
+use crate::lab::selection::select;
+use crate::lab::session::{Profile, Request, Session, mask, root};
+use crate::lab::table::{tally, verdicts, width};
+use crate::lab::{date, size};
+use crate::os::{Pages, interrupt};
+
+/// Measure the experiments, decide the claims, and write a report.
+///
+/// Measures on one CPU, point by point, and writes `record.jsonl` and `report.html` into the output
+/// folder. The report opens offline. Every claim comes to one of four verdicts: it holds, it does
+/// not hold, the numbers do not decide it (inconclusive), or it cannot be put to the test here and
+/// why (untestable).
+///
+/// Leave the machine alone meanwhile, and see `linefill doctor` for what disturbs a measurement.
+/// Ctrl-C ends the run with what was measured; `--resume` goes on with it, also after the run was
+/// killed. A new run moves the folder's earlier record and report aside and loses nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill run                            all experiments, about a minute
+  linefill run D14                        one, by id ...
+  linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names
+  linefill run --profile full --cpu 3     more points, longer, on CPU 3
+  linefill run --resume                   go on with the last run
+
+LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
+pub(super) struct Args {
+    /// Ids, names, or globs of either; quote globs so that the shell leaves them alone. All that
+    /// is built if there is none.
+    #[arg(value_name = "ID OR GLOB")]
+    patterns: Vec<String>,
+    /// How much time to take [default: quick].
+    #[arg(long, value_enum)]
+    profile: Option<Profile>,
+    /// Measure everything in these pages, whatever an experiment asks for.
+    #[arg(long, value_enum)]
+    pages: Option<PageSize>,
+    /// The CPU to measure on [default: an isolated one, else the last one allowed].
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
+    cpu: Option<usize>,
+    /// The folder for the record and the report.
+    #[arg(long, value_name = "DIR", default_value = "linefill-out")]
+    out: PathBuf,
+    /// Go on with the run in the output folder, with its own selection and options.
+    #[arg(long)]
+    resume: bool,
+    /// What decides every random layout: the same seed gives the same lists [default: 1].
+    #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
+    seed: Option<u64>,
+    /// The largest working set [default: a quarter of the available memory, and at most 1GiB in a
+    /// quick run and 4GiB in a full one].
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    memory: Option<u64>,
+}
+
+/// A page size on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PageSize {
+    /// 4 KiB, those of the papers: the TLB takes its share of the cost.
+    #[value(name = "4k")]
+    Base,
+    /// 2 MiB: what the caches cost, nearly without the TLB.
+    #[value(name = "2m")]
+    Huge,
+}
+
+impl From<PageSize> for Pages {
+    fn from(size: PageSize) -> Self {
+        match size {
+            PageSize::Base => Pages::Base,
+            PageSize::Huge => Pages::Huge,
+        }
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
+}
+
+const DEFAULT_SEED: u64 = 1;
+
+pub(super) fn run(args: Args) -> Result<Status> {
+    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    let unfinished = match args.resume {
+        true => Unfinished::read(&args.out)?,
+        false => None,
+    };
+    let prepared = match unfinished {
+        Some(unfinished) => resumed(&args, unfinished)?,
+        None => fresh(&args)?,
+    };
+    let Prepared {
+        session,
+        experiments,
+        recorded,
+        recorder,
+    } = prepared;
+
+    eprintln!("{}", opening(&session.header));
+    for note in &session.header.notes {
+        eprintln!("warning: {note}");
+    }
+    let finished = run_all(
+        Run {
+            session: &session,
+            experiments: &experiments,
+            recorded,
+            stop,
+        },
+        recorder,
+        &args.out,
+    )?;
+    let mut text = String::new();
+    if !finished.verdicts.is_empty() {
+        text += &verdicts(&finished.verdicts, width());
+        text += "\n\n";
+    }
+    text += &format!(
+        "{}\n{} experiments in {:.0} s\nrecord: {}\nreport: {}",
+        tally(&finished.verdicts),
+        experiments.len(),
+        finished.seconds,
+        args.out.join(RECORD).display(),
+        finished.report.display(),
+    );
+    say(&text)?;
+    if finished.interrupted {
+        eprintln!("stopped early: `linefill run --resume` goes on");
+        return Ok(Status::Interrupted);
+    }
+    Ok(Status::Done)
+}
+
+/// What a run needs before its first sample.
+struct Prepared {
+    session: Session,
+    experiments: Vec<&'static Experiment>,
+    recorded: Vec<PointLine>,
+    recorder: Recorder,
+}
+
+fn fresh(args: &Args) -> Result<Prepared> {
+    let experiments = chosen(&args.patterns)?;
+    let request = Request {
+        cpu: args.cpu,
+        memory: args.memory,
+        profile: args.profile.unwrap_or_default(),
+        pages: args.pages.map(Pages::from),
+        seed: args.seed.unwrap_or(DEFAULT_SEED),
+        masked: mask(),
+        selection: args.patterns.clone(),
+    };
+    let session = Session::open(&request, &root())?;
+    let (recorder, aside) = Recorder::create(&args.out, &[header_line(&session)])?;
+    if let Some(aside) = aside {
+        eprintln!("the earlier record is now {}", aside.record.display());
+        if !aside.finished {
+            eprintln!("(it is of a run that was stopped; `--resume` would have gone on with it)");
+        }
+    }
+    Ok(Prepared {
+        session,
+        experiments,
+        recorded: Vec::new(),
+        recorder,
+    })
+}
+
+fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
+    let old = unfinished.header;
+    agree(args, &old)?;
+    let experiments = chosen(&old.selection)?;
+    let request = Request {
+        cpu: old.pinned,
+        memory: None,
+        profile: profile_of(&old)?,
+        masked: old.masked.clone(),
+        ..Request::default()
+    };
+    let mut session = Session::open(&request, &root())?;
+    same_machine(&old, &session.header)?;
+    session.header = Header {
+        resumed: Some(date::now()),
+        earlier: unfinished.seconds,
+        ..old
+    };
+    let mut lines = vec![header_line(&session)];
+    let points = unfinished.points.iter().cloned();
+    lines.extend(points.map(|point| Line::Point(Box::new(point))));
+    let recorder = Recorder::replace(&args.out, &lines)?;
+    if unfinished.cut_off {
+        eprintln!("the record's last line was cut off; its point is measured again");
+    }
+    eprintln!("going on after {} recorded points", unfinished.points.len());
+    Ok(Prepared {
+        session,
+        experiments,
+        recorded: unfinished.points,
+        recorder,
+    })
+}
+
+fn header_line(session: &Session) -> Line {
+    Line::Header(Box::new(session.header.clone()))
+}
+
+fn profile_of(header: &Header) -> Result<Profile> {
+    Profile::named(&header.profile).with_context(|| {
+        format!(
+            "cannot resume: the record's profile is `{}`, not one of this program's",
+            header.profile
+        )
+    })
+}
+
+/// The experiments selected; says which of those named are not built yet.
+fn chosen(patterns: &[String]) -> Result<Vec<&'static Experiment>> {
+    let selection = select(patterns)?;
+    for entry in &selection.planned {
+        eprintln!("not built yet: {} ({})", entry.id(), entry.name());
+    }
+    Ok(selection.built)
+}
+
+/// Whether the options given beside `--resume` are those of the record.
+fn agree(args: &Args, old: &Header) -> Result<()> {
+    let given = [
+        (
+            "selection",
+            (!args.patterns.is_empty()).then(|| args.patterns.join(" ")),
+            old.selection.join(" "),
+        ),
+        (
+            "--profile",
+            args.profile.map(|profile| profile.name().to_owned()),
+            old.profile.clone(),
+        ),
+        (
+            "--pages",
+            args.pages.map(|pages| Pages::from(pages).to_string()),
+            old.pages.clone().unwrap_or_else(|| "none".into()),
+        ),
+        (
+            "--cpu",
+            args.cpu.map(|cpu| cpu.to_string()),
+            old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
+        ),
+        (
+            "--seed",
+            args.seed.map(|seed| seed.to_string()),
+            old.seed.to_string(),
+        ),
+        (
+            "--memory",
+            args.memory.map(|bytes| size::show(bytes as f64)),
+            size::show(old.largest as f64),
+        ),
+        (
+            "LINEFILL_MASK",
+            Some(mask()).filter(|mask| !mask.is_empty()),
+            old.masked.clone(),
+        ),
+    ];
+    for (what, now, then) in given {
+        match now {
+            Some(now) if now != then => bail!(
+                "cannot resume: {what} is `{now}`, and the record has `{then}`; leave it out, or \
+                 run without --resume"
+            ),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// On what, and how, a run measures.
+pub(super) fn opening(header: &Header) -> String {
+    let mut parts = Vec::new();
+    let cpu = &header.cpu;
+    let name = match cpu.brand.as_str() {
+        "" => cpu.vendor.as_str(),
+        brand => brand,
+    };
+    match &cpu.microarchitecture {
+        Some(microarchitecture) => parts.push(format!("{name} ({microarchitecture})")),
+        None => parts.push(name.to_owned()),
+    }
+    parts.extend(header.pinned.map(|cpu| format!("CPU {cpu}")));
+    let ghz = |hz: f64| format!("{:.2} GHz", hz / 1e9);
+    let core = header.core_per_tick.map(|ratio| header.tick_hz * ratio);
+    parts.extend(core.map(|hz| format!("core at {}", ghz(hz))));
+    parts.push(format!("counter at {}", ghz(header.tick_hz)));
+    parts.extend(header.hypervisor.clone());
+    parts.push(format!("{} profile", header.profile));
+    parts.push(format!("up to {}", size::show(header.largest as f64)));
+    parts.join(", ")
+}

@@ -1,0 +1,82 @@
+//! Verdicts as a record keeps them.
+
+use super::convert::{ladder_of, machine_of, points_of};
+use super::record::{Line, VerdictLine};
+use crate::experiment::{
+    Claim, Entry, Evidence, Experiment, Judgement, Machine, Point, Unit, Verdict, all,
+};
+
+/// Why the claims of an experiment whose points are not all there are not judged: a curve that
+/// ends early could make a claim about its end fail, or hold, for no reason.
+const UNFINISHED: &str = "not measured to its end (run stopped)";
+
+/// The unit in which an experiment is judged: that of its plot.
+pub fn unit_of(experiment: &Experiment) -> Unit {
+    experiment.plot.map_or(Unit::CoreCycles, |plot| plot.unit)
+}
+
+/// The judgements of an experiment's claims on its `points`, in order.
+pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Judgement> {
+    let evidence = Evidence {
+        machine,
+        points,
+        unit: unit_of(experiment),
+    };
+    let whole = (experiment.cases)(machine).iter().all(|case| {
+        points
+            .iter()
+            .any(|point| point.series == case.series && point.x == case.x)
+    });
+    let decide = |claim: &Claim| {
+        if whole {
+            claim.decide(&evidence)
+        } else {
+            Judgement {
+                verdict: Verdict::Untestable,
+                numbers: UNFINISHED.to_owned(),
+            }
+        }
+    };
+    experiment.claims.iter().map(decide).collect()
+}
+
+/// The same as lines of a record.
+pub fn verdicts(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<VerdictLine> {
+    judge(experiment, machine, points)
+        .into_iter()
+        .zip(experiment.claims)
+        .map(|(judgement, claim)| VerdictLine {
+            experiment: experiment.id.to_owned(),
+            claim: claim.text.to_owned(),
+            verdict: judgement.verdict.name().to_owned(),
+            numbers: judgement.numbers,
+        })
+        .collect()
+}
+
+/// The verdicts of a record: those that were decided when the run ended, and for an experiment
+/// without any, because the run was killed first, those that its points come to.
+pub fn of_record(lines: &[Line]) -> Vec<VerdictLine> {
+    let mut verdicts: Vec<VerdictLine> = lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Verdict(verdict) => Some(verdict.clone()),
+            _ => None,
+        })
+        .collect();
+    let Some(Line::Header(header)) = lines.first() else {
+        return verdicts;
+    };
+    let machine = machine_of(header, &ladder_of(lines));
+    for entry in all() {
+        let Entry::Built(experiment) = entry else {
+            continue;
+        };
+        let points = points_of(lines, experiment.id);
+        let decided = verdicts.iter().any(|line| line.experiment == experiment.id);
+        if !points.is_empty() && !decided {
+            verdicts.extend(self::verdicts(experiment, &machine, &points));
+        }
+    }
+    verdicts
+}

@@ -1,0 +1,125 @@
+//! Reads a record from a file, and says what is wrong with one that is none.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::record::{FORMAT, Header, Line};
+
+/// A record as it was read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// Its lines; the first is a header.
+    pub lines: Vec<Line>,
+    /// The number of the last line, if it was cut off and left out: the run was killed as it
+    /// wrote it.
+    pub cut_off: Option<usize>,
+}
+
+impl Reading {
+    /// The header.
+    pub fn header(&self) -> &Header {
+        match self.lines.first() {
+            Some(Line::Header(header)) => header,
+            _ => unreachable!("a reading starts with a header"),
+        }
+    }
+}
+
+/// Why a file is no record.
+#[derive(Debug)]
+pub struct ReadError {
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1, if one is to blame.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// What every header has, in any version of the format.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+    format: Option<u32>,
+}
+
+/// Reads a record. Empty lines and lines that start with `#` count as none, so that what the boot
+/// image prints on its serial port can be read as it is.
+///
+/// # Errors
+/// If the file cannot be read, is empty, is of another format, or a line other than the last does
+/// not say what a record says.
+pub fn read(path: &Path) -> Result<Reading, ReadError> {
+    let fail = |line, problem: String| ReadError {
+        path: path.to_owned(),
+        line,
+        problem,
+    };
+    let bytes = fs::read(path).map_err(|error| fail(None, error.to_string()))?;
+    let whole = bytes.ends_with(b"\n");
+    let texts: Vec<(usize, &[u8])> = bytes
+        .split(|byte| *byte == b'\n')
+        .map(|text| text.trim_ascii())
+        .zip(1..)
+        .filter(|(text, _)| !text.is_empty() && !text.starts_with(b"#"))
+        .map(|(text, number)| (number, text))
+        .collect();
+    let Some(&(first, text)) = texts.first() else {
+        return Err(fail(None, "it is empty, and a record has a header".into()));
+    };
+    check_format(text).map_err(|problem| fail(Some(first), problem))?;
+
+    let mut lines = Vec::with_capacity(texts.len());
+    let mut cut_off = None;
+    let last = texts.len() - 1;
+    for (index, (number, text)) in texts.into_iter().enumerate() {
+        match serde_json::from_slice(text) {
+            Ok(line) => lines.push(line),
+            Err(_) if index == last && index > 0 && !whole => cut_off = Some(number),
+            Err(error) => return Err(fail(Some(number), format!("no line of a record: {error}"))),
+        }
+    }
+    if let Some(again) = lines[1..]
+        .iter()
+        .position(|line| matches!(line, Line::Header(_)))
+    {
+        return Err(fail(
+            None,
+            format!(
+                "a second header among its lines (number {}): two records in one file",
+                again + 2
+            ),
+        ));
+    }
+    Ok(Reading { lines, cut_off })
+}
+
+/// Whether the first line is a header of the format that this version reads.
+fn check_format(text: &[u8]) -> Result<(), String> {
+    match serde_json::from_slice::<Kind>(text) {
+        Ok(Kind { kind, format }) if kind == "header" => match format {
+            Some(FORMAT) => Ok(()),
+            Some(other) => Err(format!(
+                "a record of format {other}; this version of linefill reads format {FORMAT}"
+            )),
+            None => Err("a header without its format".into()),
+        },
+        Ok(Kind { kind, .. }) => Err(format!("a record starts with a header, not a {kind}")),
+        Err(_) => Err("not a record of linefill: its first line is no header".into()),
+    }
+}

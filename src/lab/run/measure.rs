@@ -1,0 +1,215 @@
+//! The ladder and the cases, point by point into the record.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+
+use super::{Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, machine_of};
+use crate::experiment::{Case, State};
+use crate::lab::convert::{cache_of, line_of, point_of, reported_sizes};
+use crate::lab::record::{Header, MACHINE};
+use crate::lab::size::show;
+use crate::measure::Ended;
+
+/// What a point is found by: experiment, series, and the bits of x.
+type Place = (String, String, u64);
+
+/// The points of a run, as they grow: in the record and here.
+pub(super) struct Book {
+    pub(super) recorder: Recorder,
+    pub(super) points: Vec<PointLine>,
+    places: HashSet<Place>,
+}
+
+/// What a run works with.
+pub(super) struct Notebook<'a> {
+    pub(super) book: Book,
+    rig: Rig<'a>,
+    /// Points by the whole set-up: the experiment that measured it, and what came of it. Figures
+    /// share curves, and a curve need not be measured twice in a run.
+    setups: HashMap<String, (String, State)>,
+}
+
+impl<'a> Notebook<'a> {
+    /// Goes on from the points `recorded`.
+    pub(super) fn new(recorder: Recorder, rig: Rig<'a>, recorded: Vec<PointLine>) -> Self {
+        Notebook {
+            book: Book {
+                recorder,
+                places: recorded.iter().map(place_of).collect(),
+                points: recorded,
+            },
+            rig,
+            setups: HashMap::new(),
+        }
+    }
+}
+
+impl Book {
+    /// Writes a point down, unless it is there already.
+    fn add(&mut self, line: PointLine) -> Result<()> {
+        if self.places.insert(place_of(&line)) {
+            self.recorder.append(&Line::Point(Box::new(line.clone())))?;
+            self.points.push(line);
+        }
+        Ok(())
+    }
+
+    fn find(&self, place: &Place) -> Option<&PointLine> {
+        self.points.iter().find(|line| place_of(line) == *place)
+    }
+
+    /// The points of the ladder.
+    fn ladder(&self) -> Vec<Point> {
+        self.points
+            .iter()
+            .filter(|line| line.experiment == MACHINE)
+            .map(point_of)
+            .collect()
+    }
+}
+
+/// Whether a point is the one in flight when the run was stopped: it is measured anew when the
+/// run goes on.
+fn cut_short(point: &Point) -> bool {
+    matches!(&point.state, State::Measured(measured) if measured.ended == Ended::Stopped)
+}
+
+fn place_of(line: &PointLine) -> Place {
+    place(&line.experiment, &line.series, line.x)
+}
+
+fn place(experiment: &str, series: &str, x: f64) -> Place {
+    (experiment.to_owned(), series.to_owned(), x.to_bits())
+}
+
+/// The machine, from the ladder: from the recorded one if it was measured to its end, which the
+/// first point of an experiment proves.
+pub(super) fn machine(notebook: &mut Notebook<'_>, header: &Header) -> Result<Machine> {
+    let Notebook { book, rig, .. } = notebook;
+    if book.points.iter().all(|line| line.experiment == MACHINE) {
+        let mut written = Ok(());
+        ladder(rig, header, |point| {
+            if written.is_ok() {
+                written = book.add(line_of(MACHINE, point, None));
+            }
+        });
+        written?;
+    }
+    Ok(machine_of(header, &book.ladder()))
+}
+
+/// Measures the ladder, and calls `each` with every rung that was measured to its end.
+pub(super) fn ladder(rig: &mut Rig<'_>, header: &Header, mut each: impl FnMut(&Point)) {
+    let limit = ladder_limit(header);
+    let mut progress = Progress::new(rungs(limit));
+    progress.begin("the machine".to_owned());
+    progress.next("a ladder of random walks, to find its caches");
+    rig.ladder(limit, header.seed, reported(header), |point| {
+        progress.measured();
+        progress.next(&format!("a random walk over {} and more", show(point.x)));
+        if !cut_short(point) {
+            each(point);
+        }
+    });
+    progress.end();
+    progress.finish();
+}
+
+/// The largest rung: well into memory, if the cache before it is as large as CPUID says.
+fn ladder_limit(header: &Header) -> usize {
+    const LEAST: f64 = 256.0 * 1048576.0;
+    const MOST: f64 = 1024.0 * 1048576.0;
+    let last = reported(header)[2].unwrap_or(0.0);
+    let wanted = (8.0 * last).clamp(LEAST, MOST);
+    wanted.min(header.largest as f64) as usize
+}
+
+/// The rungs from 4 KiB to `limit` bytes, two an octave.
+fn rungs(limit: usize) -> u64 {
+    let octaves = (limit as f64 / 4096.0).log2();
+    (2.0 * octaves).max(0.0) as u64 + 1
+}
+
+fn reported(header: &Header) -> [Option<f64>; 3] {
+    let caches: Vec<_> = header.cpu.caches.iter().filter_map(cache_of).collect();
+    reported_sizes(&caches)
+}
+
+/// Measures every case that is not recorded yet, until stopped.
+pub(super) fn cases(
+    notebook: &mut Notebook<'_>,
+    machine: &Machine,
+    experiments: &[&'static Experiment],
+    stop: &AtomicBool,
+) -> Result<()> {
+    let stopped = || stop.load(Ordering::Relaxed);
+    if stopped() {
+        return Ok(());
+    }
+    let plan: Vec<(&Experiment, Vec<Case>)> = experiments
+        .iter()
+        .map(|experiment| (*experiment, (experiment.cases)(machine)))
+        .collect();
+    let points = plan.iter().map(|(_, cases)| cases.len() as u64).sum();
+    let mut progress = Progress::new(points);
+    for (experiment, cases) in &plan {
+        progress.begin(format!("{} {}", experiment.id, experiment.title));
+        for case in cases {
+            if stopped() {
+                break;
+            }
+            one(notebook, experiment, case, &mut progress)?;
+        }
+        progress.end();
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// Measures one case, or finds it.
+fn one(
+    notebook: &mut Notebook<'_>,
+    experiment: &Experiment,
+    case: &Case,
+    progress: &mut Progress,
+) -> Result<()> {
+    let key = format!("{:?} in {:?}", case.setup, case.pages);
+    let place = place(experiment.id, &case.series, case.x);
+    if let Some(line) = notebook.book.find(&place) {
+        let known = (experiment.id.to_owned(), point_of(line).state);
+        notebook.setups.entry(key).or_insert(known);
+        progress.known();
+        return Ok(());
+    }
+    if let Some((id, state)) = notebook.setups.get(&key) {
+        let point = Point {
+            series: case.series.clone(),
+            x: case.x,
+            state: state.clone(),
+        };
+        let line = line_of(experiment.id, &point, Some(id));
+        progress.known();
+        return notebook.book.add(line);
+    }
+    progress.next(&format!("{}, {}", case.series, place_name(case.x)));
+    let measured = notebook.rig.measure(case).filter(|point| !cut_short(point));
+    let Some(point) = measured else {
+        return Ok(());
+    };
+    progress.measured();
+    notebook.book.add(line_of(experiment.id, &point, None))?;
+    let known = (experiment.id.to_owned(), point.state);
+    notebook.setups.insert(key, known);
+    Ok(())
+}
+
+/// A place on the horizontal axis, in words: most are bytes, and small numbers are not.
+fn place_name(x: f64) -> String {
+    if x >= 1024.0 && x.fract() == 0.0 {
+        show(x)
+    } else {
+        x.to_string()
+    }
+}

@@ -1,0 +1,115 @@
+//! What an unfinished run has left behind, to go on from.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::output::{RECORD, modified};
+use crate::lab::read::read;
+use crate::lab::record::{Header, Line, PointLine};
+
+/// A record to go on with.
+#[derive(Debug)]
+pub struct Unfinished {
+    /// Its header.
+    pub header: Header,
+    /// Its points.
+    pub points: Vec<PointLine>,
+    /// Seconds that its sessions took so far.
+    pub seconds: f64,
+    /// Whether its last line was cut off.
+    pub cut_off: bool,
+}
+
+impl Unfinished {
+    /// Reads the record in `dir`. `None` if there is one in which nothing was written yet: the
+    /// run was killed before its first line was whole.
+    ///
+    /// # Errors
+    /// If there is no record, or it is none of this version's.
+    pub fn read(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(RECORD);
+        let text = fs::read(&path)
+            .with_context(|| format!("nothing to resume: cannot read `{}`", path.display()))?;
+        if !text.contains(&b'\n') {
+            return Ok(None);
+        }
+        let reading = read(&path)?;
+        let header = reading.header().clone();
+        let mut points = Vec::new();
+        let mut seconds = None;
+        for line in reading.lines {
+            match line {
+                Line::Point(point) => points.push(*point),
+                Line::End(end) => seconds = Some(end.seconds),
+                Line::Header(_) | Line::Verdict(_) => {}
+            }
+        }
+        // A run that was killed wrote its last line when the file last changed.
+        let killed = || {
+            let began = header.resumed.unwrap_or(header.started);
+            header.earlier + modified(&path).saturating_sub(began) as f64
+        };
+        Ok(Some(Unfinished {
+            seconds: seconds.unwrap_or_else(killed),
+            points,
+            cut_off: reading.cut_off.is_some(),
+            header,
+        }))
+    }
+}
+
+/// The largest difference between the rates of one machine's counter: calibrations agree far
+/// better, another machine's seldom that well.
+const SAME_RATE: f64 = 2e-3;
+
+/// Whether `here` is the machine and the program of `recorded`: points of two machines, or of two
+/// versions of a kernel, must not meet in one record.
+///
+/// # Errors
+/// With the first difference.
+pub fn same_machine(recorded: &Header, here: &Header) -> Result<()> {
+    let cpu = |header: &Header| {
+        let cpu = &header.cpu;
+        format!(
+            "{} {} (family {:X}h, model {:X}h, stepping {})",
+            cpu.vendor, cpu.brand, cpu.family, cpu.model, cpu.stepping
+        )
+    };
+    let facts = [
+        ("CPU", cpu(recorded), cpu(here)),
+        (
+            "set of CPU features",
+            recorded.cpu.features.join(" "),
+            here.cpu.features.join(" "),
+        ),
+        (
+            "hypervisor",
+            format!("{:?}", recorded.hypervisor),
+            format!("{:?}", here.hypervisor),
+        ),
+        ("version of linefill", version(recorded), version(here)),
+    ];
+    for (what, then, now) in facts {
+        if then != now {
+            bail!("cannot resume: the {what} differs: the record has {then}, here is {now}");
+        }
+    }
+    if (recorded.tick_hz / here.tick_hz - 1.0).abs() > SAME_RATE {
+        bail!(
+            "cannot resume: the rate of the time-stamp counter differs: the record has {:.4} GHz, \
+             here is {:.4} GHz",
+            recorded.tick_hz / 1e9,
+            here.tick_hz / 1e9
+        );
+    }
+    Ok(())
+}
+
+fn version(header: &Header) -> String {
+    match &header.revision {
+        Some(revision) => format!("{} ({revision})", header.linefill),
+        None => header.linefill.clone(),
+    }
+}

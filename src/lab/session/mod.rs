@@ -1,0 +1,189 @@
+//! Sets the scene of a run: one CPU, a clock, a limit of memory, and a header that tells of them.
+
+mod clock;
+mod limit;
+mod place;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+use super::convert::{cpu_line, kernel_cache_line};
+use super::date;
+use super::record::{CacheLine, FORMAT, Header};
+use crate::cpu::{Features, Identity, tsc_hz};
+use crate::experiment::{Context, Effort};
+use crate::os::health::{self, State};
+use crate::os::{Pages, Pinned, Root, Sysfs, limits};
+use crate::time::Rate;
+
+/// How much time a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Profile {
+    /// About a minute: every second working set, up to 1 GiB.
+    #[default]
+    Quick,
+    /// As long as it takes: all working sets, longer sampling, up to 4 GiB.
+    Full,
+}
+
+impl Profile {
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Profile::Quick => "quick",
+            Profile::Full => "full",
+        }
+    }
+
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Profile::Quick, Profile::Full]
+            .into_iter()
+            .find(|profile| profile.name() == name)
+    }
+
+    /// How long a point may take.
+    pub const fn effort(self) -> Effort {
+        match self {
+            Profile::Quick => Effort::QUICK,
+            Profile::Full => Effort::FULL,
+        }
+    }
+}
+
+/// What a run is asked to be.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The CPU to measure on; the least disturbed one if nobody says.
+    pub cpu: Option<usize>,
+    /// Bytes of the largest working set, if somebody says.
+    pub memory: Option<u64>,
+    /// How much time it takes.
+    pub profile: Profile,
+    /// Pages that override those of the experiments.
+    pub pages: Option<Pages>,
+    /// Decides every random layout.
+    pub seed: u64,
+    /// Features to do without, comma-separated.
+    pub masked: String,
+    /// The ids and globs asked for.
+    pub selection: Vec<String>,
+}
+
+/// The scene of a run. The thread stays on its CPU for as long as this lives.
+#[derive(Debug)]
+pub struct Session {
+    /// What the record says of it.
+    pub header: Header,
+    /// What setups may need to know.
+    pub context: Context,
+    /// Ticks a second.
+    pub rate: Rate,
+    _pinned: Option<Pinned>,
+}
+
+/// Where the kernel describes the machine: `/`, or the recording that `LINEFILL_ROOT` names.
+pub fn root() -> Root {
+    match std::env::var_os("LINEFILL_ROOT") {
+        Some(dir) => Root::under(Path::new(&dir)),
+        None => Root::live(),
+    }
+}
+
+/// The features to do without: the comma-separated list in `LINEFILL_MASK`.
+pub fn mask() -> String {
+    std::env::var("LINEFILL_MASK").unwrap_or_default()
+}
+
+/// The CPU to measure on when nobody says, if the system tells of any.
+pub fn default_cpu(root: &Root) -> Option<usize> {
+    place::default_cpu(root)
+}
+
+/// Keeps this thread on `cpu`, or on the [default](default_cpu), and says why it could not.
+///
+/// # Errors
+/// If the CPU does not exist or is kept from this process.
+pub fn hold(cpu: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<String>)> {
+    place::hold(cpu, root)
+}
+
+impl Session {
+    /// Goes to the CPU, calibrates the clock against the system's (a quarter of a second), and
+    /// looks at what would spoil a measurement.
+    ///
+    /// # Errors
+    /// If the CPU does not exist, the mask names an unknown feature, or more memory is asked for
+    /// than there is: the message names the value, and what would be accepted.
+    pub fn open(request: &Request, root: &Root) -> Result<Self> {
+        let features = Features::detect()
+            .without(&request.masked)
+            .map_err(|error| anyhow::anyhow!("LINEFILL_MASK={}: {error}", request.masked))?;
+        let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
+        let largest = limit::largest(request, memory.available, limits::address_space())?;
+        // Everything after this line describes the CPU that measures.
+        let (pinned, mut notes) = place::hold(request.cpu, root)?;
+        let identity = Identity::detect();
+        let rate = clock::calibrate().context("the time-stamp counter cannot be calibrated")?;
+        let cpu = pinned.as_ref().map(Pinned::cpu);
+        notes.extend(spoilers(root, cpu));
+        let header = Header {
+            format: FORMAT,
+            linefill: env!("CARGO_PKG_VERSION").to_owned(),
+            revision: option_env!("LINEFILL_REVISION").map(str::to_owned),
+            rustc: env!("LINEFILL_RUSTC").to_owned(),
+            started: date::now(),
+            resumed: None,
+            earlier: 0.0,
+            cpu: cpu_line(&identity, features),
+            os: kernel_version(root),
+            hypervisor: identity.hypervisor_name().map(str::to_owned),
+            memory: Some(memory.total),
+            pinned: cpu,
+            tick_hz: rate.hz(),
+            stated_tick_hz: tsc_hz().map(|hz| hz as f64),
+            core_per_tick: clock::core_per_tick(),
+            seed: request.seed,
+            profile: request.profile.name().to_owned(),
+            pages: request.pages.map(|pages| pages.to_string()),
+            selection: request.selection.clone(),
+            masked: request.masked.clone(),
+            largest,
+            load_to_use: identity.load_to_use(),
+            kernel_caches: kernel_caches(root, cpu),
+            notes,
+        };
+        Ok(Session {
+            header,
+            context: Context { features },
+            rate,
+            _pinned: pinned,
+        })
+    }
+}
+
+/// What makes timings taken now untrustworthy.
+fn spoilers(root: &Root, cpu: Option<usize>) -> Vec<String> {
+    let Some(cpu) = cpu else { return Vec::new() };
+    health::examine(root, cpu)
+        .into_iter()
+        .filter(|check| check.state == State::Bad)
+        .map(|check| format!("{}: {}", check.name, check.found))
+        .collect()
+}
+
+fn kernel_version(root: &Root) -> Option<String> {
+    let release = std::fs::read_to_string(root.proc.join("sys/kernel/osrelease")).ok()?;
+    Some(format!("Linux {}", release.trim()))
+}
+
+fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {
+    let Some(cpu) = cpu else { return Vec::new() };
+    Sysfs::at(&root.sys)
+        .caches(cpu)
+        .unwrap_or_default()
+        .iter()
+        .map(kernel_cache_line)
+        .collect()
+}

@@ -1,0 +1,225 @@
+//! The machine sheet: what was measured beside what CPUID and the kernel say.
+
+use super::record::{CacheLine, Header, TlbLine};
+use super::size::show;
+use crate::experiment::{Evidence, LADDER, Machine, Point, Range, Unit};
+use crate::stats::Interval;
+
+/// A row of the sheet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// What it is.
+    pub name: String,
+    /// What was measured.
+    pub measured: Option<String>,
+    /// What CPUID says.
+    pub cpuid: Option<String>,
+    /// What the kernel says, under `/sys` and `/proc`.
+    pub kernel: Option<String>,
+    /// In what these disagree, and why that may be.
+    pub differs: Option<String>,
+}
+
+/// By what factor a measured size may miss the stated one: the step of a ladder is good to this.
+const SAME_SIZE: f64 = 1.6;
+
+/// The largest difference between the measured and the stated rate of the counter.
+const SAME_RATE: f64 = 0.01;
+
+/// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of.
+pub fn sheet(header: &Header, machine: &Machine, ladder: &[Point]) -> Vec<Row> {
+    let mut rows = vec![counter(header), core(header)];
+    rows.extend((1..=4).flat_map(|level| cache(header, machine, level)));
+    let ranges = &machine.ranges;
+    let steps = [
+        ("random step in L1d", ranges.l1),
+        ("random step in L2", ranges.l2),
+        ("random step in the last level", ranges.llc),
+        ("random step in memory", ranges.memory),
+    ];
+    for (index, (name, range)) in steps.into_iter().enumerate() {
+        let published = machine.load_to_use.filter(|_| index == 0);
+        rows.push(step(name, machine, ladder, range, published));
+    }
+    rows.extend(header.cpu.tlbs.iter().filter_map(tlb));
+    rows.push(Row {
+        name: "memory".into(),
+        kernel: header.memory.map(|bytes| show(bytes as f64)),
+        ..Row::default()
+    });
+    rows
+}
+
+fn gigahertz(hz: f64) -> String {
+    format!("{:.3} GHz", hz / 1e9)
+}
+
+fn counter(header: &Header) -> Row {
+    let stated = header.stated_tick_hz;
+    let differs = stated.filter(|hz| (header.tick_hz / hz - 1.0).abs() > SAME_RATE);
+    Row {
+        name: "time-stamp counter".into(),
+        measured: Some(gigahertz(header.tick_hz)),
+        cpuid: stated.map(gigahertz),
+        differs: differs.map(|_| "the stated rate is nominal: the measured one counts".into()),
+        ..Row::default()
+    }
+}
+
+fn core(header: &Header) -> Row {
+    let ratio = header.core_per_tick;
+    Row {
+        name: "core clock".into(),
+        measured: ratio.map(|ratio| {
+            let clock = gigahertz(header.tick_hz * ratio);
+            format!("{clock}, {ratio:.3} cycles a tick")
+        }),
+        ..Row::default()
+    }
+}
+
+/// The data cache of a level, if anybody knows of one: its size, then its geometry.
+fn cache(header: &Header, machine: &Machine, level: u8) -> Vec<Row> {
+    let data = |caches: &[CacheLine]| {
+        caches
+            .iter()
+            .find(|cache| cache.level == level && cache.holds != "instruction")
+            .cloned()
+    };
+    let (cpuid, kernel) = (data(&header.cpu.caches), data(&header.kernel_caches));
+    let measured = machine
+        .ranges
+        .capacities
+        .iter()
+        .find(|capacity| capacity.level == level)
+        .and_then(|capacity| capacity.measured);
+    if measured.is_none() && cpuid.is_none() && kernel.is_none() {
+        return Vec::new();
+    }
+    let name = if level == 1 {
+        "L1d".to_owned()
+    } else {
+        format!("L{level}")
+    };
+    let size = |cache: &CacheLine| show(cache.bytes as f64);
+    vec![
+        Row {
+            name: format!("{name} size"),
+            measured: measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
+            cpuid: cpuid.as_ref().map(size),
+            kernel: kernel.as_ref().map(size),
+            differs: size_differs(measured, cpuid.as_ref(), kernel.as_ref(), header, machine),
+        },
+        Row {
+            name: format!("{name} geometry"),
+            cpuid: cpuid.as_ref().map(geometry),
+            kernel: kernel.as_ref().map(geometry),
+            ..Row::default()
+        },
+    ]
+}
+
+fn size_differs(
+    measured: Option<f64>,
+    cpuid: Option<&CacheLine>,
+    kernel: Option<&CacheLine>,
+    header: &Header,
+    machine: &Machine,
+) -> Option<String> {
+    if let (Some(cpuid), Some(kernel)) = (cpuid, kernel)
+        && cpuid.bytes != kernel.bytes
+    {
+        return Some("CPUID and the kernel disagree".into());
+    }
+    let (measured, stated) = (measured?, cpuid.or(kernel)?.bytes as f64);
+    let top = machine.ladder.last()?.working_set;
+    if top < 2.0 * stated {
+        // The step lies beyond what was walked, and its foot looks like an earlier one.
+        return None;
+    }
+    if measured * SAME_SIZE < stated {
+        let why = match header.hypervisor {
+            Some(_) => "this guest may get a slice of it",
+            None => "others may be using it",
+        };
+        return Some(format!("smaller than stated: {why}"));
+    }
+    (measured > stated * SAME_SIZE).then(|| "larger than stated".into())
+}
+
+fn geometry(cache: &CacheLine) -> String {
+    let mut parts = vec![match cache.ways {
+        0 if cache.fully_associative => "fully associative".to_owned(),
+        0 => "ways not known".to_owned(),
+        ways => format!("{ways} ways"),
+    }];
+    if cache.sets > 0 {
+        parts.push(format!("{} sets", cache.sets));
+    }
+    if cache.line > 0 {
+        parts.push(format!("{} B lines", cache.line));
+    }
+    if let Some(threads) = cache.shared_by.filter(|threads| *threads > 1) {
+        parts.push(format!("shared by {threads}"));
+    }
+    parts.join(", ")
+}
+
+/// To quarters of a power of two: a step of the ladder shows no more.
+fn rounded(bytes: f64) -> f64 {
+    let unit = 2_f64.powf(bytes.log2().floor()) / 4.0;
+    (bytes / unit).round() * unit
+}
+
+/// What a random step in a range costs, beside the published figure in core cycles.
+fn step(
+    name: &str,
+    machine: &Machine,
+    ladder: &[Point],
+    range: Range,
+    published: Option<u32>,
+) -> Row {
+    let level = |unit| {
+        let evidence = Evidence {
+            machine,
+            points: ladder,
+            unit,
+        };
+        evidence.level(LADDER, range).ok().map(Interval::middle)
+    };
+    let cycles = level(Unit::CoreCycles);
+    let measured = level(Unit::Nanoseconds).map(|nanos| match cycles {
+        Some(cycles) => format!("{cycles:.1} core cycles, {nanos:.2} ns"),
+        None => format!("{nanos:.2} ns"),
+    });
+    let differs = match (cycles, published) {
+        (Some(cycles), Some(known)) => (cycles / f64::from(known) - 1.0).abs() > 0.1,
+        _ => false,
+    };
+    Row {
+        name: name.into(),
+        measured,
+        cpuid: published.map(|cycles| format!("{cycles} core cycles, published for this core")),
+        differs: differs.then(|| "not the published latency".into()),
+        ..Row::default()
+    }
+}
+
+/// A TLB that loads use.
+fn tlb(tlb: &TlbLine) -> Option<Row> {
+    if !["data", "unified", "load"].contains(&tlb.holds.as_str()) {
+        return None;
+    }
+    let pages: Vec<String> = tlb.pages.iter().map(|bytes| show(*bytes as f64)).collect();
+    let ways = match tlb.ways {
+        0 => String::new(),
+        ways if ways == tlb.entries => ", fully associative".to_owned(),
+        ways => format!(", {ways} ways"),
+    };
+    let name = if tlb.level == 1 { "dTLB" } else { "STLB" };
+    Some(Row {
+        name: format!("{name}, {} pages", pages.join(" and ")),
+        cpuid: Some(format!("{} entries{ways}", tlb.entries)),
+        ..Row::default()
+    })
+}

@@ -1,0 +1,98 @@
+//! Tables on the terminal.
+
+use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table, presets};
+
+use super::record::VerdictLine;
+use crate::experiment::Verdict;
+
+/// The width of what is no terminal.
+const PLAIN_WIDTH: u16 = 120;
+
+/// The width to print for: that of the terminal on the standard output, within reason.
+pub fn width() -> u16 {
+    terminal_size::terminal_size_of(std::io::stdout())
+        .map_or(PLAIN_WIDTH, |(terminal_size::Width(columns), _)| columns)
+        .clamp(60, 240)
+}
+
+/// A table with these headings, as wide as `width` at most.
+pub fn table(headings: &[&str], width: u16) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width)
+        .set_header(headings.iter().copied());
+    table
+}
+
+/// The verdict table, two lines a claim at most: the report has every word.
+pub fn verdicts(lines: &[VerdictLine], width: u16) -> String {
+    let mut table = table(&["id", "verdict", "claim", "numbers"], width);
+    for line in lines {
+        let mut row = Row::from([&line.experiment, &line.verdict, &line.claim, &line.numbers]);
+        row.max_height(2);
+        table.add_row(row);
+    }
+    for index in [0, 1] {
+        if let Some(column) = table.column_mut(index) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
+    table.trim_fmt()
+}
+
+/// How many claims came to which verdict: `12 hold, 3 do not hold, 1 inconclusive, 2 untestable`.
+pub fn tally(lines: &[VerdictLine]) -> String {
+    let parts: Vec<String> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| {
+            let count = lines
+                .iter()
+                .filter(|line| line.verdict == verdict.name())
+                .count();
+            let words = match verdict {
+                Verdict::Holds if count != 1 => "hold",
+                Verdict::DoesNotHold if count != 1 => "do not hold",
+                other => other.name(),
+            };
+            format!("{count} {words}")
+        })
+        .collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(verdict: Verdict) -> VerdictLine {
+        VerdictLine {
+            experiment: "D14".into(),
+            claim: "a claim of many words ".repeat(20),
+            verdict: verdict.name().into(),
+            numbers: "1.00 [0.99, 1.01] ".repeat(20),
+        }
+    }
+
+    #[test]
+    fn the_table_fits_and_is_two_lines_a_claim() {
+        let lines = [line(Verdict::Holds), line(Verdict::DoesNotHold)];
+        let text = verdicts(&lines, 80);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(text.lines().count() <= 8, "{text}");
+        assert!(text.contains("does not hold"), "{text}");
+    }
+
+    #[test]
+    fn the_tally_counts_every_verdict() {
+        let lines = [Verdict::Holds, Verdict::Holds, Verdict::DoesNotHold].map(line);
+        assert_eq!(
+            tally(&lines),
+            "2 hold, 1 does not hold, 0 inconclusive, 0 untestable"
+        );
+    }
+}
