@@ -7,10 +7,10 @@ use core::hint::black_box;
 
 use crate::cpu::{Feature, Hint, clflush, lfence, mfence, prefetch};
 use crate::experiment::{Context, Setup, Subject, Untestable};
-use crate::kernel::Work;
+use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
-use crate::pattern::Rng;
+use crate::pattern::{Layout, Order, Ring, Rng};
 use crate::time::start;
 
 /// What was done to a line before it is loaded.
@@ -24,11 +24,25 @@ pub enum Place {
     Prefetched(Hint),
 }
 
+/// What the memory system has seen just before. A CPU may judge from it whether prefetches into
+/// its outer levels are worth their bandwidth, and drop those of the program with its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Past {
+    /// A sequential sweep, of which every prefetched line was used.
+    Sweep,
+    /// A random walk, of which none was.
+    Walk,
+}
+
 /// One load of a line whose place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HintSetup {
     /// Where the line is.
     pub place: Place,
+    /// What came before.
+    pub past: Past,
+    /// Bytes of that past: well beyond the last-level cache.
+    pub past_bytes: usize,
     /// Decides which lines.
     pub seed: u64,
 }
@@ -41,7 +55,7 @@ const PATIENCE: u64 = 5000;
 
 impl Setup for HintSetup {
     fn bytes(&self) -> usize {
-        BYTES
+        BYTES + self.past_bytes
     }
 
     fn prepare<'m>(
@@ -55,6 +69,10 @@ impl Setup for HintSetup {
                 "this CPU takes prefetchw for a no-op".to_owned(),
             ));
         }
+        let (region, past) = region
+            .split(BYTES)
+            .ok_or_else(|| Untestable("no room for a past".to_owned()))?;
+        live(past, self.past, self.seed)?;
         let shot = LineShot {
             region,
             place: self.place,
@@ -70,6 +88,20 @@ impl Setup for HintSetup {
             },
         })
     }
+}
+
+/// Sweeps over `region` or walks it at random, once round.
+fn live(region: Region<'_>, past: Past, seed: u64) -> Result<(), Untestable> {
+    let layout = Layout::npad(7);
+    let count = layout.count(region.len());
+    let order = match past {
+        Past::Sweep => Order::Sequential,
+        Past::Walk => Order::Random { seed },
+    };
+    let ring = Ring::new(region, layout, count, order).map_err(Untestable::because)?;
+    let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+    black_box(walk.run(count as u64));
+    Ok(())
 }
 
 struct LineShot<'m> {

@@ -15,7 +15,7 @@ mod walk;
 pub use arrive::{ArriveSetup, Streamed};
 pub use count::CountSetup;
 pub use fields::FieldsSetup;
-pub use hint::{HintSetup, Place};
+pub use hint::{HintSetup, Past, Place};
 pub use jump::JumpSetup;
 pub use lines::{FillSetup, LoadSetup};
 pub use matrix::MatrixSetup;
