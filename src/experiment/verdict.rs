@@ -114,11 +114,18 @@ pub fn between(what: &str, value: Interval, least: f64, most: f64) -> Judgement 
     }
 }
 
-/// Claims that all of several parts hold: fails with the first part that fails, else is
-/// inconclusive if a part is.
+/// Claims that all of several parts hold: fails if one part fails, else is as open as the most
+/// open of them. Without any part there is nothing to judge.
 pub fn all_of(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
-    let mut verdict = Verdict::Holds;
-    let mut numbers = Vec::new();
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next() else {
+        return Judgement {
+            verdict: Verdict::Untestable,
+            numbers: "nothing was measured that the claim is about".to_owned(),
+        };
+    };
+    let mut verdict = first.verdict;
+    let mut numbers = vec![first.numbers];
     for part in parts {
         verdict = match (verdict, part.verdict) {
             (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
@@ -164,6 +171,7 @@ mod tests {
         assert_eq!(all_of([yes(), yes()]).verdict, Verdict::Holds);
         assert_eq!(all_of([yes(), open()]).verdict, Verdict::Inconclusive);
         assert_eq!(all_of([no(), open(), yes()]).verdict, Verdict::DoesNotHold);
+        assert_eq!(all_of([]).verdict, Verdict::Untestable);
         assert_eq!(
             all_of([yes(), no()]).numbers,
             "a 3.00, at least 2 wanted; c 1.00, at least 2 wanted"
