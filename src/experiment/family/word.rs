@@ -80,7 +80,7 @@ const FIG_3_30: Experiment = Experiment {
             let memory = e.machine.ranges.memory;
             let mut parts = Vec::new();
             for (label, first, last) in PAIRS {
-                let slower = paired(e, first, last, memory)?;
+                let slower = paired(e, last, first, memory)?;
                 parts.push(between(
                     &format!("last over first word, {label}"),
                     slower,
@@ -155,16 +155,20 @@ pub(super) fn paired(
     to: &str,
     range: Range,
 ) -> Result<Interval, Untestable> {
+    let bases = e.series(to)?;
     let mut ratios = Vec::new();
     for (x, value) in e.series(of)? {
-        if let Some((_, base)) = e.series(to)?.into_iter().find(|point| point.0 == x)
+        if let Some((_, base)) = bases.iter().find(|point| point.0 == x)
             && range.holds(x)
         {
-            ratios.push(ratio(value, base)?);
+            ratios.push(ratio(value, *base)?);
         }
     }
-    Interval::median_of(&ratios)
-        .ok_or_else(|| Untestable(format!("no point of `{of}` lies in the {range}")))
+    Interval::median_of(&ratios).ok_or_else(|| {
+        Untestable(format!(
+            "`{of}` and `{to}` have no point in common in the {range}"
+        ))
+    })
 }
 
 /// By how many percent `slow` exceeds `base`, point by point.
