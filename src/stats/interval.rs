@@ -71,6 +71,22 @@ impl Interval {
         }
     }
 
+    /// The smaller of two values.
+    pub fn least(self, other: Self) -> Self {
+        Interval {
+            lo: self.lo.min(other.lo),
+            hi: self.hi.min(other.hi),
+        }
+    }
+
+    /// The larger of two values.
+    pub fn most(self, other: Self) -> Self {
+        Interval {
+            lo: self.lo.max(other.lo),
+            hi: self.hi.max(other.hi),
+        }
+    }
+
     /// The median of several intervals, end by end. `None` if there are none.
     #[cfg(feature = "alloc")]
     pub fn median_of(intervals: &[Self]) -> Option<Self> {
@@ -138,6 +154,13 @@ mod tests {
             .unwrap();
         assert_eq!(ratio, Interval::new(9.0 / 5.0, 11.0 / 4.0));
         assert_eq!(Interval::new(-1.0, 1.0).ratio(ratio), None);
+    }
+
+    #[test]
+    fn the_smaller_of_two_values_is_no_larger_than_either() {
+        let (narrow, wide) = (Interval::new(4.0, 5.0), Interval::new(1.0, 9.0));
+        assert_eq!(narrow.least(wide), Interval::new(1.0, 5.0));
+        assert_eq!(narrow.most(wide), Interval::new(4.0, 9.0));
     }
 
     #[test]

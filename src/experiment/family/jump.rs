@@ -95,7 +95,7 @@ const JUMP_TABLE: Experiment = Experiment {
             judge: |e| never_faster(e, UNCHECKED),
         },
         Claim {
-            text: "checking the index costs less than 10 %, wherever the array lies",
+            text: "checking the index costs less than 10 %, in L1d and in memory",
             judge: |e| {
                 let mut parts = Vec::new();
                 let ranges = &e.machine.ranges;
@@ -116,31 +116,38 @@ const EVERYWHERE: Range = Range {
 
 /// The largest value of a series inside a range over its smallest.
 fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Untestable> {
-    let mut inside = e
-        .series(series)?
-        .into_iter()
-        .filter(|(x, _)| range.holds(*x))
-        .map(|(_, value)| value);
-    let first = inside
-        .next()
-        .ok_or_else(|| Untestable(format!("no point of `{series}` lies in the {range}")))?;
-    let (least, most) = inside.fold((first, first), |(least, most), value| {
-        let least = if value.lo < least.lo { value } else { least };
-        let most = if value.hi > most.hi { value } else { most };
-        (least, most)
-    });
+    let mut inside = Vec::new();
+    for (x, _) in e.series(series)? {
+        if range.holds(x) {
+            inside.push(e.at(series, x)?);
+        }
+    }
+    let [first, second, rest @ ..] = inside.as_slice() else {
+        return Err(Untestable(format!(
+            "it takes two points of `{series}` in the {range}"
+        )));
+    };
+    let mut least = first.least(*second);
+    let mut most = first.most(*second);
+    for value in rest {
+        least = least.least(*value);
+        most = most.most(*value);
+    }
     ratio(most, least)
 }
 
 /// Judges that no point of a series is faster than the one before it by more than 5 %.
+///
+/// The 5 % are what other physical pages may change, so the points' own intervals are judged.
 fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
     let points = e.series(series)?;
     let mut worst: Option<(f64, Interval)> = None;
     for pair in points.windows(2) {
-        let step = ratio(pair[1].1, pair[0].1)?;
-        if worst.is_none_or(|(_, seen)| step.hi < seen.hi) {
-            worst = Some((pair[1].0, step));
-        }
+        let (x, step) = (pair[1].0, ratio(pair[1].1, pair[0].1)?);
+        worst = Some(worst.map_or((x, step), |(at, seen)| {
+            let at = if step.hi < seen.hi { x } else { at };
+            (at, seen.least(step))
+        }));
     }
     let (x, step) = worst.ok_or_else(|| Untestable("only one size was measured".to_owned()))?;
     let what = format!("{:.0} KiB over the size before it", x / 1024.0);
@@ -293,7 +300,8 @@ const PITFALLS: Experiment = Experiment {
             },
         },
         Claim {
-            text: "fill 4 leaves the cycle through 0 at any length: one in ten is 0.9 S or longer",
+            text: "fill 4 leaves the cycle through 0 at any length: one in ten, 8 to 12 %, is 0.9 S \
+                   or longer",
             judge: |e| {
                 let share = e.at(PERMUTATION, SAMPLE as f64)?;
                 Ok(between("share of long cycles", share, 0.08, 0.12))
