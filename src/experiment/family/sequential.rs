@@ -50,7 +50,7 @@ const FIG_3_10: Experiment = Experiment {
     curves: plain_curves,
     claims: &[
         Claim {
-            text: "inside L1d a step costs the CPU's load-to-use latency",
+            text: "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
             judge: |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {

@@ -119,7 +119,8 @@ const FIG_3_9: Experiment = Experiment {
             },
         },
         Claim {
-            text: "the sequential list has one link back, the random one about half of its links",
+            text: "the sequential list has one link back, the random one half of its links, 48 to \
+                   52 %",
             judge: |e| {
                 let x = LENGTHS[3] as f64;
                 Ok(all_of([
