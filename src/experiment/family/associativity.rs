@@ -1,12 +1,14 @@
 //! Drepper 6.2.1, cache associativity: Figure 6.5.
 
+use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judgement, Plot, Reference, Shape, Unit, Untestable,
-    Verdict, plain_curves,
+    Axis, Case, Claim, Evidence, Experiment, Judgement, Machine, Plot, Reference, Shape, Unit,
+    Untestable, Verdict, at_most, plain_curves,
 };
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
+use crate::stats::{Interval, Side};
 
 /// The figures of this family.
 pub(super) static ALL: &[Experiment] = &[FIG_6_5];
@@ -42,16 +44,9 @@ const FIG_6_5: Experiment = Experiment {
         }],
     }),
     cases: |machine| {
-        let distances: Vec<usize> = if machine.full {
-            (1..=256).collect()
-        } else {
-            vec![
-                1, 2, 4, 7, 8, 16, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128,
-            ]
-        };
         let mut cases = Vec::new();
         for length in 1..=LONGEST {
-            for &distance in &distances {
+            for &distance in distances(machine) {
                 let layout = Layout::npad(7).spaced(distance * LINE);
                 let setup = WalkSetup::follow(layout, length * LINE, Order::Sequential);
                 cases.push(Case::new(length.to_string(), distance as f64, setup).in_large_pages());
@@ -62,17 +57,12 @@ const FIG_6_5: Experiment = Experiment {
     curves: plain_curves,
     claims: &[
         Claim {
-            text: "the surface steps exactly where sets and ways of L1d say: at multiples of the \
-                   way size, as soon as the list is longer than there are ways",
+            text: "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d \
+                   say: at multiples of the way size, as soon as the list is longer than there are \
+                   ways",
             judge: |e| {
-                let (period, ways) = infer(e)?;
-                let bytes = period * LINE * ways;
-                let found = format!(
-                    "measured: {ways} ways, period {} bytes, {} KiB",
-                    period * LINE,
-                    bytes / 1024
-                );
-                let Some((cache, reported)) = e
+                let found = Found::on(e)?;
+                let Some((cache, ways)) = e
                     .machine
                     .data_cache(1)
                     .and_then(|cache| Some((cache, cache.ways?)))
@@ -81,47 +71,63 @@ const FIG_6_5: Experiment = Experiment {
                         "{found}; CPUID reports no ways of L1d to hold it against"
                     )));
                 };
-                let agrees = ways == reported as usize && bytes as u64 == cache.size;
+                let agrees = |shape: Geometry| {
+                    shape.ways == ways as usize && shape.bytes() as u64 == cache.size
+                };
                 Ok(Judgement {
-                    verdict: if agrees {
-                        Verdict::Holds
-                    } else {
-                        Verdict::DoesNotHold
+                    verdict: match (agrees(found.early), agrees(found.late)) {
+                        (true, true) => Verdict::Holds,
+                        (false, false) if found.early == found.late => Verdict::DoesNotHold,
+                        _ => Verdict::Inconclusive,
                     },
-                    numbers: format!("{found}; CPUID: {reported} ways, {} KiB", cache.size / 1024),
+                    numbers: format!("{found}; CPUID: {ways} ways, {} KiB", cache.size / 1024),
                 })
             },
         },
         Claim {
-            text: "at every other distance lists of the same length stay in L1d",
+            text: "at every other distance lists of one line more than there are ways stay in \
+                   L1d: below 1.5 times a list of one line",
             judge: |e| {
-                let (period, ways) = infer(e)?;
-                let mut worst: Option<(f64, f64)> = None;
-                for (x, value) in e.series(&(ways + 1).to_string())? {
-                    let others = sets_touched(x as usize, period) > 1;
-                    let base = e.at("1", x)?;
-                    if others && worst.is_none_or(|(_, seen)| value.lo / base.hi > seen) {
-                        worst = Some((x, value.lo / base.hi));
+                let Geometry { period, ways } = Found::on(e)?.late;
+                let mut worst: Option<(usize, Interval)> = None;
+                for &distance in distances(e.machine) {
+                    if sets_touched(distance, period) > 1 {
+                        let rise = rise(e, ways + 1, distance)?;
+                        worst = Some(worst.map_or((distance, rise), |(at, seen)| {
+                            let at = if rise.hi > seen.hi { distance } else { at };
+                            (at, seen.most(rise))
+                        }));
                     }
                 }
-                let (x, rise) = worst.ok_or_else(|| {
+                let (distance, rise) = worst.ok_or_else(|| {
                     Untestable("no distance but multiples of the period".to_owned())
                 })?;
-                Ok(Judgement {
-                    verdict: if rise < STEP {
-                        Verdict::Holds
-                    } else {
-                        Verdict::DoesNotHold
-                    },
-                    numbers: format!(
-                        "{} lines: at worst {rise:.2} times a list of 1, at a distance of {x} lines",
-                        ways + 1
-                    ),
-                })
+                let what = format!(
+                    "{} lines over one, at worst, at a distance of {distance} lines",
+                    ways + 1
+                );
+                Ok(at_most(&what, rise, STEP))
             },
         },
     ],
 };
+
+/// The distances measured, in lines, ascending.
+fn distances(machine: &Machine) -> &'static [usize] {
+    const ALL: [usize; 256] = {
+        let mut all = [0; 256];
+        let mut index = 0;
+        while index < all.len() {
+            all[index] = index + 1;
+            index += 1;
+        }
+        all
+    };
+    const QUICK: [usize; 17] = [
+        1, 2, 4, 7, 8, 16, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128,
+    ];
+    if machine.full { &ALL } else { &QUICK }
+}
 
 /// Sets that a list at this distance touches, if lines repeat their set every `period` lines.
 fn sets_touched(distance: usize, period: usize) -> usize {
@@ -132,24 +138,93 @@ fn sets_touched(distance: usize, period: usize) -> usize {
     period / a
 }
 
-/// The period in lines and the number of ways, from the surface alone: the smallest distance at
-/// which the step comes first, and the longest list before it.
-fn infer(e: &Evidence<'_>) -> Result<(usize, usize), Untestable> {
-    let mut found: Option<(usize, usize)> = None;
-    for (x, base) in e.series("1")? {
-        let longest = (2..=LONGEST).take_while(|length| {
-            e.at(&length.to_string(), x)
-                .is_ok_and(|value| value.lo < base.hi * STEP)
-        });
-        let held = longest.last().unwrap_or(1);
-        let better = found.is_none_or(|(_, ways)| held < ways);
-        if held < LONGEST && better {
-            found = Some((x as usize, held));
-        }
+/// What a step costs in a list of `length` lines over what it costs in a list of one.
+fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Result<Interval, Untestable> {
+    let x = distance as f64;
+    ratio(e.at(&length.to_string(), x)?, e.at("1", x)?)
+}
+
+/// Sets and ways of a cache.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Geometry {
+    /// Distance in lines at which lines meet in one set: the number of sets.
+    period: usize,
+    /// Lines that a set holds.
+    ways: usize,
+}
+
+impl Geometry {
+    fn bytes(self) -> usize {
+        self.period * self.ways * LINE
     }
-    found.ok_or_else(|| {
-        Untestable(format!(
-            "no list of up to {LONGEST} lines left L1d at any distance measured"
-        ))
-    })
+
+    /// Infers it from the surface: the smallest distance at which the step comes first, and the
+    /// longest list before it. `left` says whether a rise lies behind the step.
+    ///
+    /// Every point on the way counts: without one of them, the step may have been there.
+    fn infer(e: &Evidence<'_>, left: fn(Side) -> bool) -> Result<Self, Untestable> {
+        let mut found: Option<Geometry> = None;
+        for &distance in distances(e.machine) {
+            let mut held = 1;
+            while held < LONGEST && !left(rise(e, held + 1, distance)?.side_of(STEP)) {
+                held += 1;
+            }
+            if held < LONGEST && found.is_none_or(|first| held < first.ways) {
+                found = Some(Geometry {
+                    period: distance,
+                    ways: held,
+                });
+            }
+        }
+        found.ok_or_else(|| {
+            Untestable(format!(
+                "no list of up to {LONGEST} lines left L1d at any distance measured"
+            ))
+        })
+    }
+}
+
+impl core::fmt::Display for Geometry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "{} ways, period {} bytes, {} KiB",
+            self.ways,
+            self.period * LINE,
+            self.bytes() / 1024
+        )
+    }
+}
+
+/// What the surface says of L1d.
+struct Found {
+    /// If every rise that may lie behind the step does.
+    early: Geometry,
+    /// If only those do that certainly lie behind it.
+    late: Geometry,
+}
+
+impl Found {
+    fn on(e: &Evidence<'_>) -> Result<Self, Untestable> {
+        let late = Geometry::infer(e, |side| side == Side::Above)?;
+        if distances(e.machine).last() == Some(&late.period) {
+            return Err(Untestable(format!(
+                "the step comes first at the largest distance measured, {} bytes: lines may meet \
+                 in one set at a larger one",
+                late.period * LINE
+            )));
+        }
+        let early = Geometry::infer(e, |side| side != Side::Below)?;
+        Ok(Found { early, late })
+    }
+}
+
+impl core::fmt::Display for Found {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "measured: {}", self.late)?;
+        if self.early != self.late {
+            write!(f, ", or {}", self.early)?;
+        }
+        Ok(())
+    }
 }
