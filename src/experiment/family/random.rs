@@ -5,11 +5,12 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::ranges::steps;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
-    Case, Claim, Experiment, Judgement, Plot, Reference, Untestable, Verdict, all_of, at_least,
-    plain_curves,
+    Capacity, Case, Claim, Experiment, Judgement, Machine, Plot, Reference, Untestable, Verdict,
+    all_of, at_least, between, plain_curves,
 };
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
 
 /// The figures of this family.
 pub(super) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];
@@ -58,30 +59,6 @@ const FIG_3_4: Experiment = Experiment {
             text: "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
             judge: |e| {
                 let points = e.series(INC)?;
-                let found = steps(&points);
-                let near = |name: &str, level: usize| {
-                    let bytes = e.machine.ranges.capacities[level].usable();
-                    let (verdict, where_) = match found
-                        .iter()
-                        .min_by(|a, b| distance(**a, bytes).total_cmp(&distance(**b, bytes)))
-                    {
-                        Some(step) if distance(*step, bytes) <= 2f64.ln() => {
-                            (Verdict::Holds, format!("at {:.0} KiB", step / 1024.0))
-                        }
-                        Some(step) => (
-                            Verdict::DoesNotHold,
-                            format!("nearest at {:.0} KiB", step / 1024.0),
-                        ),
-                        None => (Verdict::DoesNotHold, "none".to_owned()),
-                    };
-                    Judgement {
-                        verdict,
-                        numbers: format!(
-                            "step for the {:.0} KiB of {name}: {where_}",
-                            bytes / 1024.0
-                        ),
-                    }
-                };
                 if points
                     .last()
                     .is_none_or(|last| last.0 < e.machine.ranges.memory.lo)
@@ -90,15 +67,71 @@ const FIG_3_4: Experiment = Experiment {
                         "no working set beyond the last-level cache was measured".to_owned(),
                     ));
                 }
-                Ok(all_of([near("L1d", 0), near("the last level", 2)]))
+                let found = steps_by_ends(&points);
+                Ok(all_of([
+                    step_at(&found, "L1d", usable(e.machine, 1)?),
+                    step_at(&found, "the last level", usable(e.machine, 3)?),
+                ]))
             },
         },
     ],
 };
 
-/// How far apart two sizes are, as the logarithm of their ratio.
-fn distance(a: f64, b: f64) -> f64 {
-    (a / b).ln().abs()
+/// The bytes of a cache level that a working set can count on.
+fn usable(machine: &Machine, level: u8) -> Result<f64, Untestable> {
+    machine
+        .ranges
+        .capacities
+        .iter()
+        .find(|capacity| capacity.level == level)
+        .map(Capacity::usable)
+        .filter(|bytes| *bytes > 0.0)
+        .ok_or_else(|| {
+            Untestable(format!(
+                "neither CPUID nor the ladder tells the size of level {level}"
+            ))
+        })
+}
+
+/// The steps of a curve by the lower ends of its points, by their middles and by their upper ends:
+/// where noise can make, move or hide a step, they differ.
+fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
+    [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
+        let curve: Vec<(f64, Interval)> = points
+            .iter()
+            .map(|&(x, value)| (x, Interval::exact(end(value))))
+            .collect();
+        steps(&curve)
+    })
+}
+
+/// Judges that one of the steps lies within a factor of 2 of `bytes`.
+fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64) -> Judgement {
+    let distance = |step: f64| (step / bytes).ln().abs();
+    let nearest: Vec<f64> = found
+        .iter()
+        .filter_map(|steps| {
+            let nearest = steps.iter().copied();
+            nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+        })
+        .collect();
+    let kib = bytes / 1024.0;
+    let what = format!("KiB of the step nearest to the {kib:.0} KiB of {name}:");
+    let at = nearest
+        .iter()
+        .map(|step| Interval::exact(step / 1024.0))
+        .reduce(Interval::hull);
+    match at {
+        None => Judgement {
+            verdict: Verdict::DoesNotHold,
+            numbers: format!("no step at all, one wanted for the {kib:.0} KiB of {name}"),
+        },
+        Some(at) if nearest.len() < found.len() => Judgement {
+            verdict: Verdict::Inconclusive,
+            numbers: format!("{what} {at}, if there is one"),
+        },
+        Some(at) => between(&what, at, kib / 2.0, kib * 2.0),
+    }
 }
 
 const FIG_3_15: Experiment = Experiment {
