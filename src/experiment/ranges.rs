@@ -99,7 +99,9 @@ impl Ranges {
             0.0 => SMALLEST[index],
             bytes => bytes,
         };
-        let (l1, l2, llc) = (usable(0), usable(1), usable(2));
+        let (l1, l2) = (usable(0), usable(1));
+        // Where there is no third level, memory begins behind the second.
+        let llc = usable(2).max(l2);
         Ranges {
             l1: Range {
                 lo: 4096.0,
@@ -132,9 +134,14 @@ fn steps_of(ladder: &[Rung]) -> Vec<f64> {
 }
 
 /// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
-/// beside each step.
+/// beside each step. Points that are not positive are noise and left out.
 pub(super) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
-    let costs: Vec<f64> = points.iter().map(|(_, cost)| cost.middle()).collect();
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .map(|(x, cost)| (*x, cost.middle()))
+        .filter(|(x, cost)| *x > 0.0 && *cost > 0.0)
+        .collect();
+    let costs: Vec<f64> = points.iter().map(|(_, cost)| *cost).collect();
     let mut steps = Vec::new();
     // A rung a half octave apart: a slope of 6 % a rung is still a plateau (TLB, refresh).
     knees(&costs, 1.06, 1.3, |knee| {
@@ -160,29 +167,35 @@ pub(super) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
     flat && steps_of(ladder).len() >= levels
 }
 
-/// Gives each level the step nearest to the size reported for it, within a factor of 64 below (a guest may get a small slice of the last level) and
-/// 2 above, every step at most once and in order; without reported sizes, the steps in turn.
+/// Gives each level the step nearest to the size reported for it, within a factor of 64 below (a
+/// guest may get a small slice of the last level) and 2 above, every step at most once and in
+/// order. Levels behind the last one reported take the steps that are left, in turn.
 fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
-    if reported == [None; 3] {
-        return [0, 1, 2].map(|index| steps.get(index).copied());
-    }
     let mut measured = [None; 3];
     let mut free = steps;
-    for (slot, size) in measured.iter_mut().zip(reported) {
-        let Some(size) = size else { continue };
-        let fits = |&&step: &&f64| step >= size / 64.0 && step <= size * 2.0;
-        let distance = |step: f64| (step / size).ln().abs();
-        let best = free
-            .iter()
-            .enumerate()
-            .filter(|(_, step)| fits(step))
-            .min_by(|a, b| distance(*a.1).total_cmp(&distance(*b.1)));
-        if let Some((index, &step)) = best {
-            *slot = Some(step);
+    for (level, slot) in measured.iter_mut().enumerate() {
+        let best = match reported[level] {
+            Some(size) => nearest(free, size),
+            None if reported[level..] == [None; 3][level..] => (!free.is_empty()).then_some(0),
+            None => None,
+        };
+        if let Some(index) = best {
+            *slot = Some(free[index]);
             free = &free[index + 1..];
         }
     }
     measured
+}
+
+/// The index of the step nearest to `size`, within what a cache of that size can show.
+fn nearest(steps: &[f64], size: f64) -> Option<usize> {
+    let distance = |step: f64| (step / size).ln().abs();
+    steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| (size / 64.0..=size * 2.0).contains(*step))
+        .min_by(|a, b| distance(*a.1).total_cmp(&distance(*b.1)))
+        .map(|(index, _)| index)
 }
 
 #[cfg(test)]
