@@ -1,6 +1,7 @@
 //! Drepper 3.3.2, sequential walks: Figures 3.10, 3.11 and 3.13.
 
 use super::PENTIUM_4;
+use super::word::paired;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
@@ -13,19 +14,12 @@ use crate::pattern::{Layout, Order};
 /// The figures of this family.
 pub(super) static ALL: &[Experiment] = &[FIG_3_10, FIG_3_11, FIG_3_13];
 
-fn cases(machine: &Machine, npads: &[usize], steps: &[Step]) -> Vec<Case> {
+fn cases(machine: &Machine, npads: &[usize]) -> Vec<Case> {
     let mut cases = Vec::new();
     for &npad in npads {
-        for &step in steps {
-            let series = if steps.len() > 1 {
-                format!("{step:?}")
-            } else {
-                format!("NPAD={npad}")
-            };
-            for bytes in machine.working_sets() {
-                let setup = WalkSetup::follow(Layout::npad(npad), bytes, Order::Sequential);
-                cases.push(Case::new(series.clone(), bytes as f64, setup.with(step)));
-            }
+        for bytes in machine.working_sets() {
+            let setup = WalkSetup::follow(Layout::npad(npad), bytes, Order::Sequential);
+            cases.push(Case::new(format!("NPAD={npad}"), bytes as f64, setup));
         }
     }
     cases
@@ -46,7 +40,7 @@ const FIG_3_10: Experiment = Experiment {
         x: "working_set_bytes",
         columns: &[("value", "NPAD=0")],
     }]),
-    cases: |machine| cases(machine, &[0], &[Step::Follow]),
+    cases: |machine| cases(machine, &[0]),
     curves: plain_curves,
     claims: &[
         Claim {
@@ -98,7 +92,7 @@ const FIG_3_11: Experiment = Experiment {
             ("NPAD=31", "NPAD=31"),
         ],
     }]),
-    cases: |machine| cases(machine, &[0, 7, 15, 31], &[Step::Follow]),
+    cases: |machine| cases(machine, &[0, 7, 15, 31]),
     curves: plain_curves,
     claims: &[
         Claim {
@@ -150,8 +144,19 @@ const FIG_3_13: Experiment = Experiment {
         ],
     }]),
     cases: |machine| {
-        let steps = [Step::Follow, Step::Inc, Step::Addnext0];
-        cases(machine, &[1], &steps)
+        // Those that are compared are measured one after the other.
+        let mut cases = Vec::new();
+        for bytes in machine.working_sets() {
+            for step in [Step::Follow, Step::Inc, Step::Addnext0] {
+                let setup = WalkSetup::follow(Layout::npad(1), bytes, Order::Sequential);
+                cases.push(Case::new(
+                    format!("{step:?}"),
+                    bytes as f64,
+                    setup.with(step),
+                ));
+            }
+        }
+        cases
     },
     curves: plain_curves,
     claims: &[
@@ -159,7 +164,7 @@ const FIG_3_13: Experiment = Experiment {
             text: "beyond L2 writing costs more than reading: Inc is slower than Follow",
             judge: |e| {
                 let part = |name: &str, range| {
-                    let slower = ratio(e.level("Inc", range)?, e.level("Follow", range)?)?;
+                    let slower = paired(e, "Inc", "Follow", range)?;
                     Ok(at_least(&format!("Inc over Follow in {name}"), slower, 1.0))
                 };
                 Ok(all_of([
@@ -173,7 +178,7 @@ const FIG_3_13: Experiment = Experiment {
                    back",
             judge: |e| {
                 let memory = e.machine.ranges.memory;
-                let slower = ratio(e.level("Inc", memory)?, e.level("Follow", memory)?)?;
+                let slower = paired(e, "Inc", "Follow", memory)?;
                 Ok(between("Inc over Follow", slower, 1.3, 3.0))
             },
         },
@@ -181,7 +186,7 @@ const FIG_3_13: Experiment = Experiment {
             text: "in L2 Addnext0 is no slower than Inc (5 % allowed)",
             judge: |e| {
                 let l2 = e.machine.ranges.l2;
-                let slower = ratio(e.level("Addnext0", l2)?, e.level("Inc", l2)?)?;
+                let slower = paired(e, "Addnext0", "Inc", l2)?;
                 Ok(at_most("Addnext0 over Inc", slower, 1.05))
             },
         },
