@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Range, Ranges, Rung};
+use super::{Range, Ranges, Rung, Untestable};
 use crate::cpu::{Cache, CacheKind};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -53,6 +53,22 @@ impl Machine {
         let wanted = (2.0 * self.ranges.memory.lo) as usize;
         let largest = 1 << self.largest.ilog2();
         wanted.next_power_of_two().min(largest)
+    }
+
+    /// The place on the axis of a working set that a claim about memory is judged at.
+    ///
+    /// # Errors
+    /// If it is too small to lie in memory: no more may be allocated.
+    pub fn place_in_memory(&self, bytes: usize) -> Result<f64, Untestable> {
+        let memory = self.ranges.memory;
+        let x = bytes as f64;
+        if memory.holds(x) {
+            return Ok(x);
+        }
+        Err(Untestable(format!(
+            "the largest working set, {:.0} KiB, is not in the {memory}, that of memory",
+            x / 1024.0
+        )))
     }
 
     /// A working set in the middle of a range, on a whole number of lines.
