@@ -3,10 +3,10 @@
 use super::{Machine, Point, Range, State, Unit, Untestable};
 use crate::stats::Interval;
 
-/// What another layout, other physical pages or another minute may change, as a share of the
-/// value: the least doubt about a number that is compared with another case's. It is what three
-/// runs of the same case on an idle virtual machine differ by (METHODOLOGY.md).
-const BETWEEN_CASES: f64 = 0.03;
+/// The least doubt about a number that is compared with another case's, as a share of it. What
+/// other physical pages or another minute change is in the interval already, as the passes show
+/// it; two passes show less than all of it.
+const BETWEEN_CASES: f64 = 0.01;
 
 /// The points of one experiment on one machine.
 #[derive(Clone, Copy, Debug)]

@@ -39,7 +39,7 @@ pub struct Measured {
     pub operations: u64,
     /// What an operation does.
     pub work: Work,
-    /// The samples in the order in which they were taken.
+    /// The samples in the order in which they were taken; none in a point of several passes.
     pub samples: Vec<Sample>,
     /// How many of them were disturbed.
     pub disturbed: usize,
@@ -49,12 +49,11 @@ pub struct Measured {
     pub pages: String,
 }
 
-/// The precision below which a point counts as noisy. Sampling aims at 1 %; a point that missed
-/// that within its budget is still sound for ratios until about here.
-const NOISY: f64 = 0.03;
+/// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
+const NOISY: f64 = 0.015;
 
 impl Measured {
-    /// Whether the interval of the median is too wide to trust the third digit.
+    /// Whether the third digit is not to be trusted.
     pub fn noisy(&self) -> bool {
         self.ticks.interval.doubt() > NOISY
     }

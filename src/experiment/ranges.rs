@@ -133,6 +133,9 @@ fn steps_of(ladder: &[Rung]) -> Vec<f64> {
     steps(&points)
 }
 
+/// What a curve rises by in an octave of working sets before it counts as leaving its plateau.
+const PLATEAU: f64 = 1.15;
+
 /// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
 /// beside each step. Points that are not positive are noise and left out.
 pub(super) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
@@ -143,8 +146,12 @@ pub(super) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
         .collect();
     let costs: Vec<f64> = points.iter().map(|(_, cost)| *cost).collect();
     let mut steps = Vec::new();
-    // A rung a half octave apart: a slope of 6 % a rung is still a plateau (TLB, refresh).
-    knees(&costs, 1.06, 1.3, |knee| {
+    // A plateau is not level: the TLB, the rows of memory and the last few hits see to that.
+    let slope = |index: usize| {
+        let octaves = (points[index + 1].0 / points[index].0).log2();
+        PLATEAU.powf(octaves)
+    };
+    knees(&costs, slope, 1.3, |knee| {
         let middle = (costs[knee.before] * costs[knee.after]).sqrt();
         let above = (knee.before..=knee.after)
             .find(|&index| costs[index] >= middle)

@@ -20,26 +20,30 @@ use crate::time::Rate;
 /// The most samples a point keeps.
 const MOST_SAMPLES: usize = 400;
 
-/// How much time a point may take, in seconds.
+/// How much time a point may take in a pass, in seconds, and how many passes there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Effort {
     /// The most that a warm-up takes.
     pub warm_up: f64,
     /// The most that sampling takes.
     pub sampling: f64,
+    /// How often a selection is measured from end to end.
+    pub passes: u32,
 }
 
 impl Effort {
     /// For a run of about a minute.
     pub const QUICK: Effort = Effort {
         warm_up: 0.2,
-        sampling: 0.12,
+        sampling: 0.08,
+        passes: 2,
     };
 
     /// For a run that takes its time.
     pub const FULL: Effort = Effort {
         warm_up: 2.0,
-        sampling: 1.0,
+        sampling: 0.5,
+        passes: 3,
     };
 }
 
@@ -90,6 +94,11 @@ impl<'a> Rig<'a> {
             pages: pages.map(Wish::from),
             ..self
         }
+    }
+
+    /// Gives all memory back, so that the next case is laid out in other physical pages.
+    pub fn move_house(&mut self) {
+        self.arena = Arena::default();
     }
 
     /// Measures a case. `None` if it was stopped before the first sample.

@@ -9,7 +9,9 @@ pub use cpu::{cache_of, cpu_line, kernel_cache_line};
 
 use super::record::{Header, Line, MACHINE, Outcome, PointLine, Timed};
 use crate::cpu::{Cache, CacheKind};
-use crate::experiment::{Machine, Measured, Point, Ranges, Rung, State, Untestable, rung_of};
+use crate::experiment::{
+    Machine, Measured, Point, Ranges, Rung, State, Untestable, merged, rung_of,
+};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -24,8 +26,9 @@ const NOISY: &str = "noisy";
 /// The flag of a point with disturbed samples, before their number.
 const DISTURBED: &str = "disturbed ";
 
-/// A point as a record keeps it. `same_as` is the experiment that had measured the case before.
-pub fn line_of(experiment: &str, point: &Point, same_as: Option<&str>) -> PointLine {
+/// A point of a pass as a record keeps it. `same_as` is the experiment that had measured the case
+/// before in the same pass.
+pub fn line_of(experiment: &str, pass: u32, point: &Point, same_as: Option<&str>) -> PointLine {
     let outcome = match &point.state {
         State::Measured(measured) => Outcome::Timed(Box::new(timed_of(measured, same_as))),
         // JSON has no word for the others.
@@ -37,6 +40,7 @@ pub fn line_of(experiment: &str, point: &Point, same_as: Option<&str>) -> PointL
         experiment: experiment.to_owned(),
         series: point.series.clone(),
         x: point.x,
+        pass,
         outcome,
     }
 }
@@ -55,15 +59,21 @@ pub fn point_of(line: &PointLine) -> Point {
     }
 }
 
-/// The points of an experiment, in the order in which they were measured.
+/// The points of an experiment, its passes merged, in the order in which they were first measured.
 pub fn points_of(lines: &[Line], experiment: &str) -> Vec<Point> {
-    lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Point(point) if point.experiment == experiment => Some(point_of(point)),
-            _ => None,
-        })
-        .collect()
+    points_among(lines.iter().filter_map(Line::point), experiment)
+}
+
+/// The same, from the lines of points alone.
+pub fn points_among<'a>(
+    lines: impl IntoIterator<Item = &'a PointLine>,
+    experiment: &str,
+) -> Vec<Point> {
+    let of_experiment = lines
+        .into_iter()
+        .filter(|line| line.experiment == experiment)
+        .map(point_of);
+    merged(of_experiment.collect())
 }
 
 /// The rungs of the ladder in a record.
@@ -238,7 +248,7 @@ mod tests {
     }
 
     fn through_text(point: &Point) -> Point {
-        let line = Line::Point(Box::new(line_of("D14", point, Some("E1"))));
+        let line = Line::Point(Box::new(line_of("D14", 0, point, Some("E1"))));
         let text = serde_json::to_string(&line).unwrap();
         let back: Line = serde_json::from_str(&text).unwrap();
         points_of(&[back], "D14").remove(0)
@@ -281,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_flags_say_what_a_reader_must_know() {
-        let line = line_of("D14", &measured(Ended::Budget, 1), Some("E1"));
+        let line = line_of("D14", 0, &measured(Ended::Budget, 1), Some("E1"));
         let Outcome::Timed(timed) = line.outcome else {
             panic!("a timed point stays one");
         };

@@ -23,6 +23,16 @@ pub enum Line {
     End(EndLine),
 }
 
+impl Line {
+    /// The point, if it is one.
+    pub fn point(&self) -> Option<&PointLine> {
+        match self {
+            Line::Point(point) => Some(point),
+            _ => None,
+        }
+    }
+}
+
 /// On what machine, with what program, and how a run was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -159,6 +169,9 @@ pub struct PointLine {
     pub series: String,
     /// Place on the horizontal axis.
     pub x: f64,
+    /// In which pass over the selection it was measured, from 0.
+    #[serde(default)]
+    pub pass: u32,
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,

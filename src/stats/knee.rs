@@ -11,14 +11,19 @@ pub struct Knee {
     pub rise: f64,
 }
 
-/// Finds the steps of a curve of positive `values`: maximal runs of neighbours each of which
-/// rises by at least `slope` (1.08 for 8 %), kept if the whole run rises by at least `total`.
-/// Calls `found` with each, from left to right.
-pub fn knees(values: &[f64], slope: f64, total: f64, mut found: impl FnMut(Knee)) {
+/// Finds the steps of a curve of positive `values`: maximal runs of neighbours, the one at `i + 1`
+/// at least `slope(i)` times the one at `i` (1.08 for 8 %), kept if the whole run rises by at
+/// least `total`. Calls `found` with each, from left to right.
+pub fn knees(
+    values: &[f64],
+    slope: impl Fn(usize) -> f64,
+    total: f64,
+    mut found: impl FnMut(Knee),
+) {
     let mut before = 0;
     while before + 1 < values.len() {
         let mut after = before;
-        while after + 1 < values.len() && values[after + 1] >= values[after] * slope {
+        while after + 1 < values.len() && values[after + 1] >= values[after] * slope(after) {
             after += 1;
         }
         if after > before {
@@ -45,9 +50,12 @@ mod tests {
 
     fn found(values: &[f64]) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
-        knees(values, 1.08, 1.3, |knee| {
-            all.push((knee.before, knee.after))
-        });
+        knees(
+            values,
+            |_| 1.08,
+            1.3,
+            |knee| all.push((knee.before, knee.after)),
+        );
         all
     }
 

@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use super::{Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, machine_of};
 use crate::experiment::{Case, State};
-use crate::lab::convert::{cache_of, line_of, point_of, reported_sizes};
+use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
 use crate::measure::Ended;
 
-/// What a point is found by: experiment, series, and the bits of x.
-type Place = (String, String, u64);
+/// What a point is found by: experiment, pass, series, and the bits of x.
+type Place = (String, u32, String, u64);
 
 /// The points of a run, as they grow: in the record and here.
 pub(super) struct Book {
@@ -62,11 +62,7 @@ impl Book {
 
     /// The points of the ladder.
     fn ladder(&self) -> Vec<Point> {
-        self.points
-            .iter()
-            .filter(|line| line.experiment == MACHINE)
-            .map(point_of)
-            .collect()
+        points_among(&self.points, MACHINE)
     }
 }
 
@@ -77,11 +73,11 @@ fn cut_short(point: &Point) -> bool {
 }
 
 fn place_of(line: &PointLine) -> Place {
-    place(&line.experiment, &line.series, line.x)
+    place(&line.experiment, line.pass, &line.series, line.x)
 }
 
-fn place(experiment: &str, series: &str, x: f64) -> Place {
-    (experiment.to_owned(), series.to_owned(), x.to_bits())
+fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
+    (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
 }
 
 /// The machine, from the ladder: from the recorded one if it was measured to its end, which the
@@ -92,7 +88,7 @@ pub(super) fn machine(notebook: &mut Notebook<'_>, header: &Header) -> Result<Ma
         let mut written = Ok(());
         ladder(rig, header, |point| {
             if written.is_ok() {
-                written = book.add(line_of(MACHINE, point, None));
+                written = book.add(line_of(MACHINE, 0, point, None));
             }
         });
         written?;
@@ -137,34 +133,53 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
     reported_sizes(&caches)
 }
 
-/// Measures every case that is not recorded yet, until stopped.
+/// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
+///
+/// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
+/// random orders.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
     experiments: &[&'static Experiment],
+    passes: u32,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let stopped = || stop.load(Ordering::Relaxed);
-    if stopped() {
-        return Ok(());
-    }
-    let plan: Vec<(&Experiment, Vec<Case>)> = experiments
-        .iter()
-        .map(|experiment| (*experiment, (experiment.cases)(machine)))
-        .collect();
-    let points = plan.iter().map(|(_, cases)| cases.len() as u64).sum();
-    let mut progress = Progress::new(points);
-    for (experiment, cases) in &plan {
-        progress.begin(format!("{} {}", experiment.id, experiment.title));
-        for case in cases {
-            if stopped() {
-                break;
+    let mut progress: Option<Progress> = None;
+    for pass in 0..passes {
+        let machine = Machine {
+            seed: machine.seed.wrapping_add(u64::from(pass)),
+            ..machine.clone()
+        };
+        let plan: Vec<(&Experiment, Vec<Case>)> = experiments
+            .iter()
+            .map(|experiment| (*experiment, (experiment.cases)(&machine)))
+            .collect();
+        let points = plan
+            .iter()
+            .map(|(_, cases)| cases.len() as u64)
+            .sum::<u64>();
+        let progress = progress.get_or_insert_with(|| Progress::new(points * u64::from(passes)));
+        notebook.rig.move_house();
+        notebook.setups.clear();
+        for (experiment, cases) in &plan {
+            progress.begin(format!(
+                "{}/{passes} {} {}",
+                pass + 1,
+                experiment.id,
+                experiment.title
+            ));
+            for case in cases {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                one(notebook, experiment, pass, case, progress)?;
             }
-            one(notebook, experiment, case, &mut progress)?;
+            progress.end();
         }
-        progress.end();
     }
-    progress.finish();
+    if let Some(progress) = progress {
+        progress.finish();
+    }
     Ok(())
 }
 
@@ -172,11 +187,12 @@ pub(super) fn cases(
 fn one(
     notebook: &mut Notebook<'_>,
     experiment: &Experiment,
+    pass: u32,
     case: &Case,
     progress: &mut Progress,
 ) -> Result<()> {
     let key = format!("{:?} in {:?}", case.setup, case.pages);
-    let place = place(experiment.id, &case.series, case.x);
+    let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = notebook.book.find(&place) {
         let known = (experiment.id.to_owned(), point_of(line).state);
         notebook.setups.entry(key).or_insert(known);
@@ -189,7 +205,7 @@ fn one(
             x: case.x,
             state: state.clone(),
         };
-        let line = line_of(experiment.id, &point, Some(id));
+        let line = line_of(experiment.id, pass, &point, Some(id));
         progress.known();
         return notebook.book.add(line);
     }
@@ -199,7 +215,9 @@ fn one(
         return Ok(());
     };
     progress.measured();
-    notebook.book.add(line_of(experiment.id, &point, None))?;
+    notebook
+        .book
+        .add(line_of(experiment.id, pass, &point, None))?;
     let known = (experiment.id.to_owned(), point.state);
     notebook.setups.insert(key, known);
     Ok(())

@@ -13,10 +13,10 @@ use anyhow::{Context as _, Result};
 pub use output::{Aside, RECORD, REPORT, Recorder};
 pub use resume::{Unfinished, same_machine};
 
-use super::convert::{machine_of, point_of};
+use super::convert::{machine_of, points_among};
 use super::judge;
 use super::progress::Progress;
-use super::record::{EndLine, Line, PointLine, VerdictLine};
+use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
 use super::report;
 use super::session::{Profile, Session};
 use crate::experiment::{Experiment, Machine, Point, Rig};
@@ -61,7 +61,8 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
     let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), run.recorded);
 
     let machine = measure::machine(&mut notebook, header)?;
-    measure::cases(&mut notebook, &machine, run.experiments, run.stop)?;
+    let passes = profile(header).effort().passes;
+    measure::cases(&mut notebook, &machine, run.experiments, passes, run.stop)?;
 
     let verdicts = verdicts(&notebook.book.points, &machine, run.experiments);
     for verdict in &verdicts {
@@ -105,16 +106,20 @@ pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     rungs
 }
 
+/// The profile that a header names.
+fn profile(header: &Header) -> Profile {
+    Profile::named(&header.profile).unwrap_or_default()
+}
+
 /// The rig that a session's header asks for.
 fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     let header = &session.header;
-    let profile = Profile::named(&header.profile).unwrap_or_default();
     let pages = [Pages::Base, Pages::Huge]
         .into_iter()
         .find(|pages| Some(pages.to_string()) == header.pages);
     // A resumed run keeps the rate of its header, by which its first points were converted.
     let rate = Rate::from_hz(header.tick_hz);
-    Rig::new(rate, session.context, profile.effort(), stop).with_pages(pages)
+    Rig::new(rate, session.context, profile(header).effort(), stop).with_pages(pages)
 }
 
 /// Writes the report on a record's lines.
@@ -135,11 +140,7 @@ fn verdicts(
 ) -> Vec<VerdictLine> {
     let mut verdicts = Vec::new();
     for experiment in experiments {
-        let points: Vec<Point> = lines
-            .iter()
-            .filter(|line| line.experiment == experiment.id)
-            .map(point_of)
-            .collect();
+        let points = points_among(lines, experiment.id);
         if !points.is_empty() {
             verdicts.extend(judge::verdicts(experiment, machine, &points));
         }

@@ -1,0 +1,133 @@
+//! Several passes over the same cases, made one.
+//!
+//! A selection is measured from end to end more than once: the same case in other physical pages,
+//! in another random order, half a minute later. Samples taken in one go agree with each other
+//! far better than with those of another minute, above all in memory that is shared with
+//! strangers; only passes show by how much.
+
+use super::{Measured, Point, State};
+use crate::measure::Ended;
+use crate::stats::{Interval, Summary, median};
+
+/// Merges points of the same series and x, in the order in which they first occur.
+pub fn merged(points: Vec<Point>) -> Vec<Point> {
+    let mut groups: Vec<Vec<Point>> = Vec::new();
+    for point in points {
+        let same =
+            |group: &&mut Vec<Point>| group[0].series == point.series && group[0].x == point.x;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(point),
+            None => groups.push(vec![point]),
+        }
+    }
+    groups.into_iter().map(one).collect()
+}
+
+/// One point of all passes over a case. Passes that were untestable count only if all were.
+fn one(mut passes: Vec<Point>) -> Point {
+    let measured: Vec<Measured> = passes
+        .iter()
+        .filter_map(|pass| match &pass.state {
+            State::Measured(measured) => Some((**measured).clone()),
+            _ => None,
+        })
+        .collect();
+    let mut point = passes.swap_remove(0);
+    if let Some(together) = together(measured) {
+        point.state = State::Measured(Box::new(together));
+    }
+    point
+}
+
+/// The passes' measurements as one: the median of their medians, in an interval that holds all of
+/// theirs.
+fn together(mut passes: Vec<Measured>) -> Option<Measured> {
+    if passes.len() < 2 {
+        return passes.pop();
+    }
+    let mut medians: Vec<f64> = passes.iter().map(|pass| pass.ticks.median).collect();
+    medians.sort_by(f64::total_cmp);
+    let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
+        passes.iter().map(of).reduce(pick).unwrap_or(f64::NAN)
+    };
+    let ratios: Option<Vec<f64>> = passes.iter().map(|pass| pass.core_per_tick).collect();
+    let ticks = Summary {
+        n: passes.iter().map(|pass| pass.ticks.n).sum(),
+        median: median(&medians)?,
+        mad: over(|pass| pass.ticks.mad, f64::max),
+        min: over(|pass| pass.ticks.min, f64::min),
+        interval: Interval::new(
+            over(|pass| pass.ticks.interval.lo, f64::min),
+            over(|pass| pass.ticks.interval.hi, f64::max),
+        ),
+    };
+    let ended = passes
+        .iter()
+        .map(|pass| pass.ended)
+        .find(|ended| *ended != Ended::Precise)
+        .unwrap_or(Ended::Precise);
+    let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
+    let first = passes.swap_remove(0);
+    Some(Measured {
+        ticks,
+        core_per_tick: ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64),
+        disturbed,
+        ended,
+        // Samples of several passes are of different lengths; the record has them pass by pass.
+        samples: Vec::new(),
+        ..first
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Untestable;
+    use crate::kernel::Work;
+
+    fn timed(series: &str, median: f64) -> Point {
+        let mut values = [0.99, 1.0, 1.01].map(|share| share * median);
+        let measured = Measured {
+            ticks: Summary::of(&mut values).unwrap(),
+            core_per_tick: Some(1.5),
+            operations: 100,
+            work: Work::default(),
+            samples: Vec::new(),
+            disturbed: 1,
+            ended: Ended::Precise,
+            pages: "4 KiB".into(),
+        };
+        point(series, State::Measured(Box::new(measured)))
+    }
+
+    fn point(series: &str, state: State) -> Point {
+        Point {
+            series: series.into(),
+            x: 1.0,
+            state,
+        }
+    }
+
+    #[test]
+    fn the_interval_holds_both_passes() {
+        let merged = merged(vec![timed("a", 10.0), timed("b", 7.0), timed("a", 12.0)]);
+        assert_eq!(merged.len(), 2);
+        let State::Measured(a) = &merged[0].state else {
+            panic!("timed passes make a timed point");
+        };
+        assert_eq!(a.ticks.median, 11.0);
+        assert_eq!(a.ticks.n, 6);
+        assert_eq!(a.disturbed, 2);
+        assert!(a.ticks.interval.lo <= 9.9 && a.ticks.interval.hi >= 12.12);
+        assert!(a.noisy(), "passes 20 % apart are noise");
+    }
+
+    #[test]
+    fn a_pass_that_could_not_be_measured_does_not_hide_one_that_was() {
+        let reason = State::Untestable(Untestable("no memory".into()));
+        let both = merged(vec![point("a", reason.clone()), timed("a", 5.0)]);
+        assert!(matches!(both[0].state, State::Measured(_)));
+        let none = merged(vec![point("a", reason.clone()), point("a", reason)]);
+        assert!(matches!(none[0].state, State::Untestable(_)));
+    }
+}
