@@ -3,24 +3,19 @@
 use super::convert::{ladder_of, machine_of, points_of};
 use super::record::{Line, VerdictLine};
 use crate::experiment::{
-    Claim, Entry, Evidence, Experiment, Judgement, Machine, Point, Unit, Verdict, all,
+    Claim, Entry, Evidence, Experiment, Judgement, Machine, Point, Verdict, all,
 };
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
 /// ends early could make a claim about its end fail, or hold, for no reason.
 const UNFINISHED: &str = "not measured to its end (run stopped)";
 
-/// The unit in which an experiment is judged: that of its plot.
-pub fn unit_of(experiment: &Experiment) -> Unit {
-    experiment.plot.map_or(Unit::CoreCycles, |plot| plot.unit)
-}
-
 /// The judgements of an experiment's claims on its `points`, in order.
 pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Judgement> {
     let evidence = Evidence {
         machine,
         points,
-        unit: unit_of(experiment),
+        unit: experiment.unit(),
     };
     let whole = (experiment.cases)(machine).iter().all(|case| {
         points

@@ -29,7 +29,7 @@ const SAME_RATE: f64 = 0.01;
 /// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of.
 pub fn sheet(header: &Header, machine: &Machine, ladder: &[Point]) -> Vec<Row> {
     let mut rows = vec![counter(header), core(header)];
-    rows.extend((1..=4).flat_map(|level| cache(header, machine, level)));
+    rows.extend(caches(header, machine));
     let ranges = &machine.ranges;
     let steps = [
         ("random step in L1d", ranges.l1),
@@ -78,45 +78,57 @@ fn core(header: &Header) -> Row {
     }
 }
 
-/// The data cache of a level, if anybody knows of one: its size, then its geometry.
-fn cache(header: &Header, machine: &Machine, level: u8) -> Vec<Row> {
-    let data = |caches: &[CacheLine]| {
+/// The name under which people know a level that holds data.
+pub fn level_name(level: u8) -> String {
+    match level {
+        1 => "L1d".to_owned(),
+        level => format!("L{level}"),
+    }
+}
+
+/// A row a cache that CPUID or the kernel reports, or that was found without them.
+fn caches(header: &Header, machine: &Machine) -> Vec<Row> {
+    let mut places: Vec<(u8, bool)> = Vec::new();
+    let reported = header.cpu.caches.iter().chain(&header.kernel_caches);
+    let places_reported = reported.map(|cache| (cache.level, cache.holds == INSTRUCTIONS));
+    let capacities = machine.ranges.capacities.iter();
+    let found = capacities.filter(|capacity| capacity.measured.is_some());
+    for place in places_reported.chain(found.map(|capacity| (capacity.level, false))) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+        .into_iter()
+        .map(|(level, instructions)| cache(header, machine, level, instructions))
+        .collect()
+}
+
+/// What a record says of an instruction cache.
+const INSTRUCTIONS: &str = "instruction";
+
+fn cache(header: &Header, machine: &Machine, level: u8, instructions: bool) -> Row {
+    let find = |caches: &[CacheLine]| {
         caches
             .iter()
-            .find(|cache| cache.level == level && cache.holds != "instruction")
+            .find(|cache| cache.level == level && (cache.holds == INSTRUCTIONS) == instructions)
             .cloned()
     };
-    let (cpuid, kernel) = (data(&header.cpu.caches), data(&header.kernel_caches));
-    let measured = machine
-        .ranges
-        .capacities
-        .iter()
-        .find(|capacity| capacity.level == level)
+    let (cpuid, kernel) = (find(&header.cpu.caches), find(&header.kernel_caches));
+    let mut capacities = machine.ranges.capacities.iter();
+    let measured = capacities
+        .find(|capacity| capacity.level == level && !instructions)
         .and_then(|capacity| capacity.measured);
-    if measured.is_none() && cpuid.is_none() && kernel.is_none() {
-        return Vec::new();
+    Row {
+        name: match instructions {
+            true => format!("L{level}i"),
+            false => level_name(level),
+        },
+        measured: measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
+        cpuid: cpuid.as_ref().map(described),
+        kernel: kernel.as_ref().map(described),
+        differs: size_differs(measured, cpuid.as_ref(), kernel.as_ref(), header, machine),
     }
-    let name = if level == 1 {
-        "L1d".to_owned()
-    } else {
-        format!("L{level}")
-    };
-    let size = |cache: &CacheLine| show(cache.bytes as f64);
-    vec![
-        Row {
-            name: format!("{name} size"),
-            measured: measured.map(|bytes| format!("about {}", show(rounded(bytes)))),
-            cpuid: cpuid.as_ref().map(size),
-            kernel: kernel.as_ref().map(size),
-            differs: size_differs(measured, cpuid.as_ref(), kernel.as_ref(), header, machine),
-        },
-        Row {
-            name: format!("{name} geometry"),
-            cpuid: cpuid.as_ref().map(geometry),
-            kernel: kernel.as_ref().map(geometry),
-            ..Row::default()
-        },
-    ]
 }
 
 fn size_differs(
@@ -147,22 +159,19 @@ fn size_differs(
     (measured > stated * SAME_SIZE).then(|| "larger than stated".into())
 }
 
-fn geometry(cache: &CacheLine) -> String {
-    let mut parts = vec![match cache.ways {
-        0 if cache.fully_associative => "fully associative".to_owned(),
-        0 => "ways not known".to_owned(),
-        ways => format!("{ways} ways"),
-    }];
-    if cache.sets > 0 {
-        parts.push(format!("{} sets", cache.sets));
-    }
-    if cache.line > 0 {
-        parts.push(format!("{} B lines", cache.line));
-    }
-    if let Some(threads) = cache.shared_by.filter(|threads| *threads > 1) {
-        parts.push(format!("shared by {threads}"));
-    }
-    parts.join(", ")
+fn described(cache: &CacheLine) -> String {
+    let ways = match cache.ways {
+        _ if cache.fully_associative => Some("fully associative".to_owned()),
+        0 => None,
+        ways => Some(format!("{ways} ways")),
+    };
+    let sets = (cache.sets > 0).then(|| format!("{} sets", cache.sets));
+    let line = (cache.line > 0).then(|| format!("lines of {} B", cache.line));
+    let shared = cache.shared_by.filter(|threads| *threads > 1);
+    let shared = shared.map(|threads| format!("shared by {threads}"));
+    let size = Some(show(cache.bytes as f64));
+    let parts = [size, ways, sets, line, shared].into_iter().flatten();
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// To quarters of a power of two: a step of the ladder shows no more.
@@ -216,10 +225,25 @@ fn tlb(tlb: &TlbLine) -> Option<Row> {
         ways if ways == tlb.entries => ", fully associative".to_owned(),
         ways => format!(", {ways} ways"),
     };
-    let name = if tlb.level == 1 { "dTLB" } else { "STLB" };
+    let name = match (tlb.level, tlb.holds.as_str()) {
+        (1, "data") => "dTLB".to_owned(),
+        (2, "unified") => "STLB".to_owned(),
+        (level, holds) => format!("L{level} TLB, {holds}"),
+    };
     Some(Row {
-        name: format!("{name}, {} pages", pages.join(" and ")),
+        name: format!("{name}, pages of {}", pages.join(", ")),
         cpuid: Some(format!("{} entries{ways}", tlb.entries)),
         ..Row::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measured_size_is_rounded_to_what_a_step_can_show() {
+        assert_eq!(rounded(33_100.0), 32_768.0);
+        assert_eq!(rounded(12_900_000.0), 12.0 * 1_048_576.0);
+    }
 }

@@ -1,8 +1,5 @@
 //! Sizes of memory as people write them.
 
-/// Powers of 1024 by name, the largest first.
-const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-
 /// Reads a size such as `512MiB`, `1GiB`, `64K` or `1048576`; units are powers of 1024.
 ///
 /// # Errors
@@ -26,20 +23,17 @@ pub fn parse(text: &str) -> Result<u64, String> {
     number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
-/// A size with three digits at least: `512 MiB`, `1.50 GiB`, `100 B`.
+/// A number of bytes in the largest unit that leaves one or more: `48 KiB`, `1.5 GiB`.
 pub fn show(bytes: f64) -> String {
-    for (name, shift) in UNITS {
-        let value = bytes / (1_u64 << shift) as f64;
-        if value >= 1.0 {
-            let digits = match value {
-                _ if value.fract() < 0.005 || value >= 100.0 => 0,
-                _ if value >= 10.0 => 1,
-                _ => 2,
-            };
-            return format!("{value:.digits$} {name}");
-        }
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
     }
-    format!("{bytes:.0} B")
+    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
+    format!("{value:.digits$} {}", UNITS[unit])
 }
 
 #[cfg(test)]
@@ -62,10 +56,10 @@ mod tests {
 
     #[test]
     fn sizes_are_shown_in_their_unit() {
-        assert_eq!(show(4096.0), "4 KiB");
-        assert_eq!(show(1.5 * 1073741824.0), "1.50 GiB");
-        assert_eq!(show(48.0 * 1024.0), "48 KiB");
-        assert_eq!(show(33.3 * 1048576.0), "33.3 MiB");
-        assert_eq!(show(100.0), "100 B");
+        let sizes = [64.0, 4096.0, 49152.0, 5793.0, 1048576.0, 3.5 * 1073741824.0];
+        assert_eq!(
+            sizes.map(show),
+            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
+        );
     }
 }

@@ -2,11 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::view::{ReportView, SheetRow};
+use super::view::ReportView;
+use crate::lab::sheet::Row;
 
 /// The machine sheet, then the facts of the run.
 pub(super) fn machine(view: &ReportView) -> Markup {
-    let sysfs = view.sheet.iter().any(|row| row.sysfs.is_some());
+    let kernel = view.sheet.iter().any(|row| row.kernel.is_some());
+    let notes = view.sheet.iter().any(|row| row.differs.is_some());
     html! {
         section #machine aria-labelledby="machine-title" {
             h2 #machine-title { "The machine" }
@@ -18,10 +20,11 @@ pub(super) fn machine(view: &ReportView) -> Markup {
                                 th scope="col" { "" }
                                 th scope="col" { "measured" }
                                 th scope="col" { "CPUID" }
-                                @if sysfs { th scope="col" { "sysfs" } }
+                                @if kernel { th scope="col" { "kernel" } }
+                                @if notes { th scope="col" { "note" } }
                             }
                         }
-                        tbody { @for row in &view.sheet { (sheet_row(row, sysfs)) } }
+                        tbody { @for row in &view.sheet { (sheet_row(row, kernel, notes)) } }
                     }
                 }
             }
@@ -34,7 +37,7 @@ pub(super) fn machine(view: &ReportView) -> Markup {
     }
 }
 
-fn sheet_row(row: &SheetRow, sysfs: bool) -> Markup {
+fn sheet_row(row: &Row, kernel: bool, notes: bool) -> Markup {
     let cell = |value: &Option<String>| {
         html! { td { @match value { Some(value) => (value), None => span.none { "–" } } } }
     };
@@ -43,7 +46,8 @@ fn sheet_row(row: &SheetRow, sysfs: bool) -> Markup {
             th scope="row" { (row.name) }
             (cell(&row.measured))
             (cell(&row.cpuid))
-            @if sysfs { (cell(&row.sysfs)) }
+            @if kernel { (cell(&row.kernel)) }
+            @if notes { td { (row.differs.as_deref().unwrap_or_default()) } }
         }
     }
 }

@@ -6,13 +6,13 @@
 mod axes;
 mod bars;
 mod chart;
+mod facts;
 mod machine;
 mod of_record;
 mod page;
 mod prose;
 mod scale;
 mod section;
-mod sheet;
 mod surface;
 mod table;
 mod verdict;

@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use super::scale::bytes;
-use super::sheet;
+use super::facts::{facts, machine_name};
 use super::view::{
     AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -13,8 +12,12 @@ use crate::experiment::{
     Verdict, all,
 };
 use crate::lab::convert::{ladder_of, machine_of, points_of};
+use crate::lab::date::Date;
+use crate::lab::judge::judge;
 use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
+use crate::lab::sheet::{level_name, sheet};
+use crate::lab::size::show;
 
 /// Why a record gives no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,11 +76,11 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
         }
     }
     Ok(ReportView {
-        machine: sheet::machine_name(header),
-        date: sheet::date(header.started),
-        facts: sheet::facts(header, end),
+        machine: machine_name(header),
+        date: Date::from_unix(header.started).to_string(),
+        facts: facts(header, end),
         notes: notes(header, end, lines),
-        sheet: sheet::rows(header, &machine, &ladder),
+        sheet: sheet(header, &machine, &ladder),
         sections,
         not_run,
     })
@@ -174,17 +177,19 @@ fn claims(experiment: &Experiment, evidence: &Evidence<'_>, lines: &[Line]) -> V
         })
         .collect();
     let last = |text: &str| recorded.iter().rev().find(|verdict| verdict.claim == text);
-    let known = experiment.claims.iter().map(|claim| {
-        let view = last(claim.text).and_then(|verdict| claim_view(verdict));
-        view.unwrap_or_else(|| {
-            let judgement = claim.decide(evidence);
-            ClaimView {
+    let decided = judge(experiment, evidence.machine, evidence.points);
+    let known = experiment
+        .claims
+        .iter()
+        .zip(decided)
+        .map(|(claim, judgement)| {
+            let view = last(claim.text).and_then(|verdict| claim_view(verdict));
+            view.unwrap_or_else(|| ClaimView {
                 claim: claim.text.to_owned(),
                 verdict: judgement.verdict,
                 numbers: judgement.numbers,
-            }
-        })
-    });
+            })
+        });
     known.collect()
 }
 
@@ -329,14 +334,14 @@ fn rules(plot: &Plot, machine: &Machine, curves: &[CurveView]) -> Vec<Rule> {
             places().any(|x| x < usable) && places().any(|x| x > usable)
         })
         .map(|capacity| {
-            let label = sheet::level_name(capacity.level);
+            let label = level_name(capacity.level);
             let usable = capacity.usable();
             let how = match capacity.reported {
                 Some(reported) if reported <= usable => "by CPUID",
                 _ => "as measured",
             };
             Rule {
-                meaning: format!("{label} {} {how}", bytes(usable)),
+                meaning: format!("{label} {} {how}", show(usable)),
                 label,
                 x: usable,
             }

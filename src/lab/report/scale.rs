@@ -1,6 +1,7 @@
 //! Numbers as people read them, and the ticks of logarithmic axes.
 
 use super::view::AxisView;
+use crate::lab::size::show;
 
 /// A number to three digits or so.
 pub(super) fn number(value: f64) -> String {
@@ -14,23 +15,10 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A number of bytes in binary units: `48 KiB`.
-pub(crate) fn bytes(value: f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = value;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = usize::from(value.fract() != 0.0 && value < 100.0);
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
 /// A place on an axis as a tick, a table or a hover box names it.
 pub(super) fn place(axis: &AxisView, value: f64) -> String {
     if axis.bytes {
-        bytes(value)
+        show(value)
     } else if value.fract() == 0.0 && value.abs() < 1e6 {
         format!("{value:.0}")
     } else {
@@ -109,15 +97,6 @@ fn round_step(step: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_read_as_people_write_them() {
-        let texts = [64.0, 4096.0, 49152.0, 5793.0, 1048576.0, 3.5 * 1073741824.0].map(bytes);
-        assert_eq!(
-            texts,
-            ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
-        );
-    }
 
     #[test]
     fn numbers_keep_three_digits() {

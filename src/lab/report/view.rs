@@ -1,6 +1,7 @@
 //! What a report shows, as plain data: no record and no experiment is needed to render it.
 
 use crate::experiment::Verdict;
+use crate::lab::sheet::Row;
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +15,7 @@ pub struct ReportView {
     /// What a reader must know before trusting the numbers: the run was stopped early, ...
     pub notes: Vec<String>,
     /// The machine sheet.
-    pub sheet: Vec<SheetRow>,
+    pub sheet: Vec<Row>,
     /// The experiments that were run.
     pub sections: Vec<Section>,
     /// Ids and titles of the experiments that were not.
@@ -35,19 +36,6 @@ impl ReportView {
             .iter()
             .flat_map(|section| section.claims.iter().map(move |claim| (section, claim)))
     }
-}
-
-/// A row of the machine sheet.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SheetRow {
-    /// What it is.
-    pub name: String,
-    /// What was measured.
-    pub measured: Option<String>,
-    /// What CPUID says.
-    pub cpuid: Option<String>,
-    /// What sysfs says.
-    pub sysfs: Option<String>,
 }
 
 /// An experiment that was run.

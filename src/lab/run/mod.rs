@@ -64,27 +64,19 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
     let passes = profile(header).effort().passes;
     measure::cases(&mut notebook, &machine, run.experiments, passes, run.stop)?;
 
-    let verdicts = verdicts(&notebook.book.points, &machine, run.experiments);
+    let mut book = notebook.close();
+    let verdicts = verdicts(&book.points, &machine, run.experiments);
     for verdict in &verdicts {
-        notebook
-            .book
-            .recorder
-            .append(&Line::Verdict(verdict.clone()))?;
+        book.recorder.append(&Line::Verdict(verdict.clone()))?;
     }
     let end = EndLine {
         seconds: header.earlier + began.elapsed().as_secs_f64(),
         interrupted: run.stop.load(Ordering::Relaxed),
     };
-    notebook.book.recorder.append(&Line::End(end.clone()))?;
+    book.recorder.append(&Line::End(end.clone()))?;
 
     let mut lines = vec![Line::Header(Box::new(header.clone()))];
-    lines.extend(
-        notebook
-            .book
-            .points
-            .into_iter()
-            .map(|p| Line::Point(Box::new(p))),
-    );
+    lines.extend(book.points.into_iter().map(|p| Line::Point(Box::new(p))));
     lines.extend(verdicts.iter().cloned().map(Line::Verdict));
     lines.push(Line::End(end.clone()));
     let path = dir.join(REPORT);
