@@ -52,7 +52,8 @@ impl Progress {
     pub fn next(&mut self, what: &str) {
         let title = self.part.as_ref().map_or("", |part| &part.title);
         let message = match self.left() {
-            Some(left) => format!("{title}: {what}; {} left", HumanDuration(left)),
+            // First, because a narrow terminal cuts the end off.
+            Some(left) => format!("{} left; {title}: {what}", HumanDuration(left)),
             None => format!("{title}: {what}"),
         };
         self.bar.set_message(message);

@@ -130,19 +130,21 @@ impl Record {
         record
     }
 
-    /// The points of an experiment.
+    /// The points of an experiment in the first pass.
     pub fn of_experiment(&self, id: &str) -> Vec<&PointLine> {
         let points = self.points.iter();
-        points.filter(|point| point.experiment == id).collect()
+        points
+            .filter(|point| point.experiment == id && point.pass == 0)
+            .collect()
     }
 
-    /// Panics if a point is there twice.
+    /// Panics if a point is there twice in a pass.
     #[track_caller]
     pub fn has_each_point_once(&self) {
         let mut places: Vec<_> = self
             .points
             .iter()
-            .map(|point| (&point.experiment, &point.series, point.x.to_bits()))
+            .map(|p| (&p.experiment, p.pass, &p.series, p.x.to_bits()))
             .collect();
         let count = places.len();
         places.sort_unstable();

@@ -1,6 +1,7 @@
 //! The ladder and the cases, point by point into the record.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -19,7 +20,8 @@ type Place = (String, u32, String, u64);
 pub(super) struct Book {
     pub(super) recorder: Recorder,
     pub(super) points: Vec<PointLine>,
-    places: HashSet<Place>,
+    /// Where in `points` each of them is.
+    places: HashMap<Place, usize>,
 }
 
 /// What a run works with.
@@ -37,7 +39,7 @@ impl<'a> Notebook<'a> {
         Notebook {
             book: Book {
                 recorder,
-                places: recorded.iter().map(place_of).collect(),
+                places: recorded.iter().map(place_of).zip(0..).collect(),
                 points: recorded,
             },
             rig,
@@ -55,15 +57,16 @@ impl<'a> Notebook<'a> {
 impl Book {
     /// Writes a point down, unless it is there already.
     fn add(&mut self, line: PointLine) -> Result<()> {
-        if self.places.insert(place_of(&line)) {
+        if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
             self.recorder.append(&Line::Point(Box::new(line.clone())))?;
+            place.insert(self.points.len());
             self.points.push(line);
         }
         Ok(())
     }
 
     fn find(&self, place: &Place) -> Option<&PointLine> {
-        self.points.iter().find(|line| place_of(line) == *place)
+        self.places.get(place).map(|&index| &self.points[index])
     }
 
     /// The points of the ladder.
@@ -151,7 +154,7 @@ pub(super) fn cases(
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut progress: Option<Progress> = None;
-    for pass in 0..passes {
+    'passes: for pass in 0..passes {
         let machine = Machine {
             seed: machine.seed.wrapping_add(u64::from(pass)),
             ..machine.clone()
@@ -176,7 +179,7 @@ pub(super) fn cases(
             ));
             for case in cases {
                 if stop.load(Ordering::Relaxed) {
-                    break;
+                    break 'passes;
                 }
                 one(notebook, experiment, pass, case, progress)?;
             }
