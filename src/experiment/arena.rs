@@ -8,11 +8,26 @@ use crate::os::{Granted, Memory, Pages};
 /// populating a quarter of a gigabyte for every point would take longer than measuring it.
 #[derive(Debug, Default)]
 pub struct Arena {
-    base: Option<Memory>,
-    huge: Option<Memory>,
+    base: Slot,
+    huge: Slot,
+}
+
+/// The memory of one kind of page.
+#[derive(Debug, Default)]
+struct Slot {
+    memory: Option<Memory>,
+    /// Kept until there is new memory, so that the system cannot hand out the same frames again.
+    outgoing: Option<Memory>,
 }
 
 impl Arena {
+    /// Has the next case laid out in other physical pages.
+    pub fn renew(&mut self) {
+        for slot in [&mut self.base, &mut self.huge] {
+            slot.outgoing = slot.memory.take();
+        }
+    }
+
     /// A region of `bytes` in the pages wished for, and what was really granted.
     ///
     /// # Errors
@@ -27,14 +42,14 @@ impl Arena {
         let pages = match wish {
             Wish::Base => Pages::Base,
             Wish::Huge => Pages::Huge,
-            Wish::HugeIfAny if ensure(&mut self.huge, bytes, Pages::Huge).is_ok() => Pages::Huge,
+            Wish::HugeIfAny if self.huge.hold(bytes, Pages::Huge).is_ok() => Pages::Huge,
             Wish::HugeIfAny => Pages::Base,
         };
         let slot = match pages {
             Pages::Base => &mut self.base,
             Pages::Huge => &mut self.huge,
         };
-        let memory = ensure(slot, bytes, pages)?;
+        let memory = slot.hold(bytes, pages)?;
         let granted = memory.granted().clone();
         let region =
             Region::new(&mut memory.as_mut_slice()[..bytes]).map_err(Untestable::because)?;
@@ -42,16 +57,24 @@ impl Arena {
     }
 }
 
-/// Maps `slot` anew if it holds fewer than `bytes`.
-fn ensure(
-    slot: &mut Option<Memory>,
-    bytes: usize,
-    pages: Pages,
-) -> Result<&mut Memory, Untestable> {
-    if slot.as_ref().is_none_or(|memory| memory.len() < bytes) {
-        // The old mapping goes first: both together may exceed the limit.
-        *slot = None;
-        *slot = Some(Memory::new(bytes, pages).map_err(Untestable::because)?);
+impl Slot {
+    /// Memory of at least `bytes`: what is there, or a new mapping.
+    fn hold(&mut self, bytes: usize, pages: Pages) -> Result<&mut Memory, Untestable> {
+        if self
+            .memory
+            .as_ref()
+            .is_none_or(|memory| memory.len() < bytes)
+        {
+            // Memory that is too small goes first, and so does outgoing memory if there is not
+            // enough for both.
+            self.memory = None;
+            let memory = match Memory::new(bytes, pages) {
+                Err(_) if self.outgoing.take().is_some() => Memory::new(bytes, pages),
+                first => first,
+            };
+            self.memory = Some(memory.map_err(Untestable::because)?);
+            self.outgoing = None;
+        }
+        Ok(self.memory.as_mut().expect("just mapped"))
     }
-    Ok(slot.as_mut().expect("just mapped"))
 }

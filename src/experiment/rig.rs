@@ -96,9 +96,9 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Gives all memory back, so that the next case is laid out in other physical pages.
+    /// Has the next case laid out in other physical pages.
     pub fn move_house(&mut self) {
-        self.arena = Arena::default();
+        self.arena.renew();
     }
 
     /// Measures a case. `None` if it was stopped before the first sample.

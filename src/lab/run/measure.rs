@@ -89,18 +89,25 @@ fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
     (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
 }
 
-/// The machine, from the ladder: from the recorded one if it was measured to its end, which the
-/// first point of an experiment proves.
-pub(super) fn machine(notebook: &mut Notebook<'_>, header: &Header) -> Result<Machine> {
+/// The machine, from the ladder, measured in `passes`: from the recorded one if it was measured to
+/// its end, which the first point of an experiment proves.
+pub(super) fn machine(
+    notebook: &mut Notebook<'_>,
+    header: &Header,
+    passes: u32,
+) -> Result<Machine> {
     let Notebook { book, rig, .. } = notebook;
     if book.points.iter().all(|line| line.experiment == MACHINE) {
-        let mut written = Ok(());
-        ladder(rig, header, |point| {
-            if written.is_ok() {
-                written = book.add(line_of(MACHINE, 0, point, None));
-            }
-        });
-        written?;
+        for pass in 0..passes {
+            let mut written = Ok(());
+            ladder(rig, header, |point| {
+                if written.is_ok() {
+                    written = book.add(line_of(MACHINE, pass, point, None));
+                }
+            });
+            written?;
+            rig.move_house();
+        }
     }
     Ok(machine_of(header, &book.ladder()))
 }

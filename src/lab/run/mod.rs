@@ -60,8 +60,8 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
     let header = &run.session.header;
     let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), run.recorded);
 
-    let machine = measure::machine(&mut notebook, header)?;
     let passes = profile(header).effort().passes;
+    let machine = measure::machine(&mut notebook, header, passes)?;
     measure::cases(&mut notebook, &machine, run.experiments, passes, run.stop)?;
 
     let mut book = notebook.close();
