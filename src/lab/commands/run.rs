@@ -127,9 +127,12 @@ pub(super) fn run(args: Args) -> Result<Status> {
         text += "\n\n";
     }
     text += &format!(
-        "{}\n{} experiments in {:.0} s\nrecord: {}\nreport: {}",
+        "{}\n{} in {:.0} s\nrecord: {}\nreport: {}",
         tally(&finished.verdicts),
-        experiments.len(),
+        match experiments.len() {
+            1 => "1 experiment".to_owned(),
+            count => format!("{count} experiments"),
+        },
         finished.seconds,
         args.out.join(RECORD).display(),
         finished.report.display(),
