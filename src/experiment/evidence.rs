@@ -59,7 +59,7 @@ impl Evidence<'_> {
         let point = self
             .points
             .iter()
-            .find(|point| point.series == label && point.x == x)
+            .find(|point| point.x == x && point.series == label)
             .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))?;
         point
             .interval(self.unit, self.machine.rate)

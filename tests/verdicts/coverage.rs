@@ -1,0 +1,79 @@
+//! Every claim has been brought to every verdict that it can come to.
+
+use std::collections::BTreeSet;
+
+use linefill::experiment::{Verdict, family};
+
+use super::rows;
+
+/// Claims that are judged on counts alone. A count is exact, so none can be inconclusive.
+const EXACT: [(&str, &str); 10] = [
+    ("D11", "size = line x ways x sets"),
+    ("D12", "one cycle through all elements"),
+    ("D12", "one link back"),
+    ("D13", "1 MiB"),
+    ("E1", "every byte"),
+    ("E36", "bad address"),
+    ("B13", "length 8"),
+    ("B14", "fill 5"),
+    ("B14", "fill 3"),
+    ("B14", "fill 4"),
+];
+
+#[test]
+fn every_claim_is_driven_to_every_verdict_that_it_can_come_to() {
+    let planted: BTreeSet<(&str, usize, Verdict)> = rows()
+        .iter()
+        .map(|row| (row.id, row.claim().0, row.wanted))
+        .collect();
+    let mut missing = Vec::new();
+    for experiment in family::built() {
+        assert!(
+            !experiment.claims.is_empty(),
+            "{} claims nothing",
+            experiment.id
+        );
+        for (index, claim) in experiment.claims.iter().enumerate() {
+            let exact = EXACT
+                .iter()
+                .any(|(id, words)| *id == experiment.id && claim.text.contains(words));
+            for verdict in Verdict::ALL {
+                let possible = verdict != Verdict::Inconclusive || !exact;
+                if planted.contains(&(experiment.id, index, verdict)) != possible {
+                    let what = if possible {
+                        "no row for"
+                    } else {
+                        "exempt, but planted:"
+                    };
+                    missing.push(format!(
+                        "{}: {what} `{}` {}",
+                        experiment.id,
+                        claim.text,
+                        verdict.name()
+                    ));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+#[test]
+fn every_exemption_names_one_claim() {
+    for (id, words) in EXACT {
+        let named = family::built()
+            .filter(|experiment| experiment.id == id)
+            .flat_map(|experiment| experiment.claims)
+            .filter(|claim| claim.text.contains(words));
+        assert_eq!(named.count(), 1, "{id} `{words}`");
+    }
+}
+
+/// A reader of a verdict sees the claim's text alone.
+#[test]
+fn no_two_claims_of_an_experiment_read_alike() {
+    for experiment in family::built() {
+        let texts: BTreeSet<&str> = experiment.claims.iter().map(|claim| claim.text).collect();
+        assert_eq!(texts.len(), experiment.claims.len(), "{}", experiment.id);
+    }
+}

@@ -1,0 +1,157 @@
+//! Machines that are known, because they are made up.
+
+use std::ops::Deref;
+
+use linefill::cpu::{Cache, CacheKind};
+use linefill::experiment::{Machine, Ranges, Rung};
+use linefill::stats::Interval;
+use linefill::time::Rate;
+
+pub const KIB: f64 = 1024.0;
+pub const MIB: f64 = 1024.0 * KIB;
+
+/// A cache of a model.
+#[derive(Clone, Copy, Debug)]
+pub struct Level {
+    pub bytes: f64,
+    pub ways: u32,
+    /// Core cycles of a random step that hits in it.
+    pub cost: f64,
+}
+
+/// What a machine is made of.
+#[derive(Clone)]
+pub struct Model {
+    /// The caches that a random walk meets.
+    pub levels: Vec<Level>,
+    /// Core cycles of a random step in memory.
+    pub memory: f64,
+    /// Core cycles, as published.
+    pub load_to_use: Option<u32>,
+}
+
+impl Model {
+    /// Core cycles of a random step in a working set of `bytes`: the cost of the smallest level
+    /// that holds it.
+    pub fn cost(&self, bytes: f64) -> f64 {
+        self.levels
+            .iter()
+            .find(|level| bytes <= level.bytes)
+            .map_or(self.memory, |level| level.cost)
+    }
+
+    /// The ladder from 4 KiB to `largest` bytes in half octaves; `noise` is a factor a rung.
+    pub fn ladder(&self, largest: f64, mut noise: impl FnMut(usize) -> f64) -> Vec<Rung> {
+        half_octaves(largest)
+            .enumerate()
+            .map(|(index, working_set)| Rung {
+                working_set,
+                cost: Interval::exact(self.cost(working_set) * noise(index)),
+            })
+            .collect()
+    }
+
+    /// The sizes that CPUID reports.
+    pub fn reported(&self) -> [Option<f64>; 3] {
+        [0, 1, 2].map(|index| self.levels.get(index).map(|level| level.bytes))
+    }
+
+    pub fn machine(&self) -> Machine {
+        let ladder = self.ladder(1024.0 * MIB, |_| 1.0);
+        let caches = self.levels.iter().enumerate().map(|(index, level)| Cache {
+            level: index as u8 + 1,
+            kind: if index == 0 {
+                CacheKind::Data
+            } else {
+                CacheKind::Unified
+            },
+            size: level.bytes as u64,
+            line: 64,
+            ways: Some(level.ways),
+            fully_associative: false,
+            shared_by: None,
+            inclusive: None,
+        });
+        Machine {
+            caches: caches.collect(),
+            load_to_use: self.load_to_use,
+            rate: Rate::from_hz(2.3e9),
+            seed: 1,
+            ranges: Ranges::from_ladder(&ladder, self.reported()),
+            ladder,
+            largest: 1 << 30,
+            full: false,
+        }
+    }
+}
+
+/// Working sets of 2^(k/2) bytes from 4 KiB up to `largest`.
+pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
+    (24..)
+        .map(|k| 2f64.powf(f64::from(k) / 2.0).floor())
+        .take_while(move |bytes| *bytes <= largest)
+}
+
+/// An Intel server: 48 KiB with 12 ways, 2 MiB, 30 MiB.
+pub fn server() -> Model {
+    let level = |bytes, ways, cost| Level { bytes, ways, cost };
+    Model {
+        levels: vec![
+            level(48.0 * KIB, 12, 5.0),
+            level(2.0 * MIB, 16, 16.0),
+            level(30.0 * MIB, 15, 70.0),
+        ],
+        memory: 400.0,
+        load_to_use: Some(5),
+    }
+}
+
+/// A Zen: 32 KiB with 8 ways, 1 MiB, 32 MiB.
+pub fn zen() -> Model {
+    let level = |bytes, ways, cost| Level { bytes, ways, cost };
+    Model {
+        levels: vec![
+            level(32.0 * KIB, 8, 4.0),
+            level(1.0 * MIB, 8, 14.0),
+            level(32.0 * MIB, 16, 50.0),
+        ],
+        memory: 350.0,
+        load_to_use: Some(4),
+    }
+}
+
+/// A machine and what to call it.
+pub struct Known {
+    pub name: &'static str,
+    pub machine: Machine,
+}
+
+impl Deref for Known {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.machine
+    }
+}
+
+/// The machines on which every row is planted, in a quick run and in a full one.
+pub fn known() -> [Known; 3] {
+    let full = Machine {
+        full: true,
+        ..server().machine()
+    };
+    [
+        Known {
+            name: "the server",
+            machine: server().machine(),
+        },
+        Known {
+            name: "the Zen",
+            machine: zen().machine(),
+        },
+        Known {
+            name: "the server in a full run",
+            machine: full,
+        },
+    ]
+}

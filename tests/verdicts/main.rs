@@ -1,0 +1,95 @@
+//! Verdicts on planted data: every claim of every experiment, on machines that are known, brought
+//! to each verdict that it can come to.
+//!
+//! A family's file lists [`planted::Row`]s: a claim, points made up for its experiment's own
+//! cases, and the verdict they must come to. `coverage` fails if a claim lacks one.
+#![cfg(feature = "std")]
+
+mod alignment;
+mod associativity;
+mod coverage;
+mod hierarchy;
+mod hostile;
+mod jump;
+mod ladders;
+mod machines;
+mod pages;
+mod planted;
+mod prefetch;
+mod random;
+mod sequential;
+mod streaming;
+mod structure;
+mod word;
+
+use linefill::experiment::Verdict;
+use planted::Row;
+
+/// The planted rows of every family.
+fn rows() -> Vec<Row> {
+    [
+        alignment::rows(),
+        associativity::rows(),
+        hierarchy::rows(),
+        jump::rows(),
+        pages::rows(),
+        prefetch::rows(),
+        random::rows(),
+        sequential::rows(),
+        streaming::rows(),
+        structure::rows(),
+        word::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[test]
+fn planted_points_come_to_the_verdict_they_were_planted_for() {
+    let mut wrong = Vec::new();
+    for machine in machines::known() {
+        for row in rows() {
+            let judgement = row.judge(&machine);
+            if judgement.verdict != row.wanted || !judgement.numbers.contains(row.says) {
+                wrong.push(format!(
+                    "{} on {}: {} wanted, saying `{}`; {}: {}",
+                    row.name(),
+                    machine.name,
+                    row.wanted.name(),
+                    row.says,
+                    judgement.verdict.name(),
+                    judgement.numbers
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Wider intervals around the same values may make a verdict inconclusive, and never the opposite.
+#[test]
+fn noise_turns_no_verdict_around() {
+    let mut wrong = Vec::new();
+    for machine in machines::known() {
+        for row in rows() {
+            let opposite = match row.wanted {
+                Verdict::Holds => Verdict::DoesNotHold,
+                Verdict::DoesNotHold => Verdict::Holds,
+                Verdict::Inconclusive | Verdict::Untestable => continue,
+            };
+            for share in [0.05, 0.2, 0.5, 0.9] {
+                let judgement = row.judge_with_noise(&machine, share);
+                if judgement.verdict == opposite {
+                    wrong.push(format!(
+                        "{} on {} with noise of {share}: {}",
+                        row.name(),
+                        machine.name,
+                        judgement.numbers
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}

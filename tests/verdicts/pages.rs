@@ -1,0 +1,163 @@
+//! Figures 3.12 and 3.17.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+const FEW: &str = "L1 dTLB";
+const SECOND: &str = "second-level TLB";
+const CONFLICTS: &str = "cache conflicts";
+const LARGER: &str = "the larger the blocks";
+const WHOLE: &str = "whole list costs more than 1.5 times";
+const SHRINK: &str = "shrink";
+
+const ROTATING: &str = "one a page, rotating offset";
+const CONSTANT: &str = "one a page, same offset";
+const HUGE: &str = "one a page, rotating offset, 2 MiB pages";
+
+/// Figure 3.12: what more pages than the L1 dTLB holds cost over few, in both sizes of pages, and
+/// more than the second level holds over the same in 2 MiB pages; then the same offset over the
+/// rotating one.
+struct Tlb {
+    first: f64,
+    first_huge: f64,
+    second: f64,
+    conflicts: f64,
+}
+
+const TLB: Tlb = Tlb {
+    first: 2.0,
+    first_huge: 1.0,
+    second: 2.0,
+    conflicts: 4.0,
+};
+
+impl Tlb {
+    fn on(&self, machine: &Machine) -> Planted {
+        Planted::new("D16", machine, |series, x| {
+            let pages = x / 64.0;
+            let step = |many: f64| if pages > 64.0 { many } else { 1.0 };
+            let second = if pages > 4096.0 { self.second } else { 1.0 };
+            let huge = 5.0 * step(self.first_huge);
+            time(match series {
+                HUGE => huge,
+                // In memory the same multiple of what 2 MiB pages cost.
+                ROTATING if pages > 4096.0 => huge * second,
+                ROTATING => 5.0 * step(self.first),
+                CONSTANT => 5.0 * step(self.first) * step(self.conflicts),
+                _ => 5.0,
+            })
+        })
+    }
+}
+
+/// Figure 3.17: what the whole list costs over blocks of 60 pages, with blocks between as their
+/// size on a logarithmic scale says; in 4 KiB and in 2 MiB pages.
+fn blocks(machine: &Machine, base: f64, huge: f64) -> Planted {
+    Planted::new("D21", machine, |series, _| {
+        let whole = machine.largest as f64 / 4096.0;
+        let (gap, pages) = match series {
+            "whole list" => (base, whole),
+            "whole list, 2 MiB pages" => (huge, whole),
+            "60 pages, 2 MiB pages" => (huge, 60.0),
+            _ => {
+                let number = series.split(' ').next().expect("a number");
+                (base, number.parse().expect("a number"))
+            }
+        };
+        let share = (pages / 60.0_f64).ln() / (whole / 60.0).ln();
+        time(100.0 * gap.powf(share))
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D16", FEW, Holds, |m| TLB.on(m)),
+        row("D16", FEW, DoesNotHold, |m| Tlb { first: 1.1, ..TLB }.on(m)),
+        row("D16", FEW, DoesNotHold, |m| {
+            // A guest whose hypervisor backs large pages with small ones.
+            Tlb {
+                first_huge: 2.0,
+                ..TLB
+            }
+            .on(m)
+        })
+        .says("the same in 2 MiB pages 2.0"),
+        row("D16", FEW, Inconclusive, |m| {
+            Tlb { first: 1.3, ..TLB }.on(m)
+        }),
+        row("D16", FEW, Untestable, |m| {
+            Planted::new("D16", m, |series, _| match series {
+                HUGE => Value::Untestable("no 2 MiB pages"),
+                _ => time(5.0),
+            })
+        })
+        .says("no 2 MiB pages"),
+        row("D16", SECOND, Holds, |m| TLB.on(m)),
+        row("D16", SECOND, DoesNotHold, |m| {
+            Tlb { second: 1.0, ..TLB }.on(m)
+        }),
+        row("D16", SECOND, Inconclusive, |m| {
+            Tlb { second: 1.3, ..TLB }.on(m)
+        }),
+        row("D16", SECOND, Untestable, |m| {
+            let small = Machine {
+                largest: 16 << 20,
+                ..m.clone()
+            };
+            TLB.on(&small)
+        })
+        .says("it takes 8192 pages to exceed every TLB, and no more than 2048"),
+        row("D16", CONFLICTS, Holds, |m| TLB.on(m)),
+        row("D16", CONFLICTS, DoesNotHold, |m| {
+            Tlb {
+                conflicts: 1.0,
+                ..TLB
+            }
+            .on(m)
+        }),
+        row("D16", CONFLICTS, Inconclusive, |m| {
+            Tlb {
+                conflicts: 1.5,
+                ..TLB
+            }
+            .on(m)
+        }),
+        row("D16", CONFLICTS, Untestable, |m| {
+            TLB.on(m)
+                .without(|series, x| series == CONSTANT && x == 256.0 * 64.0)
+        })
+        .says("was not measured at 16384"),
+        row("D21", LARGER, Holds, |m| blocks(m, 4.0, 1.5)),
+        row("D21", LARGER, DoesNotHold, |m| blocks(m, 0.2, 1.0)),
+        row("D21", LARGER, Inconclusive, |m| blocks(m, 1.0, 1.0)),
+        row("D21", LARGER, Untestable, |m| {
+            let small = Machine {
+                largest: 16 << 20,
+                ..m.clone()
+            };
+            blocks(&small, 4.0, 1.5)
+        })
+        .says("the largest working set, 16384 KiB, is not in the range"),
+        row("D21", WHOLE, Holds, |m| blocks(m, 2.0, 1.5)),
+        row("D21", WHOLE, DoesNotHold, |m| blocks(m, 1.2, 1.0)),
+        row("D21", WHOLE, Inconclusive, |m| blocks(m, 1.5, 1.0)),
+        row("D21", WHOLE, Untestable, |m| {
+            // Stopped before the last working set of the whole list.
+            let last = *m.working_sets().last().expect("a working set") as f64;
+            blocks(m, 2.0, 1.5).without(|series, x| series == "whole list" && x == last)
+        })
+        .says("`whole list` was not measured at"),
+        row("D21", SHRINK, Holds, |m| blocks(m, 3.0, 1.5)),
+        row("D21", SHRINK, DoesNotHold, |m| blocks(m, 1.5, 3.0)),
+        row("D21", SHRINK, Inconclusive, |m| blocks(m, 2.0, 2.0)),
+        row("D21", SHRINK, Untestable, |m| {
+            Planted::new("D21", m, |series, _| match series {
+                "whole list, 2 MiB pages" => Value::Untestable("no 2 MiB pages"),
+                _ => time(100.0),
+            })
+        })
+        .says("no 2 MiB pages"),
+    ]
+}

@@ -1,0 +1,214 @@
+//! Points made up for an experiment's own cases, and what they must come to.
+
+use linefill::experiment::{
+    Claim, Entry, Evidence, Experiment, Judgement, Machine, Measured, Point, State, Unit,
+    Untestable, Verdict, find,
+};
+use linefill::kernel::Work;
+use linefill::measure::Ended;
+use linefill::stats::{Interval, Summary};
+use linefill::time::Rate;
+
+/// What came of a case, by decree.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// A time, or whatever else the experiment is judged in.
+    Timed(Interval),
+    /// The same on a machine whose yardstick gave nothing.
+    WithoutCoreClock(Interval),
+    Counted(f64),
+    Untestable(&'static str),
+    /// Not measured: the run was stopped before.
+    Missing,
+}
+
+/// A value that is known well: within half a percent.
+pub fn time(value: f64) -> Value {
+    noisy(value, 0.005)
+}
+
+/// A value with noise of `share` to either side.
+pub fn noisy(value: f64, share: f64) -> Value {
+    Value::Timed(Interval::exact(value).widened(share))
+}
+
+/// The built experiment with this id.
+pub fn experiment(id: &str) -> &'static Experiment {
+    match find(id) {
+        Some(Entry::Built(experiment)) => experiment,
+        _ => panic!("{id} is not built"),
+    }
+}
+
+/// An experiment's points on a machine.
+pub struct Planted {
+    pub experiment: &'static Experiment,
+    pub machine: Machine,
+    pub points: Vec<Point>,
+}
+
+impl Planted {
+    /// Gives every case of the experiment on `machine` the value that `value` has for its series
+    /// and x, in the unit in which the experiment is judged.
+    pub fn new(id: &str, machine: &Machine, value: impl Fn(&str, f64) -> Value) -> Self {
+        let experiment = experiment(id);
+        let points = (experiment.cases)(machine)
+            .into_iter()
+            .filter_map(|case| {
+                let value = value(&case.series, case.x);
+                Some(Point {
+                    state: state(value, experiment.unit(), machine.rate)?,
+                    series: case.series,
+                    x: case.x,
+                })
+            })
+            .collect();
+        Planted {
+            experiment,
+            machine: machine.clone(),
+            points,
+        }
+    }
+
+    /// The same points, judged with another machine.
+    pub fn on(self, machine: Machine) -> Self {
+        Planted { machine, ..self }
+    }
+
+    /// Without the points for which `dropped` says so.
+    pub fn without(mut self, dropped: impl Fn(&str, f64) -> bool) -> Self {
+        self.points.retain(|point| !dropped(&point.series, point.x));
+        self
+    }
+
+    pub fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            machine: &self.machine,
+            points: &self.points,
+            unit: self.experiment.unit(),
+        }
+    }
+
+    /// The same with noise of `share` or more to either side of every timed point.
+    fn with_noise(mut self, share: f64) -> Self {
+        for point in &mut self.points {
+            if let State::Measured(measured) = &mut point.state {
+                let ticks = &mut measured.ticks;
+                ticks.interval = ticks.interval.widened(share);
+            }
+        }
+        self
+    }
+}
+
+fn state(value: Value, unit: Unit, rate: Rate) -> Option<State> {
+    Some(match value {
+        Value::Timed(value) => measured(value, unit, rate, Some(CORE_PER_TICK)),
+        Value::WithoutCoreClock(value) => measured(value, unit, rate, None),
+        Value::Counted(count) => State::Counted(count),
+        Value::Untestable(reason) => State::Untestable(Untestable(reason.to_owned())),
+        Value::Missing => return None,
+    })
+}
+
+const CORE_PER_TICK: f64 = 1.3;
+
+/// The point whose value in `unit` is `value`: the conversions that judging makes, backwards.
+fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>) -> State {
+    let work = Work {
+        loads: 1,
+        bytes_read: 64,
+        ..Work::default()
+    };
+    let ticks_a_nano = rate.hz() / 1e9;
+    let interval = match unit {
+        Unit::CoreCycles => value.scaled(1.0 / CORE_PER_TICK),
+        Unit::Nanoseconds => value.scaled(ticks_a_nano),
+        Unit::GigabytesASecond => {
+            let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth * ticks_a_nano;
+            Interval::new(ticks(value.lo), ticks(value.hi))
+        }
+        Unit::Percent | Unit::Count => panic!("no time is measured in {unit:?}"),
+    };
+    State::Measured(Box::new(Measured {
+        ticks: Summary {
+            n: 15,
+            median: interval.middle(),
+            mad: 0.0,
+            min: interval.lo,
+            interval,
+        },
+        core_per_tick,
+        operations: 1,
+        work,
+        samples: Vec::new(),
+        disturbed: 0,
+        ended: Ended::Precise,
+        pages: "planted".to_owned(),
+    }))
+}
+
+/// A claim, points for it, and the verdict they must come to.
+pub struct Row {
+    /// The experiment's id.
+    pub id: &'static str,
+    /// Words of the claim's text that no other claim of the experiment has.
+    claim: &'static str,
+    pub wanted: Verdict,
+    plant: fn(&Machine) -> Planted,
+    /// What the numbers must contain.
+    pub says: &'static str,
+}
+
+/// A row whose numbers may say anything.
+pub fn row(
+    id: &'static str,
+    claim: &'static str,
+    wanted: Verdict,
+    plant: fn(&Machine) -> Planted,
+) -> Row {
+    Row {
+        id,
+        claim,
+        wanted,
+        plant,
+        says: "",
+    }
+}
+
+impl Row {
+    /// The same, and the numbers must contain `says`.
+    pub fn says(self, says: &'static str) -> Self {
+        Row { says, ..self }
+    }
+
+    pub fn name(&self) -> String {
+        format!("{} `{}`", self.id, self.claim)
+    }
+
+    /// The claim's place among the claims of its experiment, and the claim.
+    pub fn claim(&self) -> (usize, &'static Claim) {
+        let claims = experiment(self.id).claims.iter().enumerate();
+        let mut found = claims.filter(|(_, claim)| claim.text.contains(self.claim));
+        let claim = found.next();
+        assert!(found.next().is_none(), "{} are several", self.name());
+        claim.unwrap_or_else(|| panic!("{} is no claim", self.name()))
+    }
+
+    pub fn judge(&self, machine: &Machine) -> Judgement {
+        self.claim().1.decide(&(self.plant)(machine).evidence())
+    }
+
+    pub fn judge_with_noise(&self, machine: &Machine, share: f64) -> Judgement {
+        let planted = (self.plant)(machine).with_noise(share);
+        self.claim().1.decide(&planted.evidence())
+    }
+}
+
+/// Four numbers, for the working sets that live in L1d, in L2, in the last level and in memory.
+pub fn by_level(machine: &Machine, x: f64, levels: [f64; 4]) -> f64 {
+    let ranges = &machine.ranges;
+    let ends = [ranges.l1.hi, ranges.l2.hi, ranges.llc.hi].map(|half| 2.0 * half);
+    let level = ends.iter().filter(|end| x > **end).count();
+    levels[level]
+}

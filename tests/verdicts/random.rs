@@ -1,0 +1,101 @@
+//! Figures 3.4 and 3.15.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
+
+use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
+
+const TWENTY: &str = "more than 20 times";
+const STEPS: &str = "steps up at the sizes";
+const TEN: &str = "more than 10 times";
+const RISES: &str = "never levels off";
+
+/// Figure 3.4: what a random write costs on each level.
+fn levels(machine: &Machine, costs: [f64; 4]) -> Planted {
+    Planted::new("D8", machine, |_, x| time(by_level(machine, x, costs)))
+}
+
+/// Figure 3.15: a random step over a sequential one in memory, which rises by `rise` an octave.
+fn random(machine: &Machine, gap: f64, rise: f64) -> Planted {
+    let from = machine.ranges.memory.lo;
+    Planted::new("D19", machine, |series, x| match series {
+        "sequential" => time(10.0),
+        _ if x < from => time(5.0),
+        _ => time(10.0 * gap * rise.powf((x / from).log2())),
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D8", TWENTY, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
+        row("D8", TWENTY, DoesNotHold, |m| {
+            levels(m, [5.0, 16.0, 40.0, 80.0])
+        }),
+        row("D8", TWENTY, Inconclusive, |m| {
+            levels(m, [5.0, 16.0, 70.0, 100.0])
+        }),
+        row("D8", TWENTY, Untestable, |m| {
+            let memory = m.ranges.memory;
+            levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
+        }),
+        row("D8", STEPS, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
+        row("D8", STEPS, DoesNotHold, |m| levels(m, [5.0; 4])).says("no step at all"),
+        row("D8", STEPS, DoesNotHold, |m| {
+            // L1d as in CPUID, and a step at an eighth of it.
+            let early = m.ranges.l1.hi / 4.0;
+            Planted::new("D8", m, |_, x| {
+                let near = if x <= early { 5.0 } else { 16.0 };
+                time(by_level(m, x, [near, 16.0, 70.0, 400.0]))
+            })
+        })
+        .says("KiB of L1d"),
+        row("D8", STEPS, DoesNotHold, |m| {
+            levels(m, [5.0, 16.0, 16.5, 17.0])
+        })
+        .says("KiB of the last level"),
+        row("D8", STEPS, Inconclusive, |m| {
+            // The upper ends of the intervals are flat: noise as large as the steps.
+            Planted::new("D8", m, |_, x| {
+                let cost = by_level(m, x, [5.0, 16.0, 70.0, 400.0]);
+                Value::Timed(Interval::new(cost, 450.0))
+            })
+        }),
+        row("D8", STEPS, Untestable, |m| {
+            let mut unknown = m.clone();
+            for capacity in &mut unknown.ranges.capacities {
+                capacity.reported = None;
+                capacity.measured = None;
+            }
+            levels(m, [5.0, 16.0, 70.0, 400.0]).on(unknown)
+        })
+        .says("neither CPUID nor the ladder tells the size of level 1"),
+        row("D8", STEPS, Untestable, |m| {
+            let memory = m.ranges.memory;
+            levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
+        })
+        .says("no working set beyond the last-level cache"),
+        row("D19", TEN, Holds, |m| random(m, 20.0, 1.2)),
+        row("D19", TEN, DoesNotHold, |m| random(m, 4.0, 1.2)),
+        row("D19", TEN, Inconclusive, |m| random(m, 10.0, 1.0)),
+        row("D19", TEN, Untestable, |m| {
+            random(m, 20.0, 1.2).without(|series, _| series == "sequential")
+        })
+        .says("no point of `sequential` was measured"),
+        row("D19", RISES, Holds, |m| random(m, 20.0, 1.4)),
+        row("D19", RISES, DoesNotHold, |m| random(m, 20.0, 1.0)),
+        row("D19", RISES, Inconclusive, |m| {
+            Planted::new("D19", m, |_, _| noisy(400.0, 0.2))
+        }),
+        row("D19", RISES, Untestable, |m| {
+            let memory = m.ranges.memory;
+            let first = m
+                .working_sets()
+                .into_iter()
+                .find(|bytes| memory.holds(*bytes as f64));
+            let first = first.expect("a working set in memory") as f64;
+            random(m, 20.0, 1.4).without(|_, x| x > first)
+        })
+        .says("it takes two working sets"),
+    ]
+}

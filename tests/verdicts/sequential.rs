@@ -1,0 +1,139 @@
+//! Figures 3.10, 3.11 and 3.13.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Range};
+
+use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
+
+const LATENCY: &str = "load-to-use";
+const HIDDEN: &str = "below 4 times";
+const APART: &str = "further apart";
+const LINE: &str = "at every eighth";
+const WRITES: &str = "Inc is slower than Follow";
+const WRITE_BACK: &str = "1.3 to 3 times";
+const ADDNEXT: &str = "no slower than Inc";
+
+/// Figure 3.10: `near` times the published latency in L1d, and `far` times that in memory.
+fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
+    let near = near * f64::from(machine.load_to_use.expect("is known"));
+    let far = near * far;
+    Planted::new("D14", machine, |_, x| {
+        time(by_level(machine, x, [near, near, near, far]))
+    })
+}
+
+/// Figure 3.11: core cycles a step in memory for NPAD 0, 7, 15 and 31.
+fn apart(machine: &Machine, costs: [f64; 4]) -> Planted {
+    Planted::new("D15", machine, |series, x| {
+        let npads = ["NPAD=0", "NPAD=7", "NPAD=15", "NPAD=31"];
+        let index = npads.iter().position(|npad| *npad == series);
+        let cost = costs[index.expect("a series")];
+        time(by_level(machine, x, [5.0, 5.0, 5.0, cost]))
+    })
+}
+
+/// Figure 3.13: Inc and Addnext0 over Follow, level by level.
+fn writes(machine: &Machine, inc: [f64; 4], addnext0: [f64; 4]) -> Planted {
+    Planted::new("D17", machine, |series, x| {
+        time(match series {
+            "Inc" => 10.0 * by_level(machine, x, inc),
+            "Addnext0" => 10.0 * by_level(machine, x, addnext0),
+            _ => 10.0,
+        })
+    })
+}
+
+fn holds(range: Range) -> impl Fn(&str, f64) -> bool {
+    move |_, x| range.holds(x)
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D14", LATENCY, Holds, |m| walk(m, 1.0, 2.0)),
+        row("D14", LATENCY, DoesNotHold, |m| walk(m, 1.25, 2.0)),
+        row("D14", LATENCY, DoesNotHold, |m| walk(m, 0.75, 2.0)),
+        row("D14", LATENCY, Inconclusive, |m| walk(m, 1.1, 2.0)),
+        row("D14", LATENCY, Untestable, |m| {
+            let unknown = Machine {
+                load_to_use: None,
+                ..m.clone()
+            };
+            walk(m, 1.0, 2.0).on(unknown)
+        })
+        .says("no published load-to-use latency for this CPU; measured"),
+        row("D14", HIDDEN, Holds, |m| walk(m, 1.0, 2.0)),
+        row("D14", HIDDEN, DoesNotHold, |m| walk(m, 1.0, 5.0)).says("memory over L1d 5."),
+        row("D14", HIDDEN, Inconclusive, |m| walk(m, 1.0, 4.0)),
+        row("D14", HIDDEN, Untestable, |m| {
+            walk(m, 1.0, 2.0).without(holds(m.ranges.memory))
+        })
+        .says("no point of `NPAD=0` lies in the range from"),
+        row("D15", APART, Holds, |m| apart(m, [6.0, 14.0, 26.0, 40.0])),
+        row("D15", APART, DoesNotHold, |m| {
+            apart(m, [6.0, 14.0, 26.0, 20.0])
+        })
+        .says("NPAD=31 over NPAD=15 0.77"),
+        row("D15", APART, Inconclusive, |m| {
+            apart(m, [6.0, 14.0, 26.0, 26.0])
+        }),
+        row("D15", APART, Untestable, |m| {
+            apart(m, [6.0; 4]).without(|series, _| series == "NPAD=15")
+        })
+        .says("no point of `NPAD=15` was measured"),
+        row("D15", LINE, Holds, |m| apart(m, [6.0, 14.0, 26.0, 40.0])),
+        row("D15", LINE, DoesNotHold, |m| {
+            apart(m, [6.0, 9.0, 26.0, 40.0])
+        }),
+        row("D15", LINE, Inconclusive, |m| {
+            apart(m, [6.0, 12.0, 26.0, 40.0])
+        }),
+        row("D15", LINE, Untestable, |m| {
+            Planted::new("D15", m, |_, _| Value::Untestable("stopped"))
+        })
+        .says("stopped"),
+        row("D17", WRITES, Holds, |m| {
+            writes(m, [1.0, 1.0, 1.1, 1.5], [1.0; 4])
+        }),
+        row("D17", WRITES, DoesNotHold, |m| {
+            writes(m, [1.0, 1.0, 0.9, 1.5], [1.0; 4])
+        })
+        .says("Inc over Follow in the last level 0.90"),
+        row("D17", WRITES, Inconclusive, |m| {
+            writes(m, [1.0, 1.0, 1.0, 1.5], [1.0; 4])
+        }),
+        row("D17", WRITES, Untestable, |m| {
+            writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.llc))
+        })
+        .says("`Inc` and `Follow` have no point in common"),
+        row("D17", WRITE_BACK, Holds, |m| {
+            writes(m, [1.0, 1.0, 1.1, 1.5], [1.0; 4])
+        }),
+        row("D17", WRITE_BACK, DoesNotHold, |m| {
+            writes(m, [1.0, 1.0, 1.1, 1.1], [1.0; 4])
+        }),
+        row("D17", WRITE_BACK, DoesNotHold, |m| {
+            writes(m, [1.0, 1.0, 1.1, 3.5], [1.0; 4])
+        }),
+        row("D17", WRITE_BACK, Inconclusive, |m| {
+            writes(m, [1.0, 1.0, 1.1, 3.0], [1.0; 4])
+        }),
+        row("D17", WRITE_BACK, Untestable, |m| {
+            writes(m, [1.0; 4], [1.0; 4]).without(|series, _| series == "Follow")
+        })
+        .says("no point of `Follow` was measured"),
+        // Walks of equal cost hold, as 5 % are allowed.
+        row("D17", ADDNEXT, Holds, |m| writes(m, [1.0; 4], [1.0; 4])),
+        row("D17", ADDNEXT, DoesNotHold, |m| {
+            writes(m, [1.0; 4], [1.0, 1.2, 1.0, 1.0])
+        }),
+        row("D17", ADDNEXT, Inconclusive, |m| {
+            Planted::new("D17", m, |series, _| match series {
+                "Addnext0" => noisy(10.5, 0.02),
+                _ => time(10.0),
+            })
+        }),
+        row("D17", ADDNEXT, Untestable, |m| {
+            writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.l2))
+        }),
+    ]
+}

@@ -1,0 +1,170 @@
+//! Non-temporal stores and loads: Drepper 6.1.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, by_level, row, time};
+
+const ARRIVES: &str = "every byte";
+const IN_ORDER: &str = "16-byte non-temporal";
+const WHOLE: &str = "filling whole lines";
+const OPEN: &str = "write-combining buffers";
+const BY_ROW: &str = "by row, non-temporal";
+const COLUMN: &str = "by column, normal";
+const COLUMN_NT: &str = "by column, non-temporal";
+const TWICE: &str = "non-temporal stores by column";
+const LOADS: &str = "movntdqa is as fast";
+
+/// The stores: a page each arrives, and the bandwidths of cached and of non-temporal ones.
+fn stores(machine: &Machine, cached: f64, non_temporal: f64) -> Planted {
+    Planted::new("E1", machine, |series, _| match series {
+        "cached stores" => time(cached),
+        "non-temporal stores" => time(non_temporal),
+        _ => Value::Counted(4096.0),
+    })
+}
+
+/// Bandwidths of filling lines through the cache, past it, and past it with 64 lines open.
+fn fills(machine: &Machine, cached: f64, whole: f64, open: f64) -> Planted {
+    Planted::new("E2", machine, |series, x| match series {
+        "through the cache" | "rep stosb" => time(cached),
+        "non-temporal, a line at a time" => time(whole),
+        _ if x > 12.0 => time(open),
+        _ => time(whole),
+    })
+}
+
+/// Nanoseconds a store: normal by row and by column, non-temporal by row and by column.
+fn matrix(machine: &Machine, times: [f64; 4]) -> Planted {
+    Planted::new("E4", machine, |series, _| {
+        let all = [
+            "normal, by row",
+            "normal, by column",
+            "non-temporal, by row",
+            "non-temporal, by column",
+        ];
+        let index = all.iter().position(|name| *name == series);
+        time(times[index.expect("a sweep")])
+    })
+}
+
+/// Bandwidth of `movntdqa` over that of `movdqa`, level by level.
+fn loads(machine: &Machine, faster: [f64; 4]) -> Planted {
+    Planted::new("E5", machine, |series, x| {
+        let plain = by_level(machine, x, [300.0, 150.0, 40.0, 16.0]);
+        time(match series {
+            "movntdqa" => plain * by_level(machine, x, faster),
+            _ => plain,
+        })
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E1", ARRIVES, Holds, |m| stores(m, 10.0, 23.0)),
+        // A CPU without AVX-512: what the others do is told all the same.
+        row("E1", ARRIVES, Holds, |m| {
+            Planted::new("E1", m, |series, x| match series {
+                "bytes arrived by _mm512_stream_si512" => Value::Untestable("no AVX-512"),
+                "cached stores" | "non-temporal stores" => time(x),
+                _ => Value::Counted(4096.0),
+            })
+        }),
+        row("E1", ARRIVES, DoesNotHold, |m| {
+            Planted::new("E1", m, |series, x| match series {
+                "bytes arrived by _mm_stream_pd" => Value::Counted(4095.0),
+                "cached stores" | "non-temporal stores" => time(x),
+                _ => Value::Counted(4096.0),
+            })
+        })
+        .says("_mm_stream_pd 4095"),
+        row("E1", ARRIVES, Untestable, |m| {
+            Planted::new("E1", m, |series, x| match series {
+                "bytes arrived by _mm_stream_si32" => Value::Untestable("no memory"),
+                "cached stores" | "non-temporal stores" => time(x),
+                _ => Value::Counted(4096.0),
+            })
+        })
+        .says("no memory"),
+        row("E1", IN_ORDER, Holds, |m| stores(m, 10.0, 23.0)),
+        row("E1", IN_ORDER, DoesNotHold, |m| stores(m, 10.0, 8.0)),
+        row("E1", IN_ORDER, Inconclusive, |m| stores(m, 10.0, 10.0)),
+        row("E1", IN_ORDER, Untestable, |m| {
+            stores(m, 10.0, 23.0).without(|series, x| series == "cached stores" && x == 16.0)
+        })
+        .says("`cached stores` was not measured at 16"),
+        row("E2", WHOLE, Holds, |m| fills(m, 10.0, 23.0, 3.0)),
+        row("E2", WHOLE, DoesNotHold, |m| fills(m, 10.0, 8.0, 3.0)),
+        row("E2", WHOLE, Inconclusive, |m| fills(m, 10.0, 10.0, 3.0)),
+        row("E2", WHOLE, Untestable, |m| {
+            fills(m, 10.0, 23.0, 3.0).without(|series, _| series == "through the cache")
+        }),
+        row("E2", OPEN, Holds, |m| fills(m, 10.0, 23.0, 3.0)),
+        row("E2", OPEN, DoesNotHold, |m| fills(m, 10.0, 23.0, 20.0)),
+        row("E2", OPEN, Inconclusive, |m| fills(m, 10.0, 15.0, 10.0)),
+        row("E2", OPEN, Untestable, |m| {
+            fills(m, 10.0, 23.0, 3.0).without(|_, x| x == 64.0)
+        })
+        .says("was not measured at 64"),
+        row("E4", BY_ROW, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
+        row("E4", BY_ROW, DoesNotHold, |m| {
+            matrix(m, [5.0, 14.1, 6.0, 17.8])
+        }),
+        row("E4", BY_ROW, Inconclusive, |m| {
+            matrix(m, [5.0, 14.1, 5.5, 17.8])
+        }),
+        row("E4", BY_ROW, Untestable, |m| {
+            // The larger matrix alone is missing.
+            matrix(m, [5.0; 4]).without(|_, x| x > 36e6)
+        })
+        .says("was not measured at"),
+        row("E4", COLUMN, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
+        row("E4", COLUMN, DoesNotHold, |m| {
+            matrix(m, [5.3, 4.0, 5.3, 17.8])
+        }),
+        row("E4", COLUMN, Inconclusive, |m| {
+            matrix(m, [5.3, 5.3, 5.3, 17.8])
+        }),
+        row("E4", COLUMN, Untestable, |m| {
+            matrix(m, [5.0; 4]).without(|series, _| series == "normal, by column")
+        }),
+        row("E4", COLUMN_NT, Holds, |m| {
+            matrix(m, [5.3, 14.1, 5.3, 17.8])
+        }),
+        row("E4", COLUMN_NT, DoesNotHold, |m| {
+            matrix(m, [5.3, 14.1, 5.3, 12.0])
+        }),
+        row("E4", COLUMN_NT, Inconclusive, |m| {
+            matrix(m, [5.3, 14.1, 5.3, 14.1])
+        }),
+        row("E4", COLUMN_NT, Untestable, |m| {
+            Planted::new("E4", m, |_, _| Value::Untestable("256000000 bytes refused"))
+        })
+        .says("256000000 bytes refused"),
+        row("E4", TWICE, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
+        row("E4", TWICE, DoesNotHold, |m| {
+            matrix(m, [5.3, 14.1, 5.3, 8.0])
+        }),
+        row("E4", TWICE, Inconclusive, |m| {
+            matrix(m, [5.3, 14.1, 5.3, 10.6])
+        }),
+        row("E4", TWICE, Untestable, |m| {
+            matrix(m, [5.0; 4]).without(|series, _| series == "non-temporal, by row")
+        }),
+        row("E5", LOADS, Holds, |m| loads(m, [1.0; 4])),
+        row("E5", LOADS, DoesNotHold, |m| loads(m, [0.5, 1.0, 1.0, 1.0]))
+            .says("bandwidth in L1d 0.50"),
+        row("E5", LOADS, DoesNotHold, |m| loads(m, [1.0, 1.0, 1.0, 1.3]))
+            .says("bandwidth in memory 1.30"),
+        row("E5", LOADS, Inconclusive, |m| {
+            loads(m, [1.0, 1.0, 1.0, 1.1])
+        }),
+        row("E5", LOADS, Untestable, |m| {
+            Planted::new("E5", m, |series, _| match series {
+                "movntdqa" => Value::Untestable("this CPU has no SSE4.1"),
+                _ => time(16.0),
+            })
+        })
+        .says("this CPU has no SSE4.1"),
+    ]
+}

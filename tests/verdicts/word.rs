@@ -1,0 +1,54 @@
+//! Figure 3.30 and the rules on structures.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, by_level, noisy, row, time};
+
+const WORD: &str = "between first and last";
+const BACKWARDS: &str = "reading the fields backwards";
+
+/// Figure 3.30: the last word over the first, in memory, in both orders.
+fn last_over_first(machine: &Machine, sequential: f64, random: f64) -> Planted {
+    Planted::new("D42", machine, |series, x| {
+        let first = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
+        let slower = match series {
+            "sequential, last word" => sequential,
+            "random, last word" => random,
+            _ => 1.0,
+        };
+        time(first * by_level(machine, x, [1.0, 1.0, 1.0, slower]))
+    })
+}
+
+fn backwards(machine: &Machine, slower: f64, noise: f64) -> Planted {
+    Planted::new("E13", machine, |series, _| match series {
+        "in the opposite order" => noisy(400.0 * slower, noise),
+        _ => time(400.0),
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D42", WORD, Holds, |m| last_over_first(m, 1.005, 0.995)),
+        row("D42", WORD, DoesNotHold, |m| last_over_first(m, 1.0, 1.25))
+            .says("last over first word, random 1.25"),
+        row("D42", WORD, DoesNotHold, |m| last_over_first(m, 0.8, 1.0))
+            .says("last over first word, sequential 0.80"),
+        row("D42", WORD, Inconclusive, |m| last_over_first(m, 1.02, 1.0)),
+        row("D42", WORD, Untestable, |m| {
+            let memory = m.ranges.memory;
+            last_over_first(m, 1.0, 1.0)
+                .without(|series, x| series == "random, first word" && memory.holds(x))
+        })
+        .says("`random, last word` and `random, first word` have no point in common"),
+        row("E13", BACKWARDS, Holds, |m| backwards(m, 1.05, 0.005)),
+        row("E13", BACKWARDS, DoesNotHold, |m| backwards(m, 1.0, 0.005)),
+        row("E13", BACKWARDS, DoesNotHold, |m| backwards(m, 0.9, 0.005)),
+        row("E13", BACKWARDS, Inconclusive, |m| backwards(m, 1.05, 0.05)),
+        row("E13", BACKWARDS, Untestable, |m| {
+            let memory = m.ranges.memory;
+            backwards(m, 1.05, 0.005).without(|_, x| memory.holds(x))
+        }),
+    ]
+}
