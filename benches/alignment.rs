@@ -1,0 +1,26 @@
+//! Alignment: elements that straddle two lines, or two pages.
+
+mod common;
+
+use common::cases::Bench;
+
+fn main() {
+    let Some(mut bench) = Bench::new("alignment") else {
+        return;
+    };
+    let ranges = &bench.machine.ranges;
+    let sizes = [ranges.l1.hi, ranges.l2.hi, bench.machine.in_memory() as f64];
+
+    let cases = bench.cases("E15");
+    for order in ["sequential", "random"] {
+        for x in sizes {
+            let aligned = bench.time(&cases, &format!("{order}, aligned"), x);
+            let split = bench.time(&cases, &format!("{order}, misaligned"), x);
+            let what = format!("{order}, misaligned over aligned");
+            bench.ratio(&what, &split, &aligned);
+        }
+    }
+    let line = bench.time(&cases, "one a page, split line", 0.0);
+    let page = bench.time(&cases, "one a page, split page", 0.0);
+    bench.ratio("split page over split line", &page, &line);
+}

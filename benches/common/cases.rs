@@ -1,0 +1,227 @@
+//! Cases of experiments, picked by series and x, prepared and timed.
+
+use std::hint::black_box;
+
+use linefill::cpu::{Caches, Features, Identity};
+use linefill::experiment::{
+    Arena, Case, Context, Entry, Experiment, Machine, Ranges, Shape, Subject, Unit, Untestable,
+    find,
+};
+use linefill::kernel::{Kernel, Work};
+use linefill::measure::Shot;
+use linefill::time::{Rate, start, stop};
+
+use super::driver::{Driver, Timed};
+
+/// Decides every random layout.
+const SEED: u64 = 1;
+
+const MIB: usize = 1 << 20;
+
+/// What a bench of experiments needs: the machine their cases depend on, memory, clocks.
+pub struct Bench {
+    driver: Driver,
+    /// The machine as CPUID describes it.
+    pub machine: Machine,
+    context: Context,
+    arena: Arena,
+}
+
+/// What came of a case, and where on the horizontal axis it lies.
+#[derive(Clone, Debug, Default)]
+pub struct Sampled {
+    place: String,
+    timed: Timed,
+}
+
+/// An experiment and its cases on this machine.
+pub struct Cases {
+    experiment: &'static Experiment,
+    cases: Vec<Case>,
+}
+
+impl Bench {
+    /// A bench named `subject`, unless the command line leaves it out.
+    pub fn new(subject: &'static str) -> Option<Self> {
+        let driver = Driver::new(subject)?;
+        Some(Bench {
+            machine: machine(driver.rate()),
+            driver,
+            context: Context {
+                features: Features::detect(),
+            },
+            arena: Arena::default(),
+        })
+    }
+
+    /// The cases of the experiment `id`.
+    pub fn cases(&self, id: &str) -> Cases {
+        let Some(Entry::Built(experiment)) = find(id) else {
+            panic!("there is no experiment {id} that works");
+        };
+        Cases {
+            experiment,
+            cases: (experiment.cases)(&self.machine),
+        }
+    }
+
+    /// Times the case of `series` whose x is nearest to `x`.
+    ///
+    /// What this machine lacks is skipped, and the reason printed.
+    pub fn time(&mut self, cases: &Cases, series: &str, x: f64) -> Sampled {
+        let Some(case) = cases.nearest(series, x) else {
+            let id = cases.experiment.id;
+            self.driver
+                .say(&format!("{series}: skipped: {id} has no such case here"));
+            return Sampled::default();
+        };
+        let place = cases.place(case);
+        let name = cases.name(case);
+        let prepared = self
+            .arena
+            .region(case.setup.bytes(), case.pages)
+            .and_then(|(region, _)| case.setup.prepare(region, &self.context))
+            .and_then(Stretch::of);
+        let timed = match prepared {
+            Ok(mut stretch) => {
+                let bytes = cases.bandwidth().then(|| stretch.bytes());
+                self.driver
+                    .time(&name, bytes, &mut |operations| stretch.run(operations))
+            }
+            Err(reason) => {
+                self.driver.say(&format!("{name}: skipped: {reason}"));
+                Timed::default()
+            }
+        };
+        Sampled { place, timed }
+    }
+
+    /// Prints how many times as long `of` took as `to`, if both were sampled: in core cycles, or
+    /// in ticks where there is no yardstick.
+    pub fn ratio(&self, what: &str, of: &Sampled, to: &Sampled) {
+        let over = |of: Option<f64>, to: Option<f64>| Some(of? / to?);
+        let (a, b) = (of.timed, to.timed);
+        let ratio = over(a.cycles, b.cycles).or_else(|| over(a.ticks, b.ticks));
+        if let Some(ratio) = ratio {
+            let place = if of.place == to.place {
+                of.place.as_str()
+            } else {
+                ""
+            };
+            self.driver.say(&format!("{what}{place}: {ratio:.2}"));
+        }
+    }
+}
+
+impl Cases {
+    /// The case of `series` nearest to `x`, by ratio: axes here are mostly logarithmic.
+    fn nearest(&self, series: &str, x: f64) -> Option<&Case> {
+        let distance = |case: &&Case| ((case.x + 1.0) / (x + 1.0)).ln().abs();
+        self.cases
+            .iter()
+            .filter(|case| case.series == series)
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+
+    /// A name for `case` that says what its numbers mean.
+    fn name(&self, case: &Case) -> String {
+        let series = &case.series;
+        let place = self.place(case);
+        match self.experiment.plot.map(|plot| plot.shape) {
+            Some(Shape::Surface { depth }) => format!("{depth} {series}{place}"),
+            _ => format!("{series}{place}"),
+        }
+    }
+
+    /// Where on the horizontal axis `case` lies, to be put behind a name.
+    fn place(&self, case: &Case) -> String {
+        let x = case.x;
+        match self.experiment.plot.map(|plot| plot.x) {
+            Some(axis) if axis.bytes => format!(", {}", bytes_in_words(x)),
+            Some(axis) if axis.label.is_empty() => String::new(),
+            Some(axis) => format!(", {} {x}", axis.label),
+            None => format!(", {x}"),
+        }
+    }
+
+    /// Whether the experiment is about bandwidth.
+    fn bandwidth(&self) -> bool {
+        let unit = self.experiment.plot.map(|plot| plot.unit);
+        unit == Some(Unit::GigabytesASecond)
+    }
+}
+
+/// A prepared case that takes time.
+enum Stretch<'m> {
+    Steady(Box<dyn Kernel + 'm>),
+    Shots(Box<dyn Shot + 'm>, Work),
+}
+
+impl<'m> Stretch<'m> {
+    fn of(subject: Subject<'m>) -> Result<Self, Untestable> {
+        match subject {
+            Subject::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
+            Subject::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
+            Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
+        }
+    }
+
+    /// Bytes that an operation moves.
+    fn bytes(&self) -> u64 {
+        let work = match self {
+            Stretch::Steady(kernel) => kernel.work(),
+            Stretch::Shots(_, work) => *work,
+        };
+        u64::from(work.bytes_read + work.bytes_written)
+    }
+
+    /// Does `operations` operations, and returns the ticks they took. Each shot has the clock's
+    /// own in it: taken off, a hit comes out at nothing or less, which Criterion cannot show.
+    fn run(&mut self, operations: u64) -> u64 {
+        match self {
+            Stretch::Steady(kernel) => {
+                let began = start();
+                black_box(kernel.run(black_box(operations)));
+                stop() - began
+            }
+            Stretch::Shots(shot, _) => {
+                let mut ticks = 0;
+                for _ in 0..operations {
+                    shot.prepare();
+                    let began = start();
+                    black_box(shot.shoot());
+                    ticks += stop() - began;
+                }
+                ticks
+            }
+        }
+    }
+}
+
+fn bytes_in_words(bytes: f64) -> String {
+    let kib = bytes / 1024.0;
+    match kib {
+        kib if kib < 1.0 => format!("{bytes} B"),
+        kib if kib < 1024.0 => format!("{kib:.0} KiB"),
+        kib => format!("{:.0} MiB", kib / 1024.0),
+    }
+}
+
+/// The machine by CPUID alone: the ladder that the lab measures would take longer than a bench.
+fn machine(rate: Rate) -> Machine {
+    let caches = Caches::detect();
+    let reported = [1, 2, 3].map(|level| caches.data(level).map(|cache| cache.size as f64));
+    // Four times the last level, where memory begins; but no more than a small machine has, and
+    // no longer than a bench may take.
+    let last = caches.last_level().map_or(0, |cache| cache.size as usize);
+    Machine {
+        caches: caches.to_vec(),
+        load_to_use: Identity::detect().load_to_use(),
+        rate,
+        seed: SEED,
+        ladder: Vec::new(),
+        ranges: Ranges::from_ladder(&[], reported),
+        largest: (4 * last).clamp(64 * MIB, 256 * MIB),
+        full: false,
+    }
+}

@@ -1,0 +1,190 @@
+//! Hands a stretch of code to Criterion, once a clock.
+
+use std::time::Duration;
+
+use criterion::{BenchmarkId, Criterion, Throughput};
+use linefill::os::{self, Pinned, clock::monotonic_raw_ns};
+use linefill::stats::median;
+use linefill::time::{Rate, start};
+
+use super::clock::{Clock, CoreCycles, Ticks};
+
+/// The bench targets. The name of each begins the names of all its benchmarks.
+const SUBJECTS: [&str; 7] = [
+    "walks",
+    "nontemporal",
+    "prefetch",
+    "alignment",
+    "associativity",
+    "criticalword",
+    "overhead",
+];
+
+/// Samples a benchmark.
+const SAMPLES: usize = 20;
+
+/// Long enough for a lap of a random walk through 128 MiB.
+const WARM_UP: Duration = Duration::from_millis(300);
+
+/// Spread over all samples.
+const MEASUREMENT: Duration = Duration::from_millis(600);
+
+/// Resamples of the bootstrap: intervals of 20 samples gain nothing from more.
+const RESAMPLES: usize = 10_000;
+
+/// Time between the two readings that give the rate of the time-stamp counter.
+const CALIBRATION: Duration = Duration::from_millis(200);
+
+/// One subject, a Criterion a clock: a Criterion has one measurement.
+pub struct Driver {
+    subject: &'static str,
+    rate: Rate,
+    ticks: Timer<Ticks>,
+    /// `None` where the yardstick gives nothing.
+    cycles: Option<Timer<CoreCycles>>,
+    _pinned: Option<Pinned>,
+}
+
+/// A Criterion and its clock, which it keeps to itself.
+struct Timer<C: Clock> {
+    clock: C,
+    criterion: Criterion<C>,
+}
+
+/// Medians of an operation's time, as far as it was sampled: not in a test run, nor where a
+/// filter left it out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timed {
+    /// In ticks.
+    pub ticks: Option<f64>,
+    /// In core cycles.
+    pub cycles: Option<f64>,
+}
+
+impl Driver {
+    /// Pins the thread and calibrates the clocks. `None` if the command line names other subjects
+    /// and not this one, or if there is no clock.
+    pub fn new(subject: &'static str) -> Option<Self> {
+        if !asked_for(subject) {
+            return None;
+        }
+        let pinned = pin();
+        let rate = match calibrate() {
+            Ok(rate) => rate,
+            Err(error) => {
+                println!("{subject}: skipped: {error}");
+                return None;
+            }
+        };
+        let cycles = CoreCycles::new();
+        if cycles.is_none() {
+            println!("{subject}: core cycles skipped: the yardstick gives nothing");
+        }
+        Some(Driver {
+            subject,
+            rate,
+            ticks: Timer::new(Ticks(rate)),
+            cycles: cycles.map(Timer::new),
+            _pinned: pinned,
+        })
+    }
+
+    /// The rate of the time-stamp counter.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Benchmarks `stretch`, which does as many operations as it is told and returns the ticks
+    /// they took. `bytes` are what an operation moves, if bandwidth is what it is about.
+    pub fn time(
+        &mut self,
+        name: &str,
+        bytes: Option<u64>,
+        stretch: &mut dyn FnMut(u64) -> u64,
+    ) -> Timed {
+        let ticks = self.ticks.time(self.subject, name, bytes, stretch);
+        let cycles = self
+            .cycles
+            .as_mut()
+            .and_then(|timer| timer.time(self.subject, name, bytes, stretch));
+        Timed { ticks, cycles }
+    }
+
+    /// Prints a line of this bench's own.
+    pub fn say(&self, text: &str) {
+        println!("{}: {text}", self.subject);
+    }
+}
+
+impl<C: Clock + 'static> Timer<C> {
+    fn new(clock: C) -> Self {
+        Timer {
+            clock,
+            criterion: Criterion::default()
+                .with_measurement(clock)
+                .without_plots()
+                .sample_size(SAMPLES)
+                .warm_up_time(WARM_UP)
+                .measurement_time(MEASUREMENT)
+                .nresamples(RESAMPLES)
+                .configure_from_args(),
+        }
+    }
+
+    /// Runs one benchmark, and returns the median of its samples.
+    fn time(
+        &mut self,
+        subject: &str,
+        name: &str,
+        bytes: Option<u64>,
+        stretch: &mut dyn FnMut(u64) -> u64,
+    ) -> Option<f64> {
+        // A group of its own: a group cannot be told to forget its throughput.
+        let mut group = self.criterion.benchmark_group(subject);
+        if let Some(bytes) = bytes {
+            group.throughput(Throughput::Bytes(bytes));
+        }
+        let mut seen: Vec<f64> = Vec::with_capacity(128);
+        group.bench_function(BenchmarkId::new(name, C::NAME), |bencher| {
+            bencher.iter_custom(|operations| {
+                let value = self.clock.time(|| stretch(operations));
+                seen.push(value / operations as f64);
+                value
+            });
+        });
+        group.finish();
+        // The samples come after the warm-up; a test run takes none.
+        let warm_up = seen.len().checked_sub(SAMPLES).filter(|&calls| calls > 0)?;
+        let samples = &mut seen[warm_up..];
+        samples.sort_unstable_by(f64::total_cmp);
+        median(samples)
+    }
+}
+
+/// Whether the command line leaves this subject in. Criterion's own filter decides in the end;
+/// this saves the other targets from laying out what will not run.
+fn asked_for(subject: &str) -> bool {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let named = |subject: &str| {
+        arguments.iter().any(|argument| {
+            argument
+                .strip_prefix(subject)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    named(subject) || !SUBJECTS.iter().any(|other| named(other))
+}
+
+/// Keeps the thread on the last CPU it may use: the first ones serve more interrupts.
+fn pin() -> Option<Pinned> {
+    let cpu = *os::allowed().last()?;
+    os::pin(cpu)
+        .inspect_err(|error| println!("not pinned: {error}"))
+        .ok()
+}
+
+fn calibrate() -> Result<Rate, linefill::time::RateError> {
+    let (nanos, ticks) = (monotonic_raw_ns(), start());
+    std::thread::sleep(CALIBRATION);
+    Rate::between(start() - ticks, monotonic_raw_ns() - nanos)
+}

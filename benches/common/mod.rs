@@ -1,0 +1,5 @@
+//! What the benches share: clocks for Criterion, a driver, and cases of experiments.
+
+pub mod cases;
+pub mod clock;
+pub mod driver;

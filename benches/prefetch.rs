@@ -1,0 +1,58 @@
+//! Software prefetching: what each hint does, and how far ahead it pays.
+
+mod common;
+
+use common::cases::Bench;
+
+/// Loads that are held against a hit. All have the start/stop pair of the bench `overhead` in
+/// them, hits too.
+const LOADS: [&str; 6] = [
+    "flushed",
+    "after prefetcht0",
+    "after prefetcht1",
+    "after prefetcht2",
+    "after prefetchnta",
+    "after prefetchw",
+];
+
+fn main() {
+    let Some(mut bench) = Bench::new("prefetch") else {
+        return;
+    };
+    let ranges = bench.machine.ranges.clone();
+    let far = bench.machine.in_memory() as f64;
+
+    let hints = bench.cases("E36");
+    let hit = bench.time(&hints, "flushed, then loaded", 0.0);
+    for series in LOADS {
+        let load = bench.time(&hints, series, 0.0);
+        bench.ratio(&format!("first load, {series}, over a hit"), &load, &hit);
+    }
+    let alone = bench.time(&hints, "lap after nothing", ranges.l2.hi);
+    for series in [
+        "lap after prefetcht0 and loads",
+        "lap after prefetchnta and loads",
+    ] {
+        let lap = bench.time(&hints, series, ranges.l2.hi);
+        bench.ratio(&format!("hot set, {series} over undisturbed"), &lap, &alone);
+    }
+
+    let walk = bench.cases("E37");
+    for x in [ranges.l1.hi, ranges.l2.hi] {
+        let plain = bench.time(&walk, "no prefetch", x);
+        let ahead = bench.time(&walk, "5 ahead", x);
+        bench.ratio("5 ahead over no prefetch", &ahead, &plain);
+    }
+    let plain = bench.time(&walk, "no prefetch", far);
+    for series in ["1 ahead", "5 ahead", "16 ahead", "64 ahead"] {
+        let ahead = bench.time(&walk, series, far);
+        bench.ratio(&format!("{series} over no prefetch"), &ahead, &plain);
+    }
+    let overlapped = bench.time(&walk, "no prefetch, work overlaps the miss", far);
+    let ahead = bench.time(&walk, "5 ahead, work overlaps the miss", far);
+    bench.ratio(
+        "work overlaps, 5 ahead over no prefetch",
+        &ahead,
+        &overlapped,
+    );
+}
