@@ -44,7 +44,9 @@ fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
 fn operations_a_sample(kernel: &mut dyn Kernel, plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
-        let (ticks, _) = timed(kernel, operations);
+        // The quickest of three: one interruption would make a single operation look long enough.
+        let ticks = (0..3).map(|_| timed(kernel, operations).0).min();
+        let ticks = ticks.unwrap_or(0);
         if ticks >= plan.sample_ticks {
             break;
         }

@@ -1,6 +1,9 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
+use core::hint::black_box;
+
 use super::Rng;
+use super::ring::BATCH;
 use crate::mem::Region;
 
 /// How an array of indices is filled.
@@ -199,11 +202,21 @@ fn fill_permutation(slots: &mut [u32], seed: u64) {
 /// Inserts every index behind a random earlier one: each cycle arises in exactly one way.
 fn fill_cycle(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
+    let mut earlier = [0; BATCH];
     slots[0] = 0;
-    for index in 1..slots.len() {
-        let earlier = rng.below(index);
-        slots[index] = slots[earlier];
-        slots[earlier] = index as u32;
+    let mut first = 1;
+    while first < slots.len() {
+        let batch = BATCH.min(slots.len() - first);
+        for (step, earlier) in earlier[..batch].iter_mut().enumerate() {
+            *earlier = rng.below(first + step);
+            black_box(slots[*earlier]);
+        }
+        for (step, &earlier) in earlier[..batch].iter().enumerate() {
+            let index = first + step;
+            slots[index] = slots[earlier];
+            slots[earlier] = index as u32;
+        }
+        first += batch;
     }
 }
 

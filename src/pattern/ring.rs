@@ -26,9 +26,9 @@ pub enum Order {
     },
 }
 
-/// Elements whose links are looked up together while a random ring is built, so that their cache
+/// Elements whose links are looked up together while a random cycle is built, so that their cache
 /// misses overlap.
-const BATCH: usize = 32;
+pub(super) const BATCH: usize = 32;
 
 /// A circular list in a region: following the pointers from anywhere is one cycle through all
 /// `count` elements.

@@ -108,31 +108,31 @@ pub fn rows() -> Vec<Row> {
                 .on(m)
                 .without(|series, _| series.parse::<u64>().is_ok_and(|length| length >= 7))
         })
-        .says("`7` was not measured at 1"),
+        .says("`7` was not measured at 8"),
         row("E18", OTHERS, Holds, |m| L1d::of(m).on(m)),
         row("E18", OTHERS, DoesNotHold, |m| {
-            // Something else evicts lines that lie 65 apart.
+            // Something else evicts lines that lie 56 apart.
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                time(if distance == 65 && length > ways {
+                time(if distance == 56 && length > ways {
                     20.0
                 } else {
                     cost
                 })
             })
         })
-        .says("at a distance of 65 lines 4.0"),
+        .says("at a distance of 56 lines 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                if distance == 7 && length > ways {
+                if distance == 40 && length > ways {
                     noisy(cost * 1.5, 0.4)
                 } else {
                     time(cost)
                 }
             })
         })
-        .says("at a distance of 7 lines"),
+        .says("at a distance of 40 lines"),
         row("E18", OTHERS, Untestable, |m| {
             L1d::of(m).planted(m, |length, distance, cost| match (length, distance) {
                 (2, 64) => Value::Untestable("refused"),

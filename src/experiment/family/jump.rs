@@ -42,8 +42,10 @@ const JUMP_TABLE: Experiment = Experiment {
         let mut cases = Vec::new();
         for (series, checked) in [(UNCHECKED, false), (CHECKED, true)] {
             for bytes in machine.working_sets() {
-                // The paper's range, and up to the memory range where that begins later.
-                if bytes < 8192 {
+                // The note begins at 8 KiB. The check is judged in L1d and in memory alone.
+                let ranges = &machine.ranges;
+                let judged = |bytes| ranges.l1.holds(bytes) || ranges.memory.holds(bytes);
+                if bytes < 8192 || checked && !machine.full && !judged(bytes as f64) {
                     continue;
                 }
                 let size = bytes / size_of::<u32>();
