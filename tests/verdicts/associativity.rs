@@ -108,20 +108,20 @@ pub fn rows() -> Vec<Row> {
                 .on(m)
                 .without(|series, _| series.parse::<u64>().is_ok_and(|length| length >= 7))
         })
-        .says("`7` was not measured at 8"),
+        .says("`7` was not measured at"),
         row("E18", OTHERS, Holds, |m| L1d::of(m).on(m)),
         row("E18", OTHERS, DoesNotHold, |m| {
-            // Something else evicts lines that lie 56 apart.
+            // Something else evicts lines that lie 72 apart.
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                time(if distance == 56 && length > ways {
+                time(if distance == 72 && length > ways {
                     20.0
                 } else {
                     cost
                 })
             })
         })
-        .says("at a distance of 56 lines 4.0"),
+        .says("at a distance of 72 lines 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {

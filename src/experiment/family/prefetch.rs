@@ -134,7 +134,7 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
             let setup = HintSetup {
                 place,
                 past,
-                past_bytes: machine.in_memory() / 4,
+                past_bytes: machine.in_memory() / 2,
                 seed,
             };
             cases.push(Case::new(series, x, setup));
@@ -222,7 +222,7 @@ const FIG_6_7: Experiment = Experiment {
     curves: plain_curves,
     claims: &[
         Claim {
-            text: "in L1d and L2 the prefetch changes less than 5 %",
+            text: "in L1d and L2 the prefetch changes less than 3 %",
             judge: |e| {
                 let mut parts = Vec::new();
                 for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
@@ -230,8 +230,8 @@ const FIG_6_7: Experiment = Experiment {
                     parts.push(between(
                         &format!("prefetch over none, {name}"),
                         change,
-                        0.95,
-                        1.05,
+                        0.97,
+                        1.03,
                     ));
                 }
                 Ok(all_of(parts))

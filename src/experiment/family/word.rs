@@ -148,7 +148,8 @@ const STRUCT_RULES: Experiment = Experiment {
 /// median over the range of the points' ratios.
 ///
 /// What differs between layouts and physical pages is the same in both, so the points' own
-/// intervals are all the doubt there is.
+/// intervals are nearly all the doubt there is; half a percent remains, which is what it takes to
+/// keep a ratio that lies on its threshold from deciding by its third digit.
 pub(super) fn paired(
     e: &Evidence<'_>,
     of: &str,
@@ -161,7 +162,7 @@ pub(super) fn paired(
         if let Some((_, base)) = bases.iter().find(|point| point.0 == x)
             && range.holds(x)
         {
-            ratios.push(ratio(value, *base)?);
+            ratios.push(ratio(value, *base)?.widened(0.005));
         }
     }
     Interval::median_of(&ratios).ok_or_else(|| {

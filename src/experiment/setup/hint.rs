@@ -72,8 +72,9 @@ impl Setup for HintSetup {
         let (region, past) = region
             .split(BYTES)
             .ok_or_else(|| Untestable("no room for a past".to_owned()))?;
-        live(past, self.past, self.seed)?;
         let shot = LineShot {
+            past: past_of(past, self.past, self.seed)?,
+            shots: 0,
             region,
             place: self.place,
             rng: Rng::new(self.seed),
@@ -90,8 +91,8 @@ impl Setup for HintSetup {
     }
 }
 
-/// Sweeps over `region` or walks it at random, once round.
-fn live(region: Region<'_>, past: Past, seed: u64) -> Result<(), Untestable> {
+/// A walk along `region` that a past is made of.
+fn past_of(region: Region<'_>, past: Past, seed: u64) -> Result<Walk<'_>, Untestable> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
     let order = match past {
@@ -99,12 +100,18 @@ fn live(region: Region<'_>, past: Past, seed: u64) -> Result<(), Untestable> {
         Past::Walk => Order::Random { seed },
     };
     let ring = Ring::new(region, layout, count, order).map_err(Untestable::because)?;
-    let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
-    black_box(walk.run(count as u64));
-    Ok(())
+    Walk::new(ring, Step::Follow).map_err(Untestable::because)
 }
 
+/// Steps of a past, and shots after which it is lived through again: a CPU changes its mind now
+/// and then, and one past would be one sample of it.
+const STEPS: u64 = 400_000;
+const SHOTS: u32 = 80;
+
 struct LineShot<'m> {
+    past: Walk<'m>,
+    /// Shots so far.
+    shots: u32,
     region: Region<'m>,
     place: Place,
     rng: Rng,
@@ -114,6 +121,10 @@ struct LineShot<'m> {
 
 impl Shot for LineShot<'_> {
     fn prepare(&mut self) {
+        if self.shots.is_multiple_of(SHOTS) {
+            black_box(self.past.run(STEPS));
+        }
+        self.shots += 1;
         self.line = self.rng.below(self.region.len() / LINE) * LINE;
         let line = &raw const self.region.bytes()[self.line];
         // The line in the other half of the page keeps the translation in the TLB: a prefetch
