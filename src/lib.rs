@@ -30,3 +30,8 @@ pub mod os;
 pub mod pattern;
 pub mod stats;
 pub mod time;
+
+/// The README's code, compiled and run as a test.
+#[cfg(all(doctest, feature = "std"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

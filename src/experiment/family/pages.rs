@@ -38,7 +38,9 @@ const FIG_3_12: Experiment = Experiment {
             offset takes those away and leaves the TLB. A second-level TLB of 1,500 and more \
             entries makes the first step small. On a guest, 2 MiB pages remove it only if the \
             hypervisor backs them with pages as large: a TLB entry covers the smaller of the two, \
-            and a step that stays with 2 MiB pages shows pages of 4 KiB underneath. The unused \
+            and a step that stays with 2 MiB pages shows pages of 4 KiB underneath. Where a load \
+            from L2 takes about as long as one from L1d whose translation is in the second-level \
+            TLB, as on Zen 4, the two curves lie close together all the same. The unused \
             rest of the pages does not count as working set.",
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.12.csv",

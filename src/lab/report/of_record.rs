@@ -14,7 +14,7 @@ use crate::experiment::{
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::date::Date;
 use crate::lab::judge::judge;
-use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
+use crate::lab::record::{EndLine, Header, Line, MACHINE, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::{level_name, sheet};
 use crate::lab::size::show;
@@ -109,20 +109,20 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
             "This is a virtual machine ({hypervisor}): others may share its caches and its time."
         ));
     }
-    let timed = |line: &Line| match line {
-        Line::Point(point) => match &point.outcome {
-            Outcome::Timed(timed) => Some(timed.flags.iter().any(|flag| flag == "noisy")),
+    let ids = all().into_iter().map(|entry| entry.id()).chain([MACHINE]);
+    let timed: Vec<bool> = ids
+        .flat_map(|id| points_of(lines, id))
+        .filter_map(|point| match point.state {
+            State::Measured(measured) => Some(measured.noisy()),
             _ => None,
-        },
-        _ => None,
-    };
-    let noisy: Vec<bool> = lines.iter().filter_map(timed).collect();
-    match noisy.iter().filter(|noisy| **noisy).count() {
+        })
+        .collect();
+    match timed.iter().filter(|noisy| **noisy).count() {
         0 => {}
         count => notes.push(format!(
-            "{count} of {} timed points are noisy: their 95 % interval is wider than 3 % of the \
-             value to either side.",
-            noisy.len()
+            "{count} of {} timed points are noisy: their interval reaches more than 1.5 % to \
+             either side.",
+            timed.len()
         )),
     }
     let known = |id: &str| id == MACHINE || all().iter().any(|entry| entry.id() == id);
