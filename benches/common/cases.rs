@@ -138,7 +138,9 @@ impl Cases {
         let x = case.x;
         match self.experiment.plot.map(|plot| plot.x) {
             Some(axis) if axis.bytes => format!(", {}", bytes_in_words(x)),
-            Some(axis) if axis.label.is_empty() => String::new(),
+            Some(axis) if axis.label.ends_with(')') => {
+                named(axis.label, x).map_or(String::new(), |name| format!(", {name}"))
+            }
             Some(axis) => format!(", {} {x}", axis.label),
             None => format!(", {x}"),
         }
@@ -196,6 +198,12 @@ impl<'m> Stretch<'m> {
             }
         }
     }
+}
+
+/// The name of the place `x` on an axis that names its places: `after this (0), after that (1)`.
+fn named(label: &str, x: f64) -> Option<&str> {
+    let mark = format!(" ({x})");
+    label.split(", ").find_map(|name| name.strip_suffix(&mark))
 }
 
 fn bytes_in_words(bytes: f64) -> String {
