@@ -47,11 +47,11 @@ const HINTS: Experiment = Experiment {
     source: "Drepper 6.3.2, on _mm_prefetch and its hints",
     today: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
             on Intel, and L2 or further out on AMD. NTA fills L1d; Intel's CPUs spare L2 and most \
-            of the last level, others let the line pass through L2 like any. A CPU may also drop a hint: then the line is as far away \
-            as if nothing had been asked for. Zen 4 does: after a random walk, when its own \
-            prefetches into L2 were useless, it drops prefetcht1 and prefetcht2 along with them, \
-            until a sequential sweep has shown that prefetching pays. What a hint is worth thus \
-            depends on what the program did before.",
+            of the last level, others let the line pass through L2 like any. A CPU may also drop a \
+            hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
+            seen to drop prefetcht1 and prefetcht2 after most random walks, when its own \
+            prefetches into L2 were useless, and never after a sequential sweep; now and then the \
+            state flips by itself. What a hint is worth depends on what the program did before.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("after a sequential sweep (0), after a random walk (1)"),
