@@ -1,0 +1,63 @@
+//! Samples during which the thread was not left alone, and the summary of the others.
+
+use std::cell::{Cell, RefCell};
+
+use linefill::measure::{Outcome, Sample, steady};
+use linefill::stats::Summary;
+use linefill::time::yardstick;
+
+use super::planted::{ENDLESS, Memory, Planted, scripted};
+
+/// Twenty samples of which those in `disturbed` are fifty times as slow.
+fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
+    let (each, runs) = (Cell::new(1_000), RefCell::default());
+    let mut memory = Memory::new(20);
+    let mut watch = scripted(|question| {
+        let (sample, after) = (question / 2, question % 2);
+        let slow = disturbed(sample);
+        each.set(if slow && after == 0 { 50_000 } else { 1_000 });
+        // Another state after the sample than before it.
+        (2 * sample + if slow { after } else { 0 }) as u64
+    });
+    let mut kernel = Planted::new(0, &each, &runs);
+    let outcome = steady(&mut kernel, &ENDLESS, &mut watch, memory.buffers()).unwrap();
+    (outcome, memory.samples)
+}
+
+#[test]
+fn disturbed_samples_are_marked_and_left_out() {
+    // Most are: a median over all of them would be that of the disturbed.
+    let (outcome, samples) = with_disturbed(|sample| sample % 3 != 0);
+    let marked: Vec<bool> = samples.iter().map(|sample| sample.disturbed).collect();
+    let wanted: Vec<bool> = (0..20).map(|sample| sample % 3 != 0).collect();
+    assert_eq!(marked, wanted);
+    assert_eq!(
+        (outcome.taken, outcome.disturbed, outcome.ticks.n),
+        (20, 13, 7)
+    );
+    assert!(outcome.ticks.median < 10_000.0, "{:?}", outcome.ticks);
+}
+
+#[test]
+fn if_all_samples_were_disturbed_all_are_used() {
+    let (outcome, _) = with_disturbed(|_| true);
+    assert_eq!((outcome.disturbed, outcome.ticks.n), (20, 20));
+    assert!(outcome.ticks.median > 10_000.0, "{:?}", outcome.ticks);
+}
+
+#[test]
+fn the_outcome_summarises_the_samples_it_leaves() {
+    let (outcome, samples) = with_disturbed(|sample| sample < 5);
+    let mut values: Vec<f64> = samples[5..]
+        .iter()
+        .map(|sample| sample.value(outcome.operations))
+        .collect();
+    assert_eq!(outcome.ticks, Summary::of(&mut values).unwrap());
+    let mut clocks: Vec<f64> = samples
+        .iter()
+        .filter(|sample| sample.yardstick > 0)
+        .map(|sample| yardstick::CYCLES as f64 / sample.yardstick as f64)
+        .collect();
+    let clock = Summary::of(&mut clocks).map(|clock| clock.median);
+    assert_eq!(outcome.core_per_tick, clock);
+}

@@ -1,0 +1,106 @@
+//! Why sampling ends, and what is left then.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use linefill::measure::{Ended, Plan, Sample, Unwatched, steady};
+
+use super::planted::{ANY, ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
+
+#[test]
+fn stopped_before_the_first_sample_there_is_no_outcome() {
+    let stop = AtomicBool::new(true);
+    let plan = Plan {
+        stop: Some(&stop),
+        warm_up: u64::MAX,
+        ..ENDLESS
+    };
+    let mut asked = 0;
+    let mut watch = scripted(|_| {
+        asked += 1;
+        0
+    });
+    assert_eq!(measure(&plan, &mut watch, 5).0, None);
+    assert_eq!(asked, 0, "no sample was begun");
+}
+
+#[test]
+fn stopped_later_the_samples_taken_are_kept() {
+    let stop = AtomicBool::new(false);
+    let plan = Plan {
+        stop: Some(&stop),
+        ..ENDLESS
+    };
+    let mut watch = scripted(|question| {
+        // Before the third sample: that one is still taken.
+        if question == 4 {
+            stop.store(true, Ordering::Relaxed);
+        }
+        0
+    });
+    let outcome = measure(&plan, &mut watch, 50).0.unwrap();
+    assert_eq!((outcome.taken, outcome.ended), (3, Ended::Stopped));
+    assert_eq!(outcome.ticks.n, 3);
+}
+
+#[test]
+fn a_full_buffer_ends_it_and_no_buffer_prevents_it() {
+    let plan = Plan {
+        least: 100,
+        ..ENDLESS
+    };
+    let outcome = measure(&plan, &mut Unwatched, 7).0.unwrap();
+    assert_eq!((outcome.taken, outcome.ended), (7, Ended::Full));
+    assert_eq!(measure(&plan, &mut Unwatched, 0).0, None);
+
+    let (each, runs) = (Cell::new(200), RefCell::default());
+    let mut memory = Memory::new(7);
+    memory.scratch.truncate(4);
+    let mut kernel = Planted::new(0, &each, &runs);
+    let outcome = steady(&mut kernel, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!((outcome.taken, outcome.ended), (4, Ended::Full));
+    assert_eq!(memory.samples[4..], [Sample::default(); 3]);
+}
+
+#[test]
+fn a_spent_budget_ends_it_after_a_sample() {
+    let plan = Plan {
+        budget_ticks: 0,
+        least: 10,
+        ..ENDLESS
+    };
+    let outcome = measure(&plan, &mut Unwatched, 50).0.unwrap();
+    assert_eq!((outcome.taken, outcome.ended), (1, Ended::Budget));
+}
+
+#[test]
+fn it_is_precise_once_the_interval_is_narrow_and_not_before_the_least_number() {
+    for least in [1, 7, 20] {
+        let plan = Plan {
+            least,
+            precision: ANY,
+            ..ENDLESS
+        };
+        let outcome = measure(&plan, &mut Unwatched, 100).0.unwrap();
+        assert_eq!(outcome.ended, Ended::Precise);
+        // It looks now and then, not at every sample.
+        assert!((least..least + 5).contains(&outcome.taken), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_median_that_is_not_positive_is_never_precise() {
+    // Twice the operations take no time: noise that a precise number must not come of.
+    let mut shrinking = Taking(|operations| {
+        spin(if operations == 1 { 50_000 } else { 0 });
+        0
+    });
+    let plan = Plan {
+        precision: ANY,
+        ..ENDLESS
+    };
+    let mut memory = Memory::new(20);
+    let outcome = steady(&mut shrinking, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    assert!(outcome.ticks.median < 0.0);
+    assert_eq!(outcome.ended, Ended::Full);
+}

@@ -1,0 +1,79 @@
+//! Single operations.
+
+use std::cell::RefCell;
+use std::sync::atomic::AtomicBool;
+
+use linefill::measure::{Ended, Plan, Shot, Unwatched, one_shot};
+
+use super::planted::{ANY, ENDLESS, Memory, spin};
+
+/// Takes `prepared` ticks to prepare and `shot` to shoot.
+struct Planned<'a> {
+    prepared: u64,
+    shot: u64,
+    calls: &'a RefCell<String>,
+}
+
+impl Shot for Planned<'_> {
+    fn prepare(&mut self) {
+        self.calls.borrow_mut().push('p');
+        spin(self.prepared);
+    }
+
+    fn shoot(&mut self) -> u64 {
+        let mut calls = self.calls.borrow_mut();
+        calls.push('s');
+        spin(self.shot);
+        calls.len() as u64
+    }
+}
+
+#[test]
+fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
+    let calls = RefCell::default();
+    let mut memory = Memory::new(15);
+    let mut shot = Planned {
+        prepared: 40_000,
+        shot: 2_000,
+        calls: &calls,
+    };
+    let outcome = one_shot(&mut shot, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    let calls = calls.into_inner();
+    let shots = outcome.operations as usize * outcome.taken;
+    assert_eq!(calls, "ps".repeat(shots));
+    assert_eq!(outcome.proof, calls.len() as u64);
+    let median = outcome.ticks.median;
+    assert!((2_000.0 / 1.5..3_000.0).contains(&median), "{median}");
+}
+
+#[test]
+fn one_shot_ends_as_steady_does() {
+    let calls = RefCell::default();
+    let mut shot = Planned {
+        prepared: 0,
+        shot: 500,
+        calls: &calls,
+    };
+    let mut run = |plan: &Plan<'_>, room| {
+        let outcome = one_shot(&mut shot, plan, &mut Unwatched, Memory::new(room).buffers());
+        outcome.map(|outcome| (outcome.taken, outcome.ended))
+    };
+    let stop = AtomicBool::new(true);
+    let stopped = Plan {
+        stop: Some(&stop),
+        ..ENDLESS
+    };
+    let spent = Plan {
+        budget_ticks: 0,
+        ..ENDLESS
+    };
+    let precise = Plan {
+        precision: ANY,
+        least: 5,
+        ..ENDLESS
+    };
+    assert_eq!(run(&stopped, 9), None);
+    assert_eq!(run(&spent, 9), Some((1, Ended::Budget)));
+    assert_eq!(run(&precise, 9), Some((5, Ended::Precise)));
+    assert_eq!(run(&ENDLESS, 9), Some((9, Ended::Full)));
+}

@@ -1,0 +1,131 @@
+//! Kernels whose cost is planted, and watches that follow a script.
+
+use std::cell::{Cell, RefCell};
+
+use linefill::kernel::{Access, Kernel, Work};
+use linefill::measure::{Buffers, Outcome, Plan, Sample, Watch, steady};
+use linefill::time::start;
+
+/// A plan that only its budget, its precision or the buffer ends: the test says which.
+pub const ENDLESS: Plan<'static> = Plan {
+    warm_up: 0,
+    warm_up_ticks: u64::MAX,
+    sample_ticks: 2_000,
+    least: 1,
+    // Not even equal samples are as precise as this.
+    precision: -1.0,
+    budget_ticks: u64::MAX,
+    stop: None,
+};
+
+/// A precision that any positive median has.
+pub const ANY: f64 = 1e9;
+
+/// Does nothing for `ticks` ticks at least.
+pub fn spin(ticks: u64) {
+    let began = start();
+    while start() - began < ticks {}
+}
+
+/// Ticks that a run takes, planted, and the runs it was asked for.
+pub struct Planted<'a> {
+    /// Ticks of a run, whatever its length.
+    fixed: u64,
+    /// Ticks an operation.
+    each: &'a Cell<u64>,
+    runs: &'a RefCell<Vec<u64>>,
+    done: u64,
+}
+
+impl<'a> Planted<'a> {
+    pub fn new(fixed: u64, each: &'a Cell<u64>, runs: &'a RefCell<Vec<u64>>) -> Self {
+        Planted {
+            fixed,
+            each,
+            runs,
+            done: 0,
+        }
+    }
+}
+
+impl Kernel for Planted<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        self.runs.borrow_mut().push(operations);
+        spin(self.fixed + operations * self.each.get());
+        self.done += operations;
+        self.done
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+
+    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
+}
+
+/// A kernel whose runs take what a function says.
+pub struct Taking<F>(pub F);
+
+impl<F: FnMut(u64) -> u64> Kernel for Taking<F> {
+    fn run(&mut self, operations: u64) -> u64 {
+        (self.0)(operations)
+    }
+
+    fn work(&self) -> Work {
+        Work::default()
+    }
+
+    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
+}
+
+/// Asked before and after every sample, answers what a function of the question's number says.
+pub struct Scripted<F> {
+    asked: usize,
+    answer: F,
+}
+
+pub fn scripted<F: FnMut(usize) -> u64>(answer: F) -> Scripted<F> {
+    Scripted { asked: 0, answer }
+}
+
+impl<F: FnMut(usize) -> u64> Watch for Scripted<F> {
+    fn state(&mut self) -> u64 {
+        self.asked += 1;
+        (self.answer)(self.asked - 1)
+    }
+}
+
+/// Memory for `room` samples.
+pub struct Memory {
+    pub samples: Vec<Sample>,
+    pub scratch: Vec<f64>,
+}
+
+impl Memory {
+    pub fn new(room: usize) -> Self {
+        Memory {
+            samples: vec![Sample::default(); room],
+            scratch: vec![0.0; room],
+        }
+    }
+
+    pub fn buffers(&mut self) -> Buffers<'_> {
+        Buffers {
+            samples: &mut self.samples,
+            scratch: &mut self.scratch,
+        }
+    }
+}
+
+/// Measures a kernel of 200 ticks an operation, and tells the runs it was asked for.
+pub fn measure(plan: &Plan<'_>, watch: &mut dyn Watch, room: usize) -> (Option<Outcome>, Vec<u64>) {
+    let (each, runs) = (Cell::new(200), RefCell::default());
+    let mut memory = Memory::new(room);
+    let outcome = steady(
+        &mut Planted::new(0, &each, &runs),
+        plan,
+        watch,
+        memory.buffers(),
+    );
+    (outcome, runs.into_inner())
+}

@@ -1,0 +1,134 @@
+//! N operations, then twice as many.
+
+use std::cell::{Cell, RefCell};
+
+use linefill::kernel::{Jump, Kernel};
+use linefill::measure::{Outcome, Plan, Sample, Unwatched, steady};
+use linefill::pattern::Chain;
+
+use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted};
+
+#[test]
+fn a_sample_is_the_difference_an_operation() {
+    let sample = Sample {
+        short: 1_100,
+        long: 2_100,
+        ..Sample::default()
+    };
+    assert_eq!(sample.value(100), 10.0);
+    // The shorter stretch may have been interrupted: then the sample is negative, not huge.
+    let interrupted = Sample {
+        short: 5_100,
+        ..sample
+    };
+    assert_eq!(interrupted.value(100), -30.0);
+}
+
+#[test]
+fn what_happens_once_a_run_leaves_by_the_difference() {
+    let (each, runs) = (Cell::new(1_000), RefCell::default());
+    let mut memory = Memory::new(31);
+    // Starting costs a hundred times as much as an operation.
+    let mut kernel = Planted::new(100_000, &each, &runs);
+    let outcome = steady(&mut kernel, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!(
+        outcome.operations, 1,
+        "a run is longer than a sample from the first"
+    );
+    let median = outcome.ticks.median;
+    assert!((1_000.0 / 1.5..1_500.0).contains(&median), "{median}");
+}
+
+#[test]
+fn a_sample_is_n_operations_and_then_twice_as_many() {
+    let (outcome, runs) = measure(&ENDLESS, &mut Unwatched, 9);
+    let Outcome {
+        taken,
+        operations,
+        proof,
+        ..
+    } = outcome.unwrap();
+    assert_eq!(taken, 9);
+    let timed = &runs[runs.len() - 2 * taken..];
+    assert_eq!(timed, [operations, 2 * operations].repeat(taken));
+    assert_eq!(proof, runs.iter().sum::<u64>(), "the last run's proof");
+}
+
+#[test]
+fn the_kernel_goes_on_where_it_stopped() {
+    // 0, 1, 2, ... and back: after k jumps from 0 the walk is at k modulo the length.
+    const LENGTH: u64 = 10_007;
+    let mut slots: Vec<u32> = (1..LENGTH as u32).chain([0]).collect();
+    let mut jump = Jump::new(Chain::given(&mut slots).unwrap());
+    let mut total = 0;
+    let mut memory = Memory::new(7);
+    let mut kernel = Taking(|operations| {
+        total += operations;
+        jump.run(operations)
+    });
+    let plan = Plan {
+        warm_up: 3 * LENGTH,
+        ..ENDLESS
+    };
+    let outcome = steady(&mut kernel, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!(outcome.proof, total % LENGTH);
+}
+
+#[test]
+fn the_warm_up_runs_the_lap_before_the_first_sample() {
+    let each = Cell::new(200);
+    for lap in [0, 1, 1_000, 1_234] {
+        let runs: RefCell<Vec<u64>> = RefCell::default();
+        let mut before = None;
+        let plan = Plan {
+            warm_up: lap,
+            ..ENDLESS
+        };
+        let mut memory = Memory::new(3);
+        let mut watch = scripted(|_| {
+            before.get_or_insert_with(|| runs.borrow().len());
+            0
+        });
+        let mut kernel = Planted::new(0, &each, &runs);
+        let outcome = steady(&mut kernel, &plan, &mut watch, memory.buffers()).unwrap();
+        // The search for N grows until its last run, of N; the warm-up follows.
+        let runs: Vec<u64> = runs.borrow()[..before.unwrap()].to_vec();
+        let n = outcome.operations;
+        let found = runs.iter().position(|run| *run == n).unwrap();
+        let warm = &runs[found + 1..];
+        assert_eq!(warm.iter().sum::<u64>(), lap);
+        assert!(
+            warm.iter().all(|run| *run <= n),
+            "in stretches of {n}: {warm:?}"
+        );
+    }
+}
+
+#[test]
+fn a_warm_up_without_time_does_not_run() {
+    let plan = Plan {
+        warm_up: u64::MAX,
+        warm_up_ticks: 0,
+        ..ENDLESS
+    };
+    let (outcome, runs) = measure(&plan, &mut Unwatched, 3);
+    let n = outcome.unwrap().operations;
+    let found = runs.iter().position(|run| *run == n).unwrap();
+    assert_eq!(runs[found + 1..], [n, 2 * n].repeat(3));
+}
+
+#[test]
+fn the_search_for_n_ends_even_if_operations_cost_nothing() {
+    let plan = Plan {
+        sample_ticks: u64::MAX,
+        ..ENDLESS
+    };
+    let mut memory = Memory::new(1);
+    let mut most = 0;
+    let mut nothing = Taking(|operations: u64| {
+        most = operations.max(most);
+        0
+    });
+    let outcome = steady(&mut nothing, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!(most, 2 * outcome.operations);
+}
