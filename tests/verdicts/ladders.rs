@@ -51,6 +51,8 @@ fn check(model: &Model, ranges: &Ranges, largest: f64) {
     costs.push(model.memory);
     let all = [ranges.l1, ranges.l2, ranges.llc, ranges.memory];
     let last = all.len() - 1;
+    let caches = model.levels.last().map_or(0.0, |level| level.bytes);
+    assert!(ranges.memory.lo >= 2.8 * caches, "{}", ranges.memory);
     for (index, range) in all.into_iter().enumerate() {
         let inside: Vec<f64> = half_octaves(largest)
             .filter(|bytes| range.holds(*bytes))
