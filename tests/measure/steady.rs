@@ -6,7 +6,7 @@ use linefill::kernel::{Jump, Kernel};
 use linefill::measure::{Outcome, Plan, Sample, Unwatched, steady};
 use linefill::pattern::Chain;
 
-use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted};
+use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
 
 #[test]
 fn a_sample_is_the_difference_an_operation() {
@@ -74,6 +74,9 @@ fn the_kernel_goes_on_where_it_stopped() {
     assert_eq!(outcome.proof, total % LENGTH);
 }
 
+/// Runs of each length in the search for N, of which the quickest counts.
+const TRIES: usize = 3;
+
 #[test]
 fn the_warm_up_runs_the_lap_before_the_first_sample() {
     let each = Cell::new(200);
@@ -91,11 +94,11 @@ fn the_warm_up_runs_the_lap_before_the_first_sample() {
         });
         let mut kernel = Planted::new(0, &each, &runs);
         let outcome = steady(&mut kernel, &plan, &mut watch, memory.buffers()).unwrap();
-        // The search for N grows until its last run, of N; the warm-up follows.
+        // The search for N ends with runs of N; the warm-up follows.
         let runs: Vec<u64> = runs.borrow()[..before.unwrap()].to_vec();
         let n = outcome.operations;
         let found = runs.iter().position(|run| *run == n).unwrap();
-        let warm = &runs[found + 1..];
+        let warm = &runs[found + TRIES..];
         assert_eq!(warm.iter().sum::<u64>(), lap);
         assert!(
             warm.iter().all(|run| *run <= n),
@@ -114,7 +117,20 @@ fn a_warm_up_without_time_does_not_run() {
     let (outcome, runs) = measure(&plan, &mut Unwatched, 3);
     let n = outcome.unwrap().operations;
     let found = runs.iter().position(|run| *run == n).unwrap();
-    assert_eq!(runs[found + 1..], [n, 2 * n].repeat(3));
+    assert_eq!(runs[found + TRIES..], [n, 2 * n].repeat(3));
+}
+
+#[test]
+fn one_interruption_does_not_make_an_operation_look_long() {
+    let mut first = true;
+    let mut interrupted = Taking(|operations| {
+        spin(if first { 50_000 } else { 100 * operations });
+        first = false;
+        0
+    });
+    let mut memory = Memory::new(1);
+    let outcome = steady(&mut interrupted, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    assert!(outcome.operations > 1);
 }
 
 #[test]
