@@ -34,10 +34,10 @@ impl Mask {
     /// `sched_getaffinity`: the mask of the calling thread.
     fn of_this_thread() -> io::Result<Self> {
         let mut words = [0u64; WORDS];
+        let (bytes, set) = (size_of_val(&words), words.as_mut_ptr().cast());
         // SAFETY: the kernel writes at most the given number of bytes, all of which `words` has.
         // A `cpu_set_t` is plain words, so the cast pointer is aligned for it.
-        let status =
-            unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) };
+        let status = unsafe { libc::sched_getaffinity(0, bytes, set) };
         if status == 0 {
             Ok(Self(words))
         } else {
@@ -47,9 +47,9 @@ impl Mask {
 
     /// `sched_setaffinity`: gives the calling thread this mask.
     fn apply(&self) -> io::Result<()> {
+        let (bytes, set) = (size_of_val(&self.0), self.0.as_ptr().cast());
         // SAFETY: the kernel reads the given number of bytes, all of which the array has.
-        let status =
-            unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), self.0.as_ptr().cast()) };
+        let status = unsafe { libc::sched_setaffinity(0, bytes, set) };
         if status == 0 {
             Ok(())
         } else {
