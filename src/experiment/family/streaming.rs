@@ -4,8 +4,8 @@ use super::word::paired;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{ArriveSetup, FillSetup, LoadSetup, MatrixSetup, Streamed};
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit, all_of,
-    at_least, at_most, between, plain_curves,
+    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::PAGE;
@@ -88,6 +88,7 @@ const INTRINSICS: Experiment = Experiment {
             text: "in order, 16-byte non-temporal stores are no slower than cached ones: nothing \
                    is fetched first",
             judge: |e| {
+                beyond_caches(e.machine)?;
                 let faster = ratio(e.at(STORES[1].0, 16.0)?, e.at(STORES[0].0, 16.0)?)?;
                 Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
             },
@@ -97,6 +98,18 @@ const INTRINSICS: Experiment = Experiment {
 
 fn arrival(store: Streamed) -> String {
     format!("bytes arrived by {}", store.name())
+}
+
+/// The reason, if no working set allowed lies beyond the last-level cache.
+fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
+    let (largest, memory) = (machine.in_memory(), machine.ranges.memory);
+    if memory.holds(largest as f64) {
+        return Ok(());
+    }
+    Err(Untestable(format!(
+        "the largest working set allowed, {} KiB, does not lie in the {memory}",
+        largest / 1024
+    )))
 }
 
 const WHOLE: &str = "non-temporal, a line at a time";
@@ -143,6 +156,7 @@ const SET_BYTES: Experiment = Experiment {
             text: "beyond the last-level cache, filling whole lines by non-temporal stores is \
                    faster than through the cache",
             judge: |e| {
+                beyond_caches(e.machine)?;
                 let faster = ratio(e.at(WHOLE, 1.0)?, e.at(CACHED, 1.0)?)?;
                 Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
             },

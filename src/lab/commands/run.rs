@@ -57,8 +57,7 @@ pub(super) struct Args {
     /// What decides every random layout: the same seed gives the same lists [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     seed: Option<u64>,
-    /// The largest working set [default: a quarter of the available memory, and at most 1GiB in a
-    /// quick run and 4GiB in a full one].
+    /// The largest working set [default: a quarter of the available memory, and at most 1GiB].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
 }

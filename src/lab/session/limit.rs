@@ -2,13 +2,16 @@
 
 use anyhow::{Result, bail};
 
-use super::{Profile, Request};
+use super::Request;
 use crate::lab::size::show;
 
 const MIB: u64 = 1 << 20;
 
 /// The smallest limit accepted: with less, no walk leaves L1d.
 const LEAST: u64 = 64 << 10;
+
+/// The largest working set without a wish: twice that of the paper's figures.
+const MOST: u64 = 1 << 30;
 
 /// The largest working set in bytes: as asked for, or what leaves the rest of the machine alone.
 /// `address_space` is RLIMIT_AS.
@@ -18,13 +21,9 @@ pub(super) fn largest(
     address_space: Option<u64>,
 ) -> Result<u64> {
     let Some(asked) = request.memory else {
-        let cap = match request.profile {
-            Profile::Quick => 1 << 30,
-            Profile::Full => 4 << 30,
-        };
         // A case's memory is mapped in both sizes of pages, and the program needs some too.
         let quarter = available.min(address_space.unwrap_or(u64::MAX)) / 4;
-        return Ok((cap.min(quarter) / MIB * MIB).max(MIB));
+        return Ok((MOST.min(quarter) / MIB * MIB).max(MIB));
     };
     let shown = show(asked as f64);
     if asked < LEAST {
@@ -52,6 +51,7 @@ pub(super) fn largest(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::session::Profile;
 
     fn with(memory: Option<u64>, profile: Profile) -> Request {
         Request {
@@ -69,7 +69,7 @@ mod tests {
         let limited = largest(&quick, 64 << 30, Some(512 << 20));
         assert_eq!(limited.unwrap(), 128 << 20);
         let full = with(None, Profile::Full);
-        assert_eq!(largest(&full, 64 << 30, None).unwrap(), 4 << 30);
+        assert_eq!(largest(&full, 64 << 30, None).unwrap(), 1 << 30);
     }
 
     #[test]

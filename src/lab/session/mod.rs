@@ -20,10 +20,10 @@ use crate::time::Rate;
 /// How much time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// About a minute: every second working set, up to 1 GiB.
+    /// About a minute: powers of two, two passes.
     #[default]
     Quick,
-    /// As long as it takes: all working sets, longer sampling, up to 4 GiB.
+    /// As long as it takes: half steps between them, every distance, three longer passes.
     Full,
 }
 
