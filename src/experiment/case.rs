@@ -38,6 +38,9 @@ pub struct Case {
     pub pages: Wish,
     /// What is laid out and run.
     pub setup: Box<dyn Setup>,
+    /// Whether it is compared with the cases beside it, point by point, and so must be measured
+    /// in turn with them: another experiment's point of the same setup will not do.
+    pub in_turn: bool,
 }
 
 impl Case {
@@ -48,6 +51,15 @@ impl Case {
             x: x.into(),
             pages: Wish::Base,
             setup: Box::new(setup),
+            in_turn: false,
+        }
+    }
+
+    /// The same case, measured in turn with its neighbours.
+    pub fn in_turn(self) -> Self {
+        Case {
+            in_turn: true,
+            ..self
         }
     }
 

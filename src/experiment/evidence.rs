@@ -51,6 +51,23 @@ impl Evidence<'_> {
         Ok(points)
     }
 
+    /// The points of a series pass by pass, from left to right. Counted and untestable points are
+    /// left out.
+    pub(crate) fn pass_by_pass(&self, label: &str) -> Vec<(f64, Vec<Interval>)> {
+        let of_series = self.points.iter().filter(|point| point.series == label);
+        let mut points: Vec<(f64, Vec<Interval>)> = of_series
+            .filter_map(|point| match &point.state {
+                State::Measured(measured) => {
+                    let passes = measured.passes(self.unit, self.machine.rate)?;
+                    Some((point.x, passes))
+                }
+                _ => None,
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    }
+
     /// The value of a series at `x`, with the doubt of a comparison between cases.
     ///
     /// # Errors

@@ -66,6 +66,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .map(|pass| pass.ended)
         .find(|ended| *ended != Ended::Precise)
         .unwrap_or(Ended::Precise);
+    let each = passes.iter().map(|pass| pass.ticks.interval).collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let first = passes.swap_remove(0);
     Some(Measured {
@@ -75,6 +76,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         ended,
         // Samples of several passes are of different lengths; the record has them pass by pass.
         samples: Vec::new(),
+        passes: each,
         ..first
     })
 }
@@ -96,6 +98,7 @@ mod tests {
             disturbed: 1,
             ended: Ended::Precise,
             pages: "4 KiB".into(),
+            passes: Vec::new(),
         };
         point(series, State::Measured(Box::new(measured)))
     }
@@ -119,6 +122,7 @@ mod tests {
         assert_eq!(a.ticks.n, 6);
         assert_eq!(a.disturbed, 2);
         assert!(a.ticks.interval.lo <= 9.9 && a.ticks.interval.hi >= 12.12);
+        assert_eq!(a.passes.len(), 2);
         assert!(a.noisy(), "passes 20 % apart are noise");
     }
 

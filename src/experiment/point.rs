@@ -47,6 +47,8 @@ pub struct Measured {
     pub ended: Ended,
     /// The pages it really had.
     pub pages: String,
+    /// The interval of each pass in ticks, in a point of several.
+    pub passes: Vec<Interval>,
 }
 
 /// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
@@ -62,6 +64,15 @@ impl Measured {
     /// without a yardstick, bytes of an operation that moves none.
     pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {
         self.convert(self.ticks.interval, unit, rate)
+    }
+
+    /// The interval of each pass in `unit`: of the only one, if there is one.
+    pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Interval>> {
+        if self.passes.is_empty() {
+            return self.interval(unit, rate).map(|only| vec![only]);
+        }
+        let each = self.passes.iter();
+        each.map(|ticks| self.convert(*ticks, unit, rate)).collect()
     }
 
     /// The median in `unit`, likewise.

@@ -208,5 +208,6 @@ fn measured(outcome: Outcome, work: Work, samples: Vec<Sample>, granted: &Grante
         disturbed: outcome.disturbed,
         ended: outcome.ended,
         pages: granted.to_string(),
+        passes: Vec::new(),
     }
 }

@@ -182,6 +182,7 @@ fn measured_of(timed: &Timed) -> Measured {
             .find(|end| ended_name(*end).is_some_and(|name| timed.flags.iter().any(|f| f == name)))
             .unwrap_or(Ended::Precise),
         pages: timed.pages.clone(),
+        passes: Vec::new(),
     }
 }
 
@@ -243,6 +244,7 @@ mod tests {
                 disturbed,
                 ended,
                 pages: "2 MiB (transparent)".into(),
+                passes: Vec::new(),
             })),
         }
     }

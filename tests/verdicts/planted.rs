@@ -145,6 +145,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         disturbed: 0,
         ended: Ended::Precise,
         pages: "planted".to_owned(),
+        passes: Vec::new(),
     }))
 }
 

@@ -65,7 +65,7 @@ const FIG_6_4: Experiment = Experiment {
             for bytes in sizes {
                 for (series, layout) in [(straight, aligned), (split, aligned.skewed(SKEW))] {
                     let setup = WalkSetup::follow(layout, bytes, order).with(Step::Inc);
-                    cases.push(Case::new(series, bytes as f64, setup));
+                    cases.push(Case::new(series, bytes as f64, setup).in_turn());
                 }
             }
         }

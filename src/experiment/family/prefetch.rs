@@ -86,7 +86,7 @@ const HINTS: Experiment = Experiment {
             },
         },
         Claim {
-            text: "after a random walk it hits after them as well",
+            text: "after a random walk a line hits after the same hints as well",
             judge: |e| {
                 let mut parts = Vec::new();
                 for (series, _) in &AFTER[..4] {
@@ -105,7 +105,8 @@ const HINTS: Experiment = Experiment {
             },
         },
         Claim {
-            text: "the same stream fetched by prefetcht0 evicts it: 1.3 times and more",
+            text: "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
+                   and more as long as undisturbed",
             judge: |e| {
                 let lap = |index: usize| e.last(LAPS[index].0).map(|(_, lap)| lap);
                 let slower = ratio(lap(1)?, lap(0)?)?;
@@ -285,7 +286,7 @@ fn fig_6_7_cases(machine: &Machine) -> Vec<Case> {
             work: WORK,
             pace,
         };
-        Case::new(series, bytes as f64, setup)
+        Case::new(series, bytes as f64, setup).in_turn()
     };
     let step = if machine.full { 1 } else { 2 };
     let sizes = machine.working_sets().into_iter().rev().step_by(step);

@@ -149,11 +149,8 @@ const FIG_3_13: Experiment = Experiment {
         for bytes in machine.working_sets() {
             for step in [Step::Follow, Step::Inc, Step::Addnext0] {
                 let setup = WalkSetup::follow(Layout::npad(1), bytes, Order::Sequential);
-                cases.push(Case::new(
-                    format!("{step:?}"),
-                    bytes as f64,
-                    setup.with(step),
-                ));
+                let case = Case::new(format!("{step:?}"), bytes as f64, setup.with(step));
+                cases.push(case.in_turn());
             }
         }
         cases

@@ -296,7 +296,8 @@ const LOADS: Experiment = Experiment {
                     bytes,
                     non_temporal,
                 };
-                cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+                let case = Case::new(series, bytes as f64, setup);
+                cases.push(case.in_large_pages().in_turn());
             }
         }
         cases

@@ -61,7 +61,7 @@ const FIG_3_30: Experiment = Experiment {
             for &bytes in sizes.iter().rev() {
                 for (series, layout) in [(with_first, first), (with_last, last)] {
                     let setup = WalkSetup::follow(layout, bytes, order);
-                    cases.push(Case::new(series, bytes as f64, setup));
+                    cases.push(Case::new(series, bytes as f64, setup).in_turn());
                 }
             }
         }
@@ -128,7 +128,7 @@ const STRUCT_RULES: Experiment = Experiment {
                     order: Order::Random { seed },
                     direction,
                 };
-                cases.push(Case::new(series, bytes as f64, setup));
+                cases.push(Case::new(series, bytes as f64, setup).in_turn());
             }
         }
         cases
@@ -147,23 +147,32 @@ const STRUCT_RULES: Experiment = Experiment {
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
 /// median over the range of the points' ratios.
 ///
-/// What differs between layouts and physical pages is the same in both, so the points' own
-/// intervals are nearly all the doubt there is; half a percent remains, which is what it takes to
-/// keep a ratio that lies on its threshold from deciding by its third digit.
+/// What differs between layouts, physical pages and minutes is the same in both, so each pass
+/// gives a ratio of its own, and a point's ratio is all that its passes come to. Half a percent of
+/// doubt remains, which is what it takes to keep a ratio that lies on its threshold from deciding
+/// by its third digit.
 pub(super) fn paired(
     e: &Evidence<'_>,
     of: &str,
     to: &str,
     range: Range,
 ) -> Result<Interval, Untestable> {
-    let bases = e.series(to)?;
+    // The series' own reasons, if they have no points.
+    e.series(of)?;
+    e.series(to)?;
+    let bases = e.pass_by_pass(to);
     let mut ratios = Vec::new();
-    for (x, value) in e.series(of)? {
-        if let Some((_, base)) = bases.iter().find(|point| point.0 == x)
-            && range.holds(x)
-        {
-            ratios.push(ratio(value, *base)?.widened(0.005));
-        }
+    for (x, passes) in e.pass_by_pass(of) {
+        let Some((_, base)) = bases.iter().find(|point| point.0 == x && range.holds(x)) else {
+            continue;
+        };
+        let each: Vec<Interval> = passes
+            .into_iter()
+            .zip(base)
+            .map(|(of, to)| ratio(of, *to))
+            .collect::<Result<_, _>>()?;
+        let together = each.into_iter().reduce(Interval::hull);
+        ratios.extend(together.map(|ratio| ratio.widened(0.005)));
     }
     Interval::median_of(&ratios).ok_or_else(|| {
         Untestable(format!(

@@ -215,7 +215,7 @@ fn one(
         progress.known();
         return Ok(());
     }
-    if let Some((id, state)) = notebook.setups.get(&key) {
+    if let Some((id, state)) = notebook.setups.get(&key).filter(|_| !case.in_turn) {
         let point = Point {
             series: case.series.clone(),
             x: case.x,
