@@ -1,7 +1,7 @@
 //! Borrowed, aligned bytes: what every pattern is laid out in.
 //!
 //! Nothing here allocates. A [`Region`] borrows memory that somebody else owns (a mapping of
-//! [`os`](crate::os), a static arena of a boot image), so that patterns and kernels work the
+//! `os`, a static arena of a boot image), so that patterns and kernels work the
 //! same everywhere.
 
 mod padded;
