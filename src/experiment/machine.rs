@@ -47,10 +47,32 @@ impl Machine {
             .collect()
     }
 
-    /// A working set well inside the memory range, a power of two: at least eight times the
-    /// usable last-level cache, or the largest allowed if that is smaller.
+    /// Every `step`-th of them in a quick run, the largest always: for curves whose shape takes
+    /// few points, and for claims about the largest.
+    pub fn few_working_sets(&self, step: usize) -> Vec<usize> {
+        let step = if self.full { 1 } else { step };
+        let mut sizes: Vec<usize> = self
+            .working_sets()
+            .into_iter()
+            .rev()
+            .step_by(step)
+            .collect();
+        sizes.reverse();
+        sizes
+    }
+
+    /// A working set inside the memory range, a power of two: at least four times the last-level
+    /// cache, or the largest allowed if that is smaller.
+    ///
+    /// What CPUID reports counts too, where four times that can be afforded: what of a shared
+    /// cache is usable differs from run to run, and the working sets should not.
     pub fn in_memory(&self) -> usize {
-        let wanted = (2.0 * self.ranges.memory.lo) as usize;
+        const AFFORDABLE: f64 = (64 << 20) as f64;
+        let reported = self.ranges.capacities.iter().filter_map(|at| at.reported);
+        let cache = reported
+            .filter(|bytes| *bytes <= AFFORDABLE)
+            .fold(0.0, f64::max);
+        let wanted = self.ranges.memory.lo.max(4.0 * cache) as usize;
         let largest = 1 << self.largest.ilog2();
         wanted.next_power_of_two().min(largest)
     }

@@ -172,13 +172,17 @@ impl<'a> Rig<'a> {
             };
             rungs.extend(rung_of(&point, self.rate));
             each(&point);
-            if levels == 3 && ranges::flat_in_memory(&rungs, levels) {
+            let far = bytes >= FARTHEST;
+            if far && levels == 3 && ranges::flat_in_memory(&rungs, levels) {
                 break;
             }
         }
         rungs
     }
 }
+
+/// The working set that the ladder reaches in any case, if it may.
+const FARTHEST: usize = 256 << 20;
 
 /// The series of the ladder.
 pub const LADDER: &str = "random walk, one line an element";

@@ -57,12 +57,10 @@ const FIG_6_4: Experiment = Experiment {
     cases: |machine| {
         let seed = machine.seed;
         let aligned = Layout::npad(7);
-        let step = if machine.full { 1 } else { 2 };
         let mut cases = Vec::new();
         let orders = [Order::Sequential, Order::Random { seed }];
         for ((_, straight, split), order) in SERIES.into_iter().zip(orders) {
-            let sizes: Vec<usize> = machine.working_sets().into_iter().step_by(step).collect();
-            for bytes in sizes {
+            for bytes in machine.few_working_sets(2) {
                 for (series, layout) in [(straight, aligned), (split, aligned.skewed(SKEW))] {
                     let setup = WalkSetup::follow(layout, bytes, order).with(Step::Inc);
                     cases.push(Case::new(series, bytes as f64, setup).in_turn());

@@ -257,16 +257,10 @@ fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
     rows.push((WHOLE_HUGE.to_owned(), whole, true));
 
     // A quick run shows the shape with a few working sets; the claims are about the largest.
-    let step = if machine.full { 1 } else { 4 };
-    let sizes: Vec<usize> = machine
-        .working_sets()
-        .into_iter()
-        .rev()
-        .step_by(step)
-        .collect();
+    let sizes = machine.few_working_sets(4);
     let mut cases = Vec::new();
     for (series, order, huge) in rows {
-        for &bytes in sizes.iter().rev() {
+        for &bytes in &sizes {
             let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
             let case = Case::new(series.clone(), bytes as f64, setup);
             cases.push(if huge { case.in_huge_pages() } else { case });

@@ -288,8 +288,7 @@ fn fig_6_7_cases(machine: &Machine) -> Vec<Case> {
         };
         Case::new(series, bytes as f64, setup).in_turn()
     };
-    let step = if machine.full { 1 } else { 2 };
-    let sizes = machine.working_sets().into_iter().rev().step_by(step);
+    let sizes = machine.few_working_sets(2).into_iter().rev();
     let mut cases = Vec::new();
     // Those that are compared are measured one after the other. No claim is about the overlapped
     // walks, so half of the sizes do, the largest among them.

@@ -288,9 +288,8 @@ const LOADS: Experiment = Experiment {
         reference: &[],
     }),
     cases: |machine| {
-        let step = if machine.full { 1 } else { 2 };
         let mut cases = Vec::new();
-        for bytes in machine.working_sets().into_iter().step_by(step) {
+        for bytes in machine.few_working_sets(2) {
             for (series, non_temporal) in LOAD_SERIES {
                 let setup = LoadSetup {
                     bytes,

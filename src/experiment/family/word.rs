@@ -49,16 +49,10 @@ const FIG_3_30: Experiment = Experiment {
         let last = first.pointer_in_word(7);
         let orders = [Order::Sequential, Order::Random { seed }];
         // The two that are compared are measured one after the other.
-        let step = if machine.full { 1 } else { 2 };
-        let sizes: Vec<usize> = machine
-            .working_sets()
-            .into_iter()
-            .rev()
-            .step_by(step)
-            .collect();
+        let sizes = machine.few_working_sets(2);
         let mut cases = Vec::new();
         for ((_, with_first, with_last), order) in PAIRS.into_iter().zip(orders) {
-            for &bytes in sizes.iter().rev() {
+            for &bytes in &sizes {
                 for (series, layout) in [(with_first, first), (with_last, last)] {
                     let setup = WalkSetup::follow(layout, bytes, order);
                     cases.push(Case::new(series, bytes as f64, setup).in_turn());
@@ -112,16 +106,8 @@ const STRUCT_RULES: Experiment = Experiment {
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let seed = machine.seed;
-        let step = if machine.full { 1 } else { 2 };
-        let mut sizes: Vec<usize> = machine
-            .working_sets()
-            .into_iter()
-            .rev()
-            .step_by(step)
-            .collect();
-        sizes.reverse();
         let mut cases = Vec::new();
-        for bytes in sizes {
+        for bytes in machine.few_working_sets(2) {
             for (series, direction) in DIRECTIONS {
                 let setup = FieldsSetup {
                     working_set: bytes,
