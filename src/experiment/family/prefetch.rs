@@ -135,7 +135,7 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
             let setup = HintSetup {
                 place,
                 past,
-                past_bytes: machine.in_memory() / 2,
+                past_bytes: machine.in_memory(),
                 seed,
             };
             cases.push(Case::new(series, x, setup));

@@ -105,8 +105,8 @@ fn past_of(region: Region<'_>, past: Past, seed: u64) -> Result<Walk<'_>, Untest
 
 /// Steps of a past, and shots after which it is lived through again: a CPU changes its mind now
 /// and then, and one past would be one sample of it.
-const STEPS: u64 = 400_000;
-const SHOTS: u32 = 80;
+const STEPS: u64 = 1_000_000;
+const SHOTS: u32 = 120;
 
 struct LineShot<'m> {
     past: Walk<'m>,
