@@ -153,8 +153,9 @@ impl<'a> Rig<'a> {
     }
 
     /// Measures the ladder: a random walk, one line an element, from 4 KiB up to `largest` bytes
-    /// in half octaves, in 2 MiB pages where there are any: it is to show caches, not the TLB. Ends early once memory's own level is flat. Calls `each` with every rung; rungs that
-    /// could not be measured are left out.
+    /// in half octaves, in 2 MiB pages where there are any: it is to show caches, not the TLB.
+    /// Beyond 256 MiB it ends once memory's own level is flat. Calls `each` with every rung; rungs
+    /// that could not be measured are left out.
     pub fn ladder(
         &mut self,
         largest: usize,
