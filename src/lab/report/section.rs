@@ -166,7 +166,7 @@ fn caption(figure: &Figure) -> Markup {
     html! {
         figcaption {
             @if matches!(figure.form, Form::Lines | Form::Bars) {
-                "Whiskers span the 95 % interval of the median."
+                "Whiskers span the intervals of all passes."
             }
             @if figure.form == Form::Lines && !rules.is_empty() {
                 " Dashed rules: " (rules.join(", ")) "."
