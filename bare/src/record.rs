@@ -1,7 +1,7 @@
 //! The lines of the lab's record (`src/lab/record.rs` of the library), borrowed where the lab's
 //! own types allocate. A test reads what comes out with the lab's types.
 
-use linefill::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity, Tlb, TlbKind, Tlbs};
+use linefill::cpu::{Cache, Caches, Feature, Features, Identity, Tlb, Tlbs};
 use linefill::kernel::Work;
 use linefill::measure::{Ended, Outcome, Sample};
 use serde::{Serialize, Serializer};
@@ -150,11 +150,7 @@ impl CacheLine {
     fn of(cache: &Cache) -> Self {
         Self {
             level: cache.level,
-            holds: match cache.kind {
-                CacheKind::Data => "data",
-                CacheKind::Instruction => "instruction",
-                CacheKind::Unified => "unified",
-            },
+            holds: cache.kind.name(),
             bytes: cache.size,
             ways: cache.ways.filter(|_| !cache.fully_associative).unwrap_or(0),
             line: cache.line,
@@ -184,13 +180,7 @@ impl<'a> TlbLine<'a> {
     fn of(tlb: &'a Tlb) -> Self {
         Self {
             level: tlb.level,
-            holds: match tlb.kind {
-                TlbKind::Data => "data",
-                TlbKind::Instruction => "instruction",
-                TlbKind::Unified => "unified",
-                TlbKind::Load => "load",
-                TlbKind::Store => "store",
-            },
+            holds: tlb.kind.name(),
             pages: tlb,
             entries: tlb.entries,
             ways: tlb.ways.unwrap_or(0),

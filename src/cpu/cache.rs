@@ -19,6 +19,17 @@ pub enum CacheKind {
     Unified,
 }
 
+impl CacheKind {
+    /// The kind in a word, as records and tables have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CacheKind::Data => "data",
+            CacheKind::Instruction => "instruction",
+            CacheKind::Unified => "unified",
+        }
+    }
+}
+
 /// One cache, as the executing CPU sees it.
 ///
 /// The optional fields are `None` where only leaves too old to state them exist.

@@ -24,6 +24,19 @@ pub enum TlbKind {
     Store,
 }
 
+impl TlbKind {
+    /// The kind in a word, as records and tables have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TlbKind::Data => "data",
+            TlbKind::Instruction => "instruction",
+            TlbKind::Unified => "unified",
+            TlbKind::Load => "load",
+            TlbKind::Store => "store",
+        }
+    }
+}
+
 /// A page size of the x86 architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PageSize {

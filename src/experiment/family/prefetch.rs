@@ -50,8 +50,8 @@ const HINTS: Experiment = Experiment {
             of the last level, others let the line pass through L2 like any. A CPU may also drop a \
             hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
             seen to drop prefetcht1 and prefetcht2 after most random walks, when its own \
-            prefetches into L2 were useless, and never after a sequential sweep; now and then the \
-            state flips by itself. What a hint is worth depends on what the program did before.",
+            prefetches into L2 were useless, and seldom after a sequential sweep: the state flips \
+            by itself now and then. What a hint is worth depends on what the program did before.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("after a sequential sweep (0), after a random walk (1)"),

@@ -186,3 +186,60 @@ pub(super) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
         points,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Machine, Measured, Point, Ranges, State, merged};
+    use crate::kernel::Work;
+    use crate::measure::Ended;
+    use crate::stats::Summary;
+    use crate::time::Rate;
+
+    fn timed(series: &str, median: f64) -> Point {
+        let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
+        Point {
+            series: series.into(),
+            x: 4096.0,
+            state: State::Measured(Box::new(Measured {
+                ticks: Summary::of(&mut values).unwrap(),
+                core_per_tick: Some(1.0),
+                operations: 100,
+                work: Work::default(),
+                samples: Vec::new(),
+                disturbed: 0,
+                ended: Ended::Precise,
+                pages: "4 KiB".into(),
+                passes: Vec::new(),
+            })),
+        }
+    }
+
+    #[test]
+    fn drift_that_both_series_share_cancels() {
+        let machine = Machine {
+            caches: Vec::new(),
+            load_to_use: None,
+            rate: Rate::from_hz(2e9),
+            seed: 1,
+            ladder: Vec::new(),
+            ranges: Ranges::from_ladder(&[], [None; 3]),
+            largest: 1 << 30,
+            full: false,
+        };
+        // Everything takes twice as long in the second pass.
+        let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
+        let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
+        let evidence = Evidence {
+            machine: &machine,
+            points: &points,
+            unit: Unit::CoreCycles,
+        };
+        let range = Range {
+            lo: 0.0,
+            hi: f64::INFINITY,
+        };
+        let slower = paired(&evidence, "b", "a", range).unwrap();
+        assert!(slower.lo > 1.09 && slower.hi < 1.11, "{slower}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The CPU as a record keeps it.
 
-use crate::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity, Tlb, TlbKind, Tlbs};
+use crate::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity, Tlb, Tlbs};
 use crate::lab::record::{CacheLine, CpuLine, TlbLine};
 use crate::os::sysfs;
 
@@ -31,7 +31,7 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
 fn cache_line(cache: &Cache) -> CacheLine {
     CacheLine {
         level: cache.level,
-        holds: kind_name(cache.kind).to_owned(),
+        holds: cache.kind.name().to_owned(),
         bytes: cache.size,
         ways: cache.ways.filter(|_| !cache.fully_associative).unwrap_or(0),
         line: cache.line,
@@ -47,7 +47,7 @@ pub fn kernel_cache_line(cache: &sysfs::Cache) -> CacheLine {
     let small = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
     CacheLine {
         level: cache.level as u8,
-        holds: kind_name(cache.kind).to_owned(),
+        holds: cache.kind.name().to_owned(),
         bytes: cache.size,
         ways: small(cache.ways),
         line: small(cache.line),
@@ -63,7 +63,7 @@ pub fn kernel_cache_line(cache: &sysfs::Cache) -> CacheLine {
 pub fn cache_of(line: &CacheLine) -> Option<Cache> {
     let kind = [CacheKind::Data, CacheKind::Instruction, CacheKind::Unified]
         .into_iter()
-        .find(|kind| kind_name(*kind) == line.holds)?;
+        .find(|kind| kind.name() == line.holds)?;
     if line.bytes == 0 || line.line == 0 {
         return None;
     }
@@ -84,25 +84,10 @@ pub fn cache_of(line: &CacheLine) -> Option<Cache> {
     })
 }
 
-fn kind_name(kind: CacheKind) -> &'static str {
-    match kind {
-        CacheKind::Data => "data",
-        CacheKind::Instruction => "instruction",
-        CacheKind::Unified => "unified",
-    }
-}
-
 fn tlb_line(tlb: &Tlb) -> TlbLine {
-    let holds = match tlb.kind {
-        TlbKind::Data => "data",
-        TlbKind::Instruction => "instruction",
-        TlbKind::Unified => "unified",
-        TlbKind::Load => "load",
-        TlbKind::Store => "store",
-    };
     TlbLine {
         level: tlb.level,
-        holds: holds.to_owned(),
+        holds: tlb.kind.name().to_owned(),
         pages: tlb.pages.iter().map(|page| page.bytes()).collect(),
         entries: tlb.entries,
         ways: tlb.ways.unwrap_or(0),

@@ -100,7 +100,7 @@ pub(super) fn machine(
     if book.points.iter().all(|line| line.experiment == MACHINE) {
         for pass in 0..passes {
             let mut written = Ok(());
-            ladder(rig, header, |point| {
+            ladder(rig, header, pass, |point| {
                 if written.is_ok() {
                     written = book.add(line_of(MACHINE, pass, point, None));
                 }
@@ -112,13 +112,14 @@ pub(super) fn machine(
     Ok(machine_of(header, &book.ladder()))
 }
 
-/// Measures the ladder, and calls `each` with every rung that was measured to its end.
-pub(super) fn ladder(rig: &mut Rig<'_>, header: &Header, mut each: impl FnMut(&Point)) {
+/// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end.
+pub(super) fn ladder(rig: &mut Rig<'_>, header: &Header, pass: u32, mut each: impl FnMut(&Point)) {
     let limit = ladder_limit(header);
     let mut progress = Progress::new(rungs(limit));
     progress.begin("the machine".to_owned());
     progress.next("a ladder of random walks, to find its caches");
-    rig.ladder(limit, header.seed, reported(header), |point| {
+    let seed = header.seed.wrapping_add(u64::from(pass));
+    rig.ladder(limit, seed, reported(header), |point| {
         progress.measured();
         progress.next(&format!("a random walk over {} and more", show(point.x)));
         if !cut_short(point) {

@@ -92,7 +92,7 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
 /// Measures the ladder alone.
 pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     let mut rungs = Vec::new();
-    measure::ladder(&mut rig(session, stop), &session.header, |point| {
+    measure::ladder(&mut rig(session, stop), &session.header, 0, |point| {
         rungs.push(point.clone());
     });
     rungs
