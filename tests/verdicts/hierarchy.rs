@@ -19,6 +19,9 @@ fn levels(id: &str, machine: &Machine, costs: [f64; 5]) -> Planted {
 const ALL: &str = "register < L1d";
 const TWICE: &str = "at least twice";
 
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[("D11", "size = line x ways x sets")];
+
 pub fn rows() -> Vec<Row> {
     vec![
         row("D7", ALL, Holds, |m| {

@@ -60,6 +60,14 @@ fn sound(machine: &Machine) -> Planted {
     fills(machine, [1.0, 5.0, 95.0], MEAN, 0.1)
 }
 
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[
+    ("B13", "length 8"),
+    ("B14", "fill 5"),
+    ("B14", "fill 3"),
+    ("B14", "fill 4"),
+];
+
 pub fn rows() -> Vec<Row> {
     let mut rows = table();
     rows.extend([

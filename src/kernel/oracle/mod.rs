@@ -4,11 +4,19 @@
 //! operating system. A kernel and its twin start from the same bytes at the same addresses, do
 //! the same operations in the same portions, and must return the same proofs and leave the same
 //! bytes behind, also outside the pattern. The kernel's trace must agree with the work it
-//! declares and with where it stops.
+//! declares and with where it stops. A family's file says on which patterns its kernels are
+//! checked.
 
-mod cases;
 mod check;
+mod fields;
+mod jump;
+mod lines;
+mod prefetch;
+mod register;
+mod ring;
 mod run;
+mod store;
+mod walk;
 
 pub use check::{Difference, Mismatch};
 

@@ -1,0 +1,85 @@
+//! Lines that are filled or read.
+
+use super::check::{Built, Case, WithKernel, WithTwin};
+use super::run::Oracle;
+use crate::cpu::Features;
+use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, all};
+use crate::mem::{LINE, Region};
+
+/// The first `lines` lines of `memory`.
+fn first_lines(memory: Region<'_>, lines: usize) -> Option<Region<'_>> {
+    Some(memory.split(lines * LINE)?.0)
+}
+
+struct FillCase {
+    lines: usize,
+    way: FillWay,
+}
+
+impl Case for FillCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        then(&mut FillLines::new(first_lines(memory, self.lines)?, self.way).ok()?);
+        Some(())
+    }
+
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        let mut region = first_lines(memory, self.lines)?;
+        let mut done = 0;
+        then(&mut |operations| {
+            done = all::fill::fill(&mut region, done, operations);
+            done
+        });
+        Some(())
+    }
+}
+
+struct LoadCase {
+    lines: usize,
+    way: LoadWay,
+}
+
+impl Case for LoadCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        then(&mut LoadLines::new(
+            first_lines(memory, self.lines)?,
+            self.way,
+        ));
+        Some(())
+    }
+
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        let region = first_lines(memory, self.lines)?;
+        let mut done = 0;
+        then(&mut |operations| {
+            let sum = all::load::load(&region, done, operations);
+            done += operations;
+            sum
+        });
+        Some(())
+    }
+}
+
+impl Oracle<'_, '_> {
+    pub(super) fn fills(&mut self) {
+        for (name, way) in [
+            ("linefill_fill_cached", FillWay::Cached),
+            ("linefill_fill_stream", FillWay::NonTemporal),
+            ("linefill_fill_rep_stosb", FillWay::RepStosb),
+        ] {
+            self.check(name, [1, 2, 100].map(|lines| FillCase { lines, way }));
+        }
+        let groups = [1, 2, 3, 8, 13, 63, 64].map(|lines| FillWay::Interleaved { lines });
+        let cases = groups
+            .into_iter()
+            .flat_map(|way| [1, 2, 100].map(|lines| FillCase { lines, way }));
+        self.check("linefill_fill_interleaved", cases);
+    }
+
+    pub(super) fn loads(&mut self, features: Features) {
+        let cases = |way| [1, 2, 100].map(|lines| LoadCase { lines, way });
+        self.check("linefill_load_cached", cases(LoadWay::Cached));
+        if let Some(sse41) = features.sse41() {
+            self.check("linefill_load_stream", cases(LoadWay::NonTemporal(sse41)));
+        }
+    }
+}

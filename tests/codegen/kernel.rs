@@ -1,0 +1,111 @@
+//! A kernel's machine code, decoded, and what it does to memory.
+
+use std::collections::BTreeSet;
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Formatter, Instruction, InstructionInfoFactory,
+    IntelFormatter, Mnemonic, OpAccess,
+};
+use linefill::kernel::x86_64::asm::code;
+
+/// A kernel's instructions.
+pub struct Kernel {
+    pub name: &'static str,
+    pub code: Vec<Instruction>,
+}
+
+impl Kernel {
+    pub fn all() -> Vec<Kernel> {
+        let decode = |kernel: code::Code| Kernel {
+            name: kernel.name,
+            code: Decoder::with_ip(
+                64,
+                kernel.bytes,
+                kernel.bytes.as_ptr().addr() as u64,
+                DecoderOptions::NONE,
+            )
+            .iter()
+            .collect(),
+        };
+        code::all().map(decode).collect()
+    }
+
+    pub fn named(name: &str) -> Kernel {
+        let mut all = Kernel::all().into_iter();
+        all.find(|kernel| kernel.name == name)
+            .unwrap_or_else(|| panic!("no kernel {name}"))
+    }
+
+    /// The body of the innermost loop: the shortest stretch that ends in a branch to its start.
+    pub fn innermost(&self) -> Option<&[Instruction]> {
+        let at = |ip| self.code.iter().position(|other| other.ip() == ip);
+        let bodies = self.code.iter().enumerate().filter_map(|(last, branch)| {
+            let backward = branch.flow_control() == FlowControl::ConditionalBranch
+                && branch.near_branch_target() <= branch.ip();
+            let first = backward.then(|| at(branch.near_branch_target()))??;
+            Some(&self.code[first..=last])
+        });
+        bodies.min_by_key(|body| body.len())
+    }
+
+    /// The instructions as text, addresses inside the code left out.
+    pub fn texts(&self) -> Vec<String> {
+        self.code.iter().map(text).collect()
+    }
+}
+
+/// An instruction as text, an address inside the code left out.
+pub fn text(instruction: &Instruction) -> String {
+    if instruction.is_jcc_short_or_near() || instruction.is_ip_rel_memory_operand() {
+        return format!("{:?}", instruction.mnemonic());
+    }
+    let mut text = String::new();
+    IntelFormatter::new().format(instruction, &mut text);
+    text
+}
+
+/// Loads, stores, bytes read and bytes written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub loads: usize,
+    pub stores: usize,
+    pub read: usize,
+    pub written: usize,
+}
+
+/// What `code` does to memory, each instruction executed once. Prefetches do nothing to it.
+pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
+    let mut factory = InstructionInfoFactory::new();
+    let mut sum = Traffic::default();
+    for instruction in code {
+        if instruction.flow_control() == FlowControl::Return {
+            continue;
+        }
+        for memory in factory.info(instruction).used_memory() {
+            let bytes = memory.memory_size().size();
+            let (reads, writes) = match memory.access() {
+                OpAccess::NoMemAccess | OpAccess::None => (0, 0),
+                OpAccess::Read | OpAccess::CondRead => (1, 0),
+                OpAccess::Write | OpAccess::CondWrite => (0, 1),
+                OpAccess::ReadWrite | OpAccess::ReadCondWrite => (1, 1),
+            };
+            sum.loads += reads;
+            sum.stores += writes;
+            sum.read += reads * bytes;
+            sum.written += writes * bytes;
+        }
+    }
+    sum
+}
+
+/// The only instruction of `name` that stores, or loads.
+pub fn access(name: &str) -> Mnemonic {
+    let kernel = Kernel::named(name);
+    let with_memory = kernel
+        .code
+        .iter()
+        .filter(|instruction| traffic([*instruction]) != Traffic::default());
+    let found: BTreeSet<_> = with_memory.map(Instruction::mnemonic).collect();
+    assert_eq!(found.len(), 1, "{name}: {found:?}");
+    found.into_iter().next().unwrap()
+}

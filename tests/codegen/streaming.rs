@@ -1,0 +1,75 @@
+//! Stores and loads through the cache and past it.
+
+use iced_x86::Mnemonic;
+
+use super::kernel::{Kernel, access};
+use super::{Stated, stated};
+
+pub const STATED: &[Stated] = &[
+    stated("linefill_load_cached", 4, 0, 64, 0),
+    stated("linefill_load_stream", 4, 0, 64, 0),
+    stated("linefill_fill_cached", 0, 4, 0, 64),
+    stated("linefill_fill_stream", 0, 4, 0, 64),
+    stated("linefill_fill_interleaved", 0, 1, 0, 16),
+    stated("linefill_store4", 0, 1, 0, 4),
+    stated("linefill_stream4", 0, 1, 0, 4),
+    stated("linefill_store8", 0, 1, 0, 8),
+    stated("linefill_stream8", 0, 1, 0, 8),
+    stated("linefill_store16", 0, 1, 0, 16),
+    stated("linefill_stream16", 0, 1, 0, 16),
+    stated("linefill_store32", 0, 1, 0, 32),
+    stated("linefill_stream32", 0, 1, 0, 32),
+    stated("linefill_store64", 0, 1, 0, 64),
+    stated("linefill_stream64", 0, 1, 0, 64),
+];
+
+#[test]
+fn stores_and_loads_are_the_instructions_they_are_named_after() {
+    for (name, mnemonic) in [
+        ("linefill_store4", Mnemonic::Mov),
+        ("linefill_store8", Mnemonic::Mov),
+        ("linefill_store16", Mnemonic::Movdqa),
+        ("linefill_store32", Mnemonic::Vmovdqa),
+        ("linefill_store64", Mnemonic::Vmovdqa64),
+        ("linefill_stream4", Mnemonic::Movnti),
+        ("linefill_stream8", Mnemonic::Movnti),
+        ("linefill_stream16", Mnemonic::Movntdq),
+        ("linefill_stream32", Mnemonic::Vmovntdq),
+        ("linefill_stream64", Mnemonic::Vmovntdq),
+        ("linefill_fill_cached", Mnemonic::Movdqa),
+        ("linefill_fill_stream", Mnemonic::Movntdq),
+        ("linefill_fill_interleaved", Mnemonic::Movntdq),
+        ("linefill_load_cached", Mnemonic::Movdqa),
+        ("linefill_load_stream", Mnemonic::Movntdqa),
+    ] {
+        assert_eq!(access(name), mnemonic, "{name}");
+    }
+}
+
+#[test]
+fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone() {
+    for (cached, streamed) in [
+        ("linefill_store4", "linefill_stream4"),
+        ("linefill_store8", "linefill_stream8"),
+        ("linefill_store16", "linefill_stream16"),
+        ("linefill_store32", "linefill_stream32"),
+        ("linefill_store64", "linefill_stream64"),
+        ("linefill_fill_cached", "linefill_fill_stream"),
+        ("linefill_load_cached", "linefill_load_stream"),
+    ] {
+        let (from, to) = (access(cached), access(streamed));
+        let name = |mnemonic: Mnemonic| format!("{mnemonic:?} ").to_lowercase();
+        // Padding before the loop may be longer where an encoding is.
+        let texts = |kernel: &str| -> Vec<_> {
+            let texts = Kernel::named(kernel).texts().into_iter();
+            texts.filter(|text| !text.contains("nop")).collect()
+        };
+        let mut replaced = texts(cached);
+        for text in &mut replaced {
+            if text.contains('[') {
+                *text = text.replacen(&name(from), &name(to), 1);
+            }
+        }
+        assert_eq!(replaced, texts(streamed));
+    }
+}
