@@ -15,6 +15,7 @@ fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
         stores,
         bytes_read,
         bytes_written,
+        ..Work::default()
     }
 }
 

@@ -8,7 +8,7 @@ use core::fmt;
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
-use super::token::{Avx2, Avx512, Clflushopt, Clwb, Sse41};
+use super::token::{Avx2, Avx512, Clflushopt, Clwb, Fma, Sse41};
 
 /// One capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,8 @@ pub enum Feature {
     Sse41,
     /// AVX and AVX2, with operating-system support.
     Avx2,
+    /// FMA3 beside AVX2, with operating-system support.
+    Fma,
     /// AVX-512 F, BW, VL and DQ, with operating-system support.
     Avx512,
     /// `clflushopt`.
@@ -33,9 +35,10 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, each after those it builds on.
-    pub const ALL: [Feature; 8] = [
+    pub const ALL: [Feature; 9] = [
         Feature::Sse41,
         Feature::Avx2,
+        Feature::Fma,
         Feature::Avx512,
         Feature::Clflushopt,
         Feature::Clwb,
@@ -49,6 +52,7 @@ impl Feature {
         match self {
             Feature::Sse41 => "sse4.1",
             Feature::Avx2 => "avx2",
+            Feature::Fma => "fma",
             Feature::Avx512 => "avx512",
             Feature::Clflushopt => "clflushopt",
             Feature::Clwb => "clwb",
@@ -66,7 +70,7 @@ impl Feature {
     const fn with_dependents(self) -> u16 {
         match self {
             Feature::Sse41 => self.bit() | Feature::Avx2.with_dependents(),
-            Feature::Avx2 => self.bit() | Feature::Avx512.bit(),
+            Feature::Avx2 => self.bit() | Feature::Fma.bit() | Feature::Avx512.bit(),
             _ => self.bit(),
         }
     }
@@ -102,9 +106,11 @@ impl Features {
         let mut features = Features { bits: 0 };
         let mut saved = 0;
         let mut avx = false;
+        let mut fma = false;
         if let Some(basic) = cpu.get_feature_info() {
             features.set(Feature::Sse41, basic.has_sse41());
             avx = basic.has_avx();
+            fma = basic.has_fma();
             if basic.has_oxsave() {
                 saved = xcr0();
             }
@@ -117,6 +123,7 @@ impl Features {
                 && more.has_avx512dq()
                 && saved & ZMM == ZMM;
             features.set(Feature::Avx2, avx2);
+            features.set(Feature::Fma, avx2 && fma);
             features.set(Feature::Avx512, avx2 && avx512);
             features.set(Feature::Clflushopt, more.has_clflushopt());
             features.set(Feature::Clwb, more.has_clwb());
@@ -182,6 +189,11 @@ impl Features {
     /// Proof of AVX2, operating-system support included.
     pub fn avx2(self) -> Option<Avx2> {
         self.has(Feature::Avx2).then(Avx2::proven)
+    }
+
+    /// Proof of FMA3 and AVX2, operating-system support included.
+    pub fn fma(self) -> Option<Fma> {
+        self.has(Feature::Fma).then(Fma::proven)
     }
 
     /// Proof of AVX-512 F, BW, VL and DQ, operating-system support included.
@@ -289,11 +301,20 @@ mod tests {
         let list = |name| of(name, AVX_512).iter().collect::<Vec<_>>();
         assert_eq!(list("sapphire-rapids"), Feature::ALL);
         assert_eq!(list("zen4-guest"), Feature::ALL);
-        let client = [Sse41, Avx2, Clflushopt, Prefetchw, Rdtscp, InvariantTsc];
+        let client = [
+            Sse41,
+            Avx2,
+            Fma,
+            Clflushopt,
+            Prefetchw,
+            Rdtscp,
+            InvariantTsc,
+        ];
         assert_eq!(list("coffee-lake"), client);
         let hybrid = [
             Sse41,
             Avx2,
+            Fma,
             Clflushopt,
             Clwb,
             Prefetchw,
@@ -325,6 +346,9 @@ mod tests {
         assert!(masked.avx2().is_some() && masked.clflushopt().is_some());
         let masked = all.without("avx2").unwrap();
         assert!(masked.avx512().is_none() && masked.avx2().is_none() && masked.sse41().is_some());
+        assert!(masked.fma().is_none());
+        let masked = all.without("fma").unwrap();
+        assert!(masked.fma().is_none() && masked.avx2().is_some() && masked.avx512().is_some());
         assert!(all.without("sse4.1").unwrap().avx512().is_none());
         assert_eq!(all.without("").unwrap(), all);
         // Masking what is absent adds nothing.
@@ -338,7 +362,7 @@ mod tests {
         assert_eq!(error, UnknownFeature { name: "avx3" });
         assert_eq!(
             error.to_string(),
-            "unknown CPU feature `avx3`; known are sse4.1, avx2, avx512, clflushopt, clwb, \
+            "unknown CPU feature `avx3`; known are sse4.1, avx2, fma, avx512, clflushopt, clwb, \
              prefetchw, rdtscp, invariant-tsc"
         );
     }
@@ -353,6 +377,10 @@ mod tests {
         assert_eq!(
             features.avx2().is_some(),
             std::is_x86_feature_detected!("avx2")
+        );
+        assert_eq!(
+            features.fma().is_some(),
+            std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
         );
         let avx512 = std::is_x86_feature_detected!("avx512f")
             && std::is_x86_feature_detected!("avx512bw")

@@ -40,5 +40,5 @@ pub use stream::{
     vmovntdqa256, vmovntdqa512,
 };
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Clflushopt, Clwb, Sse41};
+pub use token::{Avx2, Avx512, Clflushopt, Clwb, Fma, Sse41};
 pub use tsc::{rdtsc, rdtscp};

@@ -25,6 +25,8 @@ tokens! {
     Sse41;
     /// AVX and AVX2, with the ymm state saved by the operating system.
     Avx2;
+    /// FMA3 on xmm and ymm registers, and AVX2 along with it.
+    Fma;
     /// AVX-512 F, BW, VL and DQ, with the opmask and zmm state saved by the operating system.
     Avx512;
     /// `clflushopt`.

@@ -61,7 +61,7 @@ impl Measured {
     }
 
     /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles
-    /// without a yardstick, bytes of an operation that moves none.
+    /// without a yardstick, bytes of an operation that moves none, arithmetic that it does not do.
     pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {
         self.convert(self.ticks.interval, unit, rate)
     }
@@ -87,15 +87,26 @@ impl Measured {
             Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
             Unit::GigabytesASecond => {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
-                let nanos = ticks.scaled(1e9 / rate.hz());
-                if bytes == 0.0 {
-                    return None;
-                }
-                Interval::exact(bytes).ratio(nanos)
+                amount_a_nano(bytes, ticks, rate)
             }
+            Unit::CoreCyclesAMultiplyAdd => {
+                let multiply_adds = self.work.flops as f64 / 2.0;
+                let cycles = ticks.scaled(self.core_per_tick?);
+                (multiply_adds > 0.0).then(|| cycles.scaled(1.0 / multiply_adds))
+            }
+            Unit::GigaflopsASecond => amount_a_nano(self.work.flops as f64, ticks, rate),
             Unit::Percent | Unit::Count => None,
         }
     }
+}
+
+/// What `amount` in `ticks` is a nanosecond, which is as many 10^9 a second.
+fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
+    let nanos = ticks.scaled(1e9 / rate.hz());
+    if amount == 0.0 {
+        return None;
+    }
+    Interval::exact(amount).ratio(nanos)
 }
 
 impl Point {

@@ -9,6 +9,10 @@ pub enum Unit {
     Nanoseconds,
     /// Gigabytes (10^9) read and written a second.
     GigabytesASecond,
+    /// Core cycles a multiply-add, which is two floating-point operations.
+    CoreCyclesAMultiplyAdd,
+    /// Floating-point operations (10^9) a second.
+    GigaflopsASecond,
     /// Percent.
     Percent,
     /// A plain number.
@@ -22,6 +26,8 @@ impl Unit {
             Unit::CoreCycles => "core cycles an operation",
             Unit::Nanoseconds => "ns an operation",
             Unit::GigabytesASecond => "GB/s",
+            Unit::CoreCyclesAMultiplyAdd => "core cycles a multiply-add",
+            Unit::GigaflopsASecond => "GFLOP/s",
             Unit::Percent => "%",
             Unit::Count => "",
         }

@@ -121,6 +121,7 @@ impl Kernel for Walk<'_> {
             stores,
             bytes_read: loads * WORD as u32,
             bytes_written: stores * WORD as u32,
+            ..Work::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an operation does to memory, declared.
 
-/// Loads, stores and bytes of one operation, as the program sees them: a line fetched for
+/// Loads, stores, bytes and arithmetic of one operation, as the program sees them: a line fetched for
 /// ownership, a write-back or a prefetch does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
@@ -12,6 +12,8 @@ pub struct Work {
     pub bytes_read: u32,
     /// Bytes stored.
     pub bytes_written: u32,
+    /// Floating-point operations, a multiply-add being two; 0 where arithmetic is not the point.
+    pub flops: u64,
 }
 
 /// What an access does.

@@ -123,6 +123,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         stores,
         bytes_read,
         bytes_written,
+        flops,
     } = measured.work;
     let mut flags = Vec::new();
     if measured.noisy() {
@@ -143,6 +144,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         core_per_tick: measured.core_per_tick,
         operations: measured.operations,
         work: [loads, stores, bytes_read, bytes_written],
+        flops,
         pages: measured.pages.clone(),
         flags,
         samples: measured.samples.iter().map(row_of).collect(),
@@ -172,6 +174,7 @@ fn measured_of(timed: &Timed) -> Measured {
             stores,
             bytes_read,
             bytes_written,
+            flops: timed.flops,
         },
         samples: timed.samples.iter().map(sample_of).collect(),
         disturbed: flag(DISTURBED)
@@ -234,6 +237,7 @@ mod tests {
                     stores: 2,
                     bytes_read: 8,
                     bytes_written: 16,
+                    flops: 5_000_000_000,
                 },
                 samples: vec![Sample {
                     short: 10,

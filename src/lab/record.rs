@@ -210,6 +210,9 @@ pub struct Timed {
     pub operations: u64,
     /// Loads, stores, bytes read and bytes written of an operation.
     pub work: [u32; 4],
+    /// Floating-point operations of an operation; left out where there are none.
+    #[serde(default, skip_serializing_if = "no_flops")]
+    pub flops: u64,
     /// Pages it had.
     pub pages: String,
     /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
@@ -218,6 +221,11 @@ pub struct Timed {
     /// The samples in order: ticks of the shorter stretch, of the longer, of the yardstick, and 1
     /// if the sample was disturbed.
     pub samples: Vec<[u64; 4]>,
+}
+
+/// Whether a point's operation does no arithmetic to speak of.
+fn no_flops(flops: &u64) -> bool {
+    *flops == 0
 }
 
 /// A claim's verdict.

@@ -118,6 +118,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
     let work = Work {
         loads: 1,
         bytes_read: 64,
+        flops: 16,
         ..Work::default()
     };
     let ticks_a_nano = rate.hz() / 1e9;
@@ -126,6 +127,11 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         Unit::Nanoseconds => value.scaled(ticks_a_nano),
         Unit::GigabytesASecond => {
             let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth * ticks_a_nano;
+            Interval::new(ticks(value.lo), ticks(value.hi))
+        }
+        Unit::CoreCyclesAMultiplyAdd => value.scaled(work.flops as f64 / 2.0 / CORE_PER_TICK),
+        Unit::GigaflopsASecond => {
+            let ticks = |speed: f64| work.flops as f64 / speed * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
         Unit::Percent | Unit::Count => panic!("no time is measured in {unit:?}"),

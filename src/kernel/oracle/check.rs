@@ -235,6 +235,8 @@ fn trace_portion(
         stores: one.stores * times,
         bytes_read: one.bytes_read * times,
         bytes_written: one.bytes_written * times,
+        // A trace shows none.
+        flops: 0,
     };
     if traced != declared {
         result = result.and(Err(Difference::Declared {
@@ -284,6 +286,7 @@ mod tests {
                 stores: u32::from(self.1 != Fault::Declares),
                 bytes_read: 1,
                 bytes_written: 1,
+                ..Work::default()
             }
         }
 
