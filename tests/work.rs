@@ -3,7 +3,7 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Pace,
+    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Pace, Pair,
     PrefetchWalk, Step, Store, Sweep, Temporal, Walk, Width, Work,
 };
 use linefill::mem::Region;
@@ -56,6 +56,12 @@ fn fields() {
         let found = declared(|region| Fields::new(ring(region), direction).unwrap().work());
         assert_eq!(found, work(8, 0, 64, 0));
     }
+}
+
+#[test]
+fn pairs() {
+    let found = declared(|region| Pair::new(ring(region), [1, 7]).unwrap().work());
+    assert_eq!(found, work(3, 0, 24, 0));
 }
 
 #[test]

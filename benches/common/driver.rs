@@ -10,13 +10,14 @@ use linefill::time::{Rate, start};
 use super::clock::{Clock, CoreCycles, Ticks};
 
 /// The bench targets. The name of each begins the names of all its benchmarks.
-const SUBJECTS: [&str; 7] = [
+const SUBJECTS: [&str; 8] = [
     "walks",
     "nontemporal",
     "prefetch",
     "alignment",
     "associativity",
     "criticalword",
+    "elements",
     "overhead",
 ];
 

@@ -93,6 +93,28 @@ impl Machine {
         )))
     }
 
+    /// One working set for each range that holds one, from L1d to memory: few enough for a quick
+    /// run of many series. A range can be empty, such as that of a last level of which no more
+    /// than L2's size is ours.
+    pub fn one_a_range(&self) -> Vec<usize> {
+        let ranges = &self.ranges;
+        let caches = [ranges.l1, ranges.l2, ranges.llc].map(|range| (range, self.middle_of(range)));
+        let memory = (ranges.memory, self.in_memory());
+        let all = caches.into_iter().chain([memory]);
+        all.filter(|(range, bytes)| range.holds(*bytes as f64))
+            .map(|(_, bytes)| bytes)
+            .collect()
+    }
+
+    /// The working sets of a curve in a full run, [one a range](Self::one_a_range) in a quick one.
+    pub fn working_sets_or_one_a_range(&self) -> Vec<usize> {
+        if self.full {
+            self.working_sets()
+        } else {
+            self.one_a_range()
+        }
+    }
+
     /// A working set in the middle of a range, on a whole number of lines.
     pub fn middle_of(&self, range: Range) -> usize {
         let hi = range.hi.min(self.largest as f64);

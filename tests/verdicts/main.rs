@@ -8,6 +8,7 @@
 mod alignment;
 mod associativity;
 mod coverage;
+mod elements;
 mod hierarchy;
 mod hostile;
 mod jump;
@@ -30,6 +31,7 @@ fn rows() -> Vec<Row> {
     [
         alignment::rows(),
         associativity::rows(),
+        elements::rows(),
         hierarchy::rows(),
         jump::rows(),
         pages::rows(),

@@ -4,6 +4,7 @@ use super::Experiment;
 
 mod alignment;
 mod associativity;
+mod elements;
 mod hierarchy;
 mod jump;
 mod pages;
@@ -23,6 +24,7 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         pages::ALL,
         random::ALL,
         word::ALL,
+        elements::ALL,
         alignment::ALL,
         associativity::ALL,
         streaming::ALL,

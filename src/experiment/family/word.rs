@@ -131,25 +131,43 @@ const STRUCT_RULES: Experiment = Experiment {
 };
 
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
-/// median over the range of the points' ratios.
-///
-/// What differs between layouts, physical pages and minutes is the same in both, so each pass
-/// gives a ratio of its own, and a point's ratio is all that its passes come to. Half a percent of
-/// doubt remains, which is what it takes to keep a ratio that lies on its threshold from deciding
-/// by its third digit.
+/// median over the range of the points' [ratios](paired_points).
 pub(super) fn paired(
     e: &Evidence<'_>,
     of: &str,
     to: &str,
     range: Range,
 ) -> Result<Interval, Untestable> {
+    let inside: Vec<Interval> = paired_points(e, of, to)?
+        .into_iter()
+        .filter(|(x, _)| range.holds(*x))
+        .map(|(_, ratio)| ratio)
+        .collect();
+    Interval::median_of(&inside).ok_or_else(|| {
+        Untestable(format!(
+            "`{of}` and `{to}` have no point in common in the {range}"
+        ))
+    })
+}
+
+/// The ratios of two series that were measured in turn, point by point from left to right.
+///
+/// What differs between layouts, physical pages and minutes is the same in both, so each pass
+/// gives a ratio of its own, and a point's ratio is all that its passes come to. Half a percent of
+/// doubt remains, which is what it takes to keep a ratio that lies on its threshold from deciding
+/// by its third digit.
+pub(super) fn paired_points(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+) -> Result<Vec<(f64, Interval)>, Untestable> {
     // The series' own reasons, if they have no points.
     e.series(of)?;
     e.series(to)?;
     let bases = e.pass_by_pass(to);
     let mut ratios = Vec::new();
     for (x, passes) in e.pass_by_pass(of) {
-        let Some((_, base)) = bases.iter().find(|point| point.0 == x && range.holds(x)) else {
+        let Some((_, base)) = bases.iter().find(|point| point.0 == x) else {
             continue;
         };
         let each: Vec<Interval> = passes
@@ -158,13 +176,9 @@ pub(super) fn paired(
             .map(|(of, to)| ratio(of, *to))
             .collect::<Result<_, _>>()?;
         let together = each.into_iter().reduce(Interval::hull);
-        ratios.extend(together.map(|ratio| ratio.widened(0.005)));
+        ratios.extend(together.map(|ratio| (x, ratio.widened(0.005))));
     }
-    Interval::median_of(&ratios).ok_or_else(|| {
-        Untestable(format!(
-            "`{of}` and `{to}` have no point in common in the {range}"
-        ))
-    })
+    Ok(ratios)
 }
 
 /// By how many percent `slow` exceeds `base`, point by point.

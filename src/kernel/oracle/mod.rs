@@ -11,6 +11,7 @@ mod check;
 mod fields;
 mod jump;
 mod lines;
+mod pair;
 mod prefetch;
 mod register;
 mod ring;
@@ -41,6 +42,7 @@ pub fn check_all(
     oracle.walks();
     oracle.jumps();
     oracle.fields();
+    oracle.pairs();
     oracle.prefetches();
     oracle.stores(*features);
     oracle.fills();

@@ -52,6 +52,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_jump_checked
         linefill_load_cached
         linefill_load_stream
+        linefill_pair
         linefill_prefetch_none
         linefill_prefetch_none_serial
         linefill_prefetch_nta
