@@ -8,7 +8,7 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> { os, measure } -> { kernel, pattern, stats } -> { cpu, time, mem }
+//! lab -> experiment -> { os, sim, measure } -> { kernel, pattern, stats } -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -28,6 +28,8 @@ pub mod mem;
 #[cfg(feature = "std")]
 pub mod os;
 pub mod pattern;
+#[cfg(feature = "alloc")]
+pub mod sim;
 pub mod stats;
 pub mod time;
 

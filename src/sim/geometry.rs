@@ -1,0 +1,229 @@
+//! Size, ways and line of a cache, and how an address is split by them.
+
+use core::fmt;
+
+/// Size, ways and line of a cache whose sets follow from them: size = line x ways x sets
+/// (Drepper 3.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Geometry {
+    sets: u64,
+    ways: u32,
+    line_bits: u32,
+}
+
+/// Why there is no such cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GeometryError {
+    /// The line is no power of two, or smaller than 8 bytes or larger than 1 GiB.
+    Line(u64),
+    /// No ways, or more than 65,535.
+    Ways(u64),
+    /// The size is no multiple of line x ways, or zero.
+    Size {
+        /// The size in bytes.
+        size: u64,
+        /// What it must be a multiple of.
+        multiple: u64,
+    },
+    /// More lines than the simulator takes: 2^32.
+    Large(u64),
+}
+
+impl fmt::Display for GeometryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GeometryError::Line(line) => write!(
+                f,
+                "a line of {line} bytes: it must be a power of two from 8 bytes to 1 GiB"
+            ),
+            GeometryError::Ways(ways) => {
+                write!(f, "{ways} ways: there must be 1 to 65535 of them")
+            }
+            GeometryError::Size { size, multiple } => write!(
+                f,
+                "a size of {size} bytes: it must be a multiple of ways x line, {multiple} bytes"
+            ),
+            GeometryError::Large(lines) => {
+                write!(f, "{lines} lines: at most 2^32 can be simulated")
+            }
+        }
+    }
+}
+
+impl core::error::Error for GeometryError {}
+
+/// The parts of an address: line 2^O bytes, S bits of set, the rest is the tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// What tells the lines of a set apart.
+    pub tag: u64,
+    /// The set.
+    pub set: u64,
+    /// The byte inside the line.
+    pub offset: u64,
+}
+
+impl Geometry {
+    /// A cache of `size` bytes with `ways` lines of `line` bytes a set. The number of sets need
+    /// not be a power of two.
+    ///
+    /// # Errors
+    /// If there is no such cache.
+    pub const fn new(size: u64, ways: u64, line: u64) -> Result<Self, GeometryError> {
+        if !line.is_power_of_two() || line < 8 || line > 1 << 30 {
+            return Err(GeometryError::Line(line));
+        }
+        if ways == 0 || ways > u16::MAX as u64 {
+            return Err(GeometryError::Ways(ways));
+        }
+        let multiple = ways * line;
+        if size == 0 || !size.is_multiple_of(multiple) {
+            return Err(GeometryError::Size { size, multiple });
+        }
+        if size / line > 1 << 32 {
+            return Err(GeometryError::Large(size / line));
+        }
+        Ok(Geometry {
+            sets: size / multiple,
+            ways: ways as u32,
+            line_bits: line.trailing_zeros(),
+        })
+    }
+
+    /// A cache of `size` bytes with a single set: every line may lie anywhere (Figure 3.5).
+    ///
+    /// # Errors
+    /// If there is no such cache.
+    pub const fn fully_associative(size: u64, line: u64) -> Result<Self, GeometryError> {
+        if line == 0 {
+            return Err(GeometryError::Line(line));
+        }
+        Geometry::new(size, size / line, line)
+    }
+
+    /// Bytes it holds.
+    pub const fn size(&self) -> u64 {
+        self.lines() << self.line_bits
+    }
+
+    /// Lines it holds.
+    pub const fn lines(&self) -> u64 {
+        self.sets * self.ways as u64
+    }
+
+    /// Lines a set holds: as many tags are compared.
+    pub const fn ways(&self) -> u32 {
+        self.ways
+    }
+
+    /// Bytes of a line.
+    pub const fn line(&self) -> u64 {
+        1 << self.line_bits
+    }
+
+    /// Sets.
+    pub const fn sets(&self) -> u64 {
+        self.sets
+    }
+
+    /// O: bits of an address that select a byte of the line.
+    pub const fn offset_bits(&self) -> u32 {
+        self.line_bits
+    }
+
+    /// S: bits of an address that select the set, if the sets are a power of two.
+    pub const fn set_bits(&self) -> Option<u32> {
+        if self.sets.is_power_of_two() {
+            Some(self.sets.trailing_zeros())
+        } else {
+            None
+        }
+    }
+
+    /// The number of the line that holds an address.
+    #[inline]
+    pub const fn line_of(&self, address: u64) -> u64 {
+        address >> self.line_bits
+    }
+
+    /// The set of a line: its number modulo the sets.
+    #[inline]
+    pub const fn set_of(&self, line: u64) -> u64 {
+        if self.sets.is_power_of_two() {
+            line & (self.sets - 1)
+        } else {
+            line % self.sets
+        }
+    }
+
+    /// Tag, set and offset of an address. Tag, set and offset together give the address back:
+    /// `(tag * sets + set) * line + offset`.
+    pub const fn split(&self, address: u64) -> Split {
+        let line = self.line_of(address);
+        Split {
+            tag: line / self.sets,
+            set: self.set_of(line),
+            offset: address & (self.line() - 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn the_documents_own_numbers() {
+        // Drepper 3.3.1: 4 MiB of 64-byte lines.
+        let direct = Geometry::new(4 << 20, 1, 64).unwrap();
+        assert_eq!(direct.lines(), 65_536);
+        assert_eq!((direct.offset_bits(), direct.set_bits()), (6, Some(16)));
+        let eight = Geometry::new(4 << 20, 8, 64).unwrap();
+        assert_eq!((eight.sets(), eight.set_bits()), (8192, Some(13)));
+        let full = Geometry::fully_associative(4096, 64).unwrap();
+        assert_eq!((full.sets(), full.ways()), (1, 64));
+    }
+
+    #[test]
+    fn sets_need_not_be_a_power_of_two() {
+        let llc = Geometry::new(266_240 << 10, 20, 64).unwrap();
+        assert_eq!((llc.sets(), llc.set_bits()), (212_992, None));
+        assert_eq!(llc.size(), 266_240 << 10);
+    }
+
+    #[test]
+    fn what_is_no_cache_is_named() {
+        let no = |size, ways, line| Geometry::new(size, ways, line).unwrap_err();
+        assert_eq!(no(32768, 8, 48), GeometryError::Line(48));
+        assert_eq!(no(32768, 8, 4), GeometryError::Line(4));
+        assert_eq!(no(32768, 0, 64), GeometryError::Ways(0));
+        assert_eq!(no(32768, 70_000, 64), GeometryError::Ways(70_000));
+        let multiple = 512;
+        let size = 33_000;
+        assert_eq!(no(size, 8, 64), GeometryError::Size { size, multiple });
+        assert_eq!(no(0, 8, 64), GeometryError::Size { size: 0, multiple });
+        assert!(Geometry::fully_associative(4096, 0).is_err());
+        assert!(Geometry::fully_associative(1 << 30, 64).is_err());
+        for error in [no(32768, 8, 48), no(size, 8, 64), no(1 << 50, 1, 64)] {
+            assert!(error.to_string().contains("must") || error.to_string().contains("most"));
+        }
+    }
+
+    #[test]
+    fn an_address_is_its_three_parts() {
+        for geometry in [
+            Geometry::new(32 << 10, 8, 64).unwrap(),
+            Geometry::new(48 << 10, 12, 64).unwrap(),
+            Geometry::new(266_240 << 10, 20, 64).unwrap(),
+        ] {
+            for address in [0, 63, 64, 4095, 0x7FFF_FFFF_F123, u64::MAX] {
+                let Split { tag, set, offset } = geometry.split(address);
+                assert!(set < geometry.sets() && offset < geometry.line());
+                let back = (tag * geometry.sets() + set) * geometry.line() + offset;
+                assert_eq!(back, address);
+            }
+        }
+    }
+}

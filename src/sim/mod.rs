@@ -1,0 +1,18 @@
+//! Caches in software: what a trace does in any cache, and how often.
+//!
+//! A [`Cache`] is one level: any size, ways and line, any number of sets, a replacement policy
+//! ([`Replacement`]) and a write policy. It takes [`Reference`]s, which are the accesses of this
+//! crate's kernels or addresses from elsewhere, and counts. Nothing here touches hardware or needs
+//! an operating system; memory is proportional to the caches and never to the trace.
+
+mod cache;
+mod counters;
+mod geometry;
+mod policy;
+mod reference;
+
+pub use cache::{Cache, Design, Evicted, Outcome, WriteHit, WriteMiss};
+pub use counters::{Counters, Outcomes, SetCounters};
+pub use geometry::{Geometry, GeometryError, Split};
+pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
+pub use reference::{Op, Reference};

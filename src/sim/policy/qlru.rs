@@ -1,0 +1,372 @@
+//! Quad-age LRU: two bits a line, and a name for each way to use them.
+//!
+//! The names are those of A. Abel and J. Reineke, "nanoBench: A Low-Overhead Tool for Running
+//! Microbenchmarks on x86 Systems" (ISPASS 2020, section VI), who found such policies in the L2
+//! and L3 caches of Intel CPUs from Ivy Bridge on: `QLRU_H11_M1_R0_U0`. A line of age 3 makes way
+//! first.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use core::fmt;
+use core::str::FromStr;
+
+use super::{EMPTY, Entry};
+use crate::pattern::Rng;
+
+/// A policy of the family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Qlru {
+    /// What a hit does.
+    pub hit: Hit,
+    /// The age of a line that comes in.
+    pub insert: Insert,
+    /// Where it comes in.
+    pub place: Place,
+    /// How lines age.
+    pub update: Update,
+    /// Whether lines age before a miss is placed, and then only: `_UMO`, "update on miss only".
+    pub on_miss_only: bool,
+}
+
+/// `Hxy`: the age after a hit is x if it was 3, y if it was 2, else 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Hit {
+    /// From age 3: 0, 1 or 2.
+    pub from_3: u8,
+    /// From age 2: 0 or 1.
+    pub from_2: u8,
+}
+
+/// `Mx` or `MRxy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Insert {
+    /// `Mx`: age x.
+    Age(u8),
+    /// `MRxy`: age y once in 16 times, by chance, else age x.
+    Mostly {
+        /// As a rule.
+        usual: u8,
+        /// Once in 16 times.
+        rare: u8,
+    },
+}
+
+/// `R0` to `R2`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// `R0`: the lowest empty way, else the lowest of age 3.
+    R0,
+    /// `R1`: the same, else way 0 if none is of age 3.
+    R1,
+    /// `R2`: the highest empty way, else the lowest of age 3.
+    R2,
+}
+
+/// `U0` to `U3`: how lines age once none is of age 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// `U0`: all by as much as makes the oldest 3.
+    U0,
+    /// `U1`: the same, leaving out the line just used.
+    U1,
+    /// `U2`: all by one.
+    U2,
+    /// `U3`: the same, leaving out the line just used.
+    U3,
+}
+
+/// What is no name of a policy of the family, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseQlruError {
+    /// It does not read `QLRU_Hxy_Mx_Rx_Ux`.
+    Form,
+    /// `R0` and `R2` need a line of age 3, which `U2` and `U3` do not promise.
+    NoVictim,
+}
+
+impl fmt::Display for ParseQlruError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ParseQlruError::Form => {
+                "a QLRU policy is QLRU_Hxy_Mx_Rx_Ux: H21, H20, H11, H10 or H00; M0 to M3, or MRxy; \
+                 R0 to R2; U0 to U3; and _UMO if lines age on misses only; such as \
+                 QLRU_H11_M1_R0_U0"
+            }
+            ParseQlruError::NoVictim => {
+                "QLRU with R0 or R2 needs U0 or U1: U2 and U3 may leave no line of age 3 to replace"
+            }
+        })
+    }
+}
+
+impl core::error::Error for ParseQlruError {}
+
+impl FromStr for Qlru {
+    type Err = ParseQlruError;
+
+    fn from_str(text: &str) -> Result<Self, ParseQlruError> {
+        let text = text.to_ascii_uppercase();
+        let mut parts = text.split('_').map(str::as_bytes);
+        let mut next = || parts.next().ok_or(ParseQlruError::Form);
+        let digit = |byte: u8| byte - b'0';
+
+        let b"QLRU" = next()? else {
+            return Err(ParseQlruError::Form);
+        };
+        let hit = match *next()? {
+            [b'H', from_3 @ b'0'..=b'2', from_2 @ b'0'..=b'1'] if from_2 <= from_3 => Hit {
+                from_3: digit(from_3),
+                from_2: digit(from_2),
+            },
+            _ => return Err(ParseQlruError::Form),
+        };
+        let insert = match *next()? {
+            [b'M', age @ b'0'..=b'3'] => Insert::Age(digit(age)),
+            [b'M', b'R', usual @ b'1'..=b'3', rare @ b'0'..=b'2'] if rare < usual => {
+                Insert::Mostly {
+                    usual: digit(usual),
+                    rare: digit(rare),
+                }
+            }
+            _ => return Err(ParseQlruError::Form),
+        };
+        let place = match *next()? {
+            [b'R', b'0'] => Place::R0,
+            [b'R', b'1'] => Place::R1,
+            [b'R', b'2'] => Place::R2,
+            _ => return Err(ParseQlruError::Form),
+        };
+        let update = match *next()? {
+            [b'U', b'0'] => Update::U0,
+            [b'U', b'1'] => Update::U1,
+            [b'U', b'2'] => Update::U2,
+            [b'U', b'3'] => Update::U3,
+            _ => return Err(ParseQlruError::Form),
+        };
+        let on_miss_only = match parts.next() {
+            None => false,
+            Some(b"UMO") => true,
+            Some(_) => return Err(ParseQlruError::Form),
+        };
+        if parts.next().is_some() {
+            return Err(ParseQlruError::Form);
+        }
+        if place != Place::R1 && matches!(update, Update::U2 | Update::U3) {
+            return Err(ParseQlruError::NoVictim);
+        }
+        Ok(Qlru {
+            hit,
+            insert,
+            place,
+            update,
+            on_miss_only,
+        })
+    }
+}
+
+impl fmt::Display for Qlru {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hit { from_3, from_2 } = self.hit;
+        write!(f, "QLRU_H{from_3}{from_2}_")?;
+        match self.insert {
+            Insert::Age(age) => write!(f, "M{age}")?,
+            Insert::Mostly { usual, rare } => write!(f, "MR{usual}{rare}")?,
+        }
+        write!(f, "_{:?}_{:?}", self.place, self.update)?;
+        f.write_str(if self.on_miss_only { "_UMO" } else { "" })
+    }
+}
+
+/// The oldest a line can be.
+const OLDEST: u8 = 3;
+
+/// The ages of all lines, a byte each. A way without a line is as old as can be.
+#[derive(Clone, Debug)]
+pub(crate) struct Ages {
+    qlru: Qlru,
+    ages: Box<[u8]>,
+    ways: usize,
+    rng: Rng,
+}
+
+impl Ages {
+    pub(super) fn new(qlru: Qlru, sets: usize, ways: usize) -> Self {
+        Ages {
+            qlru,
+            ages: vec![OLDEST; sets * ways].into_boxed_slice(),
+            ways,
+            rng: Rng::new(0),
+        }
+    }
+
+    fn set(&mut self, set: usize) -> &mut [u8] {
+        &mut self.ages[set * self.ways..][..self.ways]
+    }
+
+    pub(super) fn hit(&mut self, set: usize, way: usize) {
+        let Qlru {
+            hit,
+            update,
+            on_miss_only,
+            ..
+        } = self.qlru;
+        let ages = self.set(set);
+        ages[way] = match ages[way] {
+            3 => hit.from_3,
+            2 => hit.from_2,
+            _ => 0,
+        };
+        if !on_miss_only {
+            grow_older(ages, update, Some(way));
+        }
+    }
+
+    /// The way that a miss fills, with the line's age noted.
+    pub(super) fn fill(&mut self, set: usize, entries: &[Entry]) -> usize {
+        let Qlru {
+            insert,
+            place,
+            update,
+            on_miss_only,
+            ..
+        } = self.qlru;
+        let age = match insert {
+            Insert::Age(age) => age,
+            Insert::Mostly { usual, rare } => match self.rng.below(16) {
+                0 => rare,
+                _ => usual,
+            },
+        };
+        let ages = self.set(set);
+        if on_miss_only {
+            grow_older(ages, update, None);
+        }
+        let empty = match place {
+            Place::R0 | Place::R1 => entries.iter().position(|&entry| entry == EMPTY),
+            Place::R2 => entries.iter().rposition(|&entry| entry == EMPTY),
+        };
+        // `U0` and `U1` leave a line of age 3 among those not just used. With a single way that is
+        // none, and way 0 it is.
+        let oldest = || ages.iter().position(|&age| age == OLDEST);
+        let way = empty.or_else(oldest).unwrap_or(0);
+        ages[way] = age;
+        if !on_miss_only {
+            grow_older(ages, update, Some(way));
+        }
+        way
+    }
+}
+
+/// Ages the lines of a set, if none is as old as can be.
+fn grow_older(ages: &mut [u8], update: Update, used: Option<usize>) {
+    let spared = match update {
+        Update::U0 | Update::U2 => None,
+        Update::U1 | Update::U3 => used,
+    };
+    let others = || (0..ages.len()).filter(|&way| Some(way) != spared);
+    let by = match update {
+        Update::U0 | Update::U1 => OLDEST - others().map(|way| ages[way]).max().unwrap_or(OLDEST),
+        Update::U2 | Update::U3 => u8::from(!ages.contains(&OLDEST)),
+    };
+    for (way, age) in ages.iter_mut().enumerate() {
+        if Some(way) != spared {
+            *age += by;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::sim::policy::{Replacement, State};
+
+    fn qlru(name: &str) -> Qlru {
+        name.parse().unwrap()
+    }
+
+    #[test]
+    fn names_are_read_and_written() {
+        for name in [
+            "QLRU_H11_M1_R0_U0",
+            "QLRU_H21_M2_R0_U0_UMO",
+            "QLRU_H00_MR31_R1_U3",
+            "QLRU_H20_M3_R2_U1",
+        ] {
+            assert_eq!(qlru(name).to_string(), name);
+            assert_eq!(qlru(&name.to_ascii_lowercase()), qlru(name));
+        }
+    }
+
+    #[test]
+    fn what_is_no_name_is_refused() {
+        for name in [
+            "",
+            "QLRU",
+            "LRU_H11_M1_R0_U0",
+            "QLRU_H01_M1_R0_U0",
+            "QLRU_H12_M1_R0_U0",
+            "QLRU_H11_M4_R0_U0",
+            "QLRU_H11_MR11_R0_U0",
+            "QLRU_H11_M1_R3_U0",
+            "QLRU_H11_M1_R0_U4",
+            "QLRU_H11_M1_R0_U0_X",
+            "QLRU_H11_M1_R0_U0_UMO_UMO",
+        ] {
+            assert_eq!(name.parse::<Qlru>(), Err(ParseQlruError::Form), "{name}");
+        }
+        for name in ["QLRU_H11_M1_R0_U2", "QLRU_H11_M1_R2_U3"] {
+            assert_eq!(name.parse::<Qlru>(), Err(ParseQlruError::NoVictim));
+        }
+    }
+
+    /// Which of `lines` hit in an empty set of four ways.
+    fn hits(name: &str, lines: &str) -> Vec<bool> {
+        let mut state = State::new(Replacement::Qlru(qlru(name)), 1, 4);
+        let mut entries = [EMPTY; 4];
+        lines
+            .bytes()
+            .map(|line| {
+                let key = u64::from(line) << crate::sim::policy::FLAG_BITS;
+                let hit = state.hit(0, &mut entries, key).is_some();
+                if !hit {
+                    state.fill(0, &mut entries, key);
+                }
+                hit
+            })
+            .collect()
+    }
+
+    #[test]
+    fn small_histories_worked_out_by_hand() {
+        // H11 M1 R0 U0: a b c d come in with age 1, the last of them makes all 3. e replaces a,
+        // with age 1; b is still there and becomes 1; c is next to go.
+        let wanted = [false, false, false, false, false, true, false, true, false];
+        assert_eq!(hits("QLRU_H11_M1_R0_U0", "abcdebfdc"), wanted);
+        // H00 M2 R0 U0 UMO is SRRIP: a hit makes a 0, so that it outlives b, c, d and e.
+        let wanted = [false, false, false, false, true, false, false, false, true];
+        assert_eq!(hits("QLRU_H00_M2_R0_U0_UMO", "abcdaefga"), wanted);
+        // R2 fills from the highest way down: after a b c d, way 3 holds a. U1 spares d, which
+        // came in last: d is 1, the others 3, and the lowest way of those, c's, goes first.
+        let wanted = [false, false, false, false, false, true, true, false];
+        assert_eq!(hits("QLRU_H00_M1_R2_U1", "abcdeabc"), wanted);
+    }
+
+    #[test]
+    fn one_way_holds_the_last_line() {
+        for name in [
+            "QLRU_H11_M1_R0_U0",
+            "QLRU_H00_M1_R2_U1",
+            "QLRU_H11_M0_R1_U3",
+        ] {
+            let mut state = State::new(Replacement::Qlru(qlru(name)), 1, 1);
+            let mut entries = [EMPTY; 1];
+            for line in 1..5 {
+                state.fill(0, &mut entries, line << 2);
+                assert!(state.hit(0, &mut entries, line << 2).is_some(), "{name}");
+            }
+        }
+    }
+}

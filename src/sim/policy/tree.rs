@@ -1,0 +1,104 @@
+//! Tree-PLRU: a binary tree over the ways whose nodes point to the half used longer ago.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+/// The trees of all sets. A tree is a heap of bits: node 1 is the root, node n has the children
+/// 2n and 2n + 1, and the ways are the leaves. Bit 0 points to the left child.
+#[derive(Clone, Debug)]
+pub(crate) struct Trees {
+    nodes: Box<[u64]>,
+    /// Words of bits a set.
+    words: usize,
+    ways: usize,
+    /// Levels of the tree: leaves are the ways rounded up to 2^levels.
+    levels: u32,
+}
+
+impl Trees {
+    pub(super) fn new(sets: usize, ways: usize) -> Self {
+        let leaves = ways.next_power_of_two();
+        let words = leaves.div_ceil(64);
+        Trees {
+            nodes: vec![0; sets * words].into_boxed_slice(),
+            words,
+            ways,
+            levels: leaves.trailing_zeros(),
+        }
+    }
+
+    /// Points every node above `way` to its other half.
+    #[inline]
+    pub(super) fn used(&mut self, set: usize, way: usize) {
+        let nodes = &mut self.nodes[set * self.words..][..self.words];
+        let mut node = way + (1 << self.levels);
+        while node > 1 {
+            let right = (node & 1) as u64;
+            node /= 2;
+            let bit = 1 << (node % 64);
+            let word = &mut nodes[node / 64];
+            *word = if right == 1 {
+                *word & !bit
+            } else {
+                *word | bit
+            };
+        }
+    }
+
+    /// The way that the tree points to. Where the ways are no power of two, halves without any
+    /// are passed by.
+    #[inline]
+    pub(super) fn victim(&self, set: usize) -> usize {
+        let nodes = &self.nodes[set * self.words..][..self.words];
+        let mut node = 1;
+        for level in (0..self.levels).rev() {
+            let right = nodes[node / 64] >> (node % 64) & 1;
+            // The first way below the right child, as a leaf of the whole tree.
+            let first = ((2 * node + 1) << level) - (1 << self.levels);
+            let exists = first < self.ways;
+            node = 2 * node + usize::from(right == 1 && exists);
+        }
+        node - (1 << self.levels)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_filled_in_the_order_of_the_tree() {
+        let mut trees = Trees::new(2, 8);
+        let order: [usize; 8] = core::array::from_fn(|_| {
+            let way = trees.victim(1);
+            trees.used(1, way);
+            way
+        });
+        assert_eq!(order, [0, 4, 2, 6, 1, 5, 3, 7]);
+        // The other set has not been touched.
+        assert_eq!(trees.victim(0), 0);
+    }
+
+    #[test]
+    fn the_way_used_last_is_never_the_victim_and_every_way_can_be() {
+        for ways in [2, 3, 4, 6, 12, 16, 20, 64, 512] {
+            let mut trees = Trees::new(1, ways);
+            let mut seen = vec![false; ways];
+            for _ in 0..4 * ways {
+                let way = trees.victim(0);
+                assert!(way < ways);
+                seen[way] = true;
+                trees.used(0, way);
+                assert_ne!(trees.victim(0), way, "{ways} ways");
+            }
+            assert!(seen.iter().all(|&seen| seen), "{ways} ways");
+        }
+    }
+
+    #[test]
+    fn a_single_way_is_the_victim() {
+        let mut trees = Trees::new(1, 1);
+        trees.used(0, 0);
+        assert_eq!(trees.victim(0), 0);
+    }
+}
