@@ -1,4 +1,4 @@
-/* Fills whole lines (Drepper, section 6.1, `setbytes`), by 16-byte stores or by the CPU's own.
+/* Fills lines (Drepper, section 6.1, `setbytes`), by 16-byte stores or by the CPU's own.
 
    rdi  address of the first line
    rsi  lines, not 0 (groups of lines in the interleaved kernel)
@@ -30,6 +30,32 @@ kernel_end \name
 
 fills linefill_fill_cached, movdqa
 fills linefill_fill_stream, movntdq
+
+/* Only the first quarters of each line, by non-temporal stores: 1 to 3 stores, 16 to 48 bytes an
+   iteration. */
+.macro fills_part name, quarters
+kernel \name
+        movq    xmm0, rdx
+        punpcklqdq xmm0, xmm0
+        .balign 32
+1:      movntdq [rdi], xmm0
+        .if     \quarters > 1
+        movntdq [rdi + 16], xmm0
+        .endif
+        .if     \quarters > 2
+        movntdq [rdi + 32], xmm0
+        .endif
+        add     rdi, 64
+        dec     rsi
+        jnz     1b
+        mov     rax, rdi
+        ret
+kernel_end \name
+.endm
+
+fills_part linefill_fill_quarter, 1
+fills_part linefill_fill_half, 2
+fills_part linefill_fill_three_quarters, 3
 
 /* The first quarter of every line of the group, then the second of every line, and so on.
    1 store, 16 bytes an iteration of the inner loop: a quarter of a line. */

@@ -109,6 +109,11 @@ fn fills_and_loads_of_lines() {
         let found = declared(|region| FillLines::new(region, way).unwrap().work());
         assert_eq!(found, work(0, 4, 0, 64), "{way:?}");
     }
+    for quarters in 1..=3 {
+        let way = FillWay::Part { quarters };
+        let found = declared(|region| FillLines::new(region, way).unwrap().work());
+        assert_eq!(found, work(0, quarters, 0, 16 * quarters));
+    }
     let string = declared(|region| FillLines::new(region, FillWay::RepStosb).unwrap().work());
     assert_eq!(string, work(0, 1, 0, 64));
     let mut ways = vec![LoadWay::Cached];

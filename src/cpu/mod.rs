@@ -10,6 +10,7 @@
 //!   that executes and by `read` from any [`raw_cpuid::CpuIdReader`], such as a recorded dump.
 
 pub mod cache;
+mod combining;
 pub mod counter;
 mod descriptor;
 pub mod features;

@@ -1,5 +1,5 @@
-//! Filling whole lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and
-//! when it is lost.
+//! Filling lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and when it is
+//! lost.
 
 // Calls assembly with lines inside the region.
 #![allow(unsafe_code)]
@@ -23,7 +23,12 @@ pub enum FillWay {
     Cached,
     /// Four 16-byte non-temporal stores a line, one after the other: each line leaves whole.
     NonTemporal,
-    /// The same non-temporal stores in another order: the first quarter of each of `lines` lines,
+    /// The first 1 to 3 of these stores a line: none is ever written whole.
+    Part {
+        /// Quarters of each line that are written, 1 to 3.
+        quarters: u32,
+    },
+    /// The non-temporal stores of whole lines in another order: the first quarter of each of `lines` lines,
     /// then the second quarter of each, and so on. With more lines than write-combining buffers,
     /// each buffer leaves with a quarter of its line.
     Interleaved {
@@ -39,12 +44,20 @@ pub enum FillWay {
 pub enum FillError {
     /// A group has at least one line, and at most 64.
     Lines(u32),
+    /// A part of a line has 1 to 3 quarters.
+    Quarters(u32),
 }
 
 impl core::fmt::Display for FillError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let FillError::Lines(lines) = self;
-        write!(f, "a group has 1 to {MOST_LINES} lines, not {lines}")
+        match self {
+            FillError::Lines(lines) => {
+                write!(f, "a group has 1 to {MOST_LINES} lines, not {lines}")
+            }
+            FillError::Quarters(quarters) => {
+                write!(f, "a part of a line has 1 to 3 quarters, not {quarters}")
+            }
+        }
     }
 }
 
@@ -52,7 +65,7 @@ impl core::error::Error for FillError {}
 
 /// Fills a region line by line, again and again. An operation is a line of 64 bytes.
 ///
-/// Every byte becomes the number of the pass, from 1 on, modulo 256.
+/// Every byte that is written becomes the number of the pass, from 1 on, modulo 256.
 #[derive(Debug)]
 pub struct FillLines<'m> {
     region: Region<'m>,
@@ -64,11 +77,14 @@ impl<'m> FillLines<'m> {
     /// A fill that begins at the region's first line.
     ///
     /// # Errors
-    /// If a group has no line, or more than 64.
+    /// If a group has no line, or more than 64; if a part has no quarter, or more than 3.
     pub fn new(region: Region<'m>, way: FillWay) -> Result<Self, FillError> {
         match way {
             FillWay::Interleaved { lines } if lines == 0 || lines > MOST_LINES => {
                 Err(FillError::Lines(lines))
+            }
+            FillWay::Part { quarters } if !(1..=3).contains(&quarters) => {
+                Err(FillError::Quarters(quarters))
             }
             _ => Ok(FillLines {
                 region,
@@ -81,6 +97,14 @@ impl<'m> FillLines<'m> {
     /// Lines of one pass over the region.
     pub fn pass(&self) -> u64 {
         (self.region.len() / LINE) as u64
+    }
+
+    /// 16-byte stores of a line.
+    fn stores(&self) -> u32 {
+        match self.way {
+            FillWay::Part { quarters } => quarters,
+            _ => (LINE / QUARTER) as u32,
+        }
     }
 
     /// The region.
@@ -119,6 +143,9 @@ impl Kernel for FillLines<'_> {
                 match self.way {
                     FillWay::Cached => asm::linefill_fill_cached(at, lines, value),
                     FillWay::NonTemporal => asm::linefill_fill_stream(at, lines, value),
+                    FillWay::Part { quarters: 1 } => asm::linefill_fill_quarter(at, lines, value),
+                    FillWay::Part { quarters: 2 } => asm::linefill_fill_half(at, lines, value),
+                    FillWay::Part { .. } => asm::linefill_fill_three_quarters(at, lines, value),
                     FillWay::Interleaved { lines: group } => {
                         let group = u64::from(group).min(lines);
                         asm::linefill_fill_interleaved(at, lines / group, value, group)
@@ -128,7 +155,7 @@ impl Kernel for FillLines<'_> {
             };
             self.done += ((behind - at.addr()) / LINE) as u64;
         }
-        if let FillWay::NonTemporal | FillWay::Interleaved { .. } = self.way {
+        if !matches!(self.way, FillWay::Cached | FillWay::RepStosb) {
             sfence();
         }
         self.done
@@ -136,9 +163,14 @@ impl Kernel for FillLines<'_> {
 
     /// `rep stosb` counts as one store a line: how it parts them is the CPU's affair.
     fn work(&self) -> Work {
+        let stores = self.stores();
         Work {
-            stores: if self.way == FillWay::RepStosb { 1 } else { 4 },
-            bytes_written: LINE as u32,
+            stores: if self.way == FillWay::RepStosb {
+                1
+            } else {
+                stores
+            },
+            bytes_written: stores * QUARTER as u32,
             ..Work::default()
         }
     }
@@ -152,20 +184,33 @@ impl Kernel for FillLines<'_> {
                 _ => 1,
             };
             for first in (line..line + lines).step_by(group as usize) {
-                trace_group(self.way, first as usize * LINE, group as usize, sink);
+                let stores = self.stores() as usize;
+                trace_group(
+                    self.way,
+                    stores,
+                    first as usize * LINE,
+                    group as usize,
+                    sink,
+                );
             }
             self.done += lines;
         }
     }
 }
 
-/// The stores of `lines` lines from byte `from` on, quarter by quarter.
-fn trace_group(way: FillWay, from: usize, lines: usize, sink: &mut dyn FnMut(Access)) {
+/// The stores of `lines` lines from byte `from` on, the first `quarters` quarters one by one.
+fn trace_group(
+    way: FillWay,
+    quarters: usize,
+    from: usize,
+    lines: usize,
+    sink: &mut dyn FnMut(Access),
+) {
     if way == FillWay::RepStosb {
         sink(Access::store(from, LINE as u32));
         return;
     }
-    for quarter in 0..LINE / QUARTER {
+    for quarter in 0..quarters {
         for line in 0..lines {
             let place = from + line * LINE + quarter * QUARTER;
             sink(match way {

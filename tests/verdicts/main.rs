@@ -7,6 +7,7 @@
 
 mod alignment;
 mod associativity;
+mod combining;
 mod coverage;
 mod elements;
 mod hierarchy;
@@ -32,6 +33,7 @@ fn rows() -> Vec<Row> {
         alignment::rows(),
         associativity::rows(),
         elements::rows(),
+        combining::rows(),
         hierarchy::rows(),
         jump::rows(),
         pages::rows(),

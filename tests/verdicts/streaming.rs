@@ -7,8 +7,6 @@ use super::planted::{Planted, Row, Value, by_level, row, time};
 
 const ARRIVES: &str = "every byte";
 const IN_ORDER: &str = "16-byte non-temporal";
-const WHOLE: &str = "filling whole lines";
-const OPEN: &str = "write-combining buffers";
 const BY_ROW: &str = "by row, non-temporal";
 const COLUMN: &str = "by column, normal";
 const COLUMN_NT: &str = "by column, non-temporal";
@@ -21,16 +19,6 @@ fn stores(machine: &Machine, cached: f64, non_temporal: f64) -> Planted {
         "cached stores" => time(cached),
         "non-temporal stores" => time(non_temporal),
         _ => Value::Counted(4096.0),
-    })
-}
-
-/// Bandwidths of filling lines through the cache, past it, and past it with 64 lines open.
-fn fills(machine: &Machine, cached: f64, whole: f64, open: f64) -> Planted {
-    Planted::new("E2", machine, |series, x| match series {
-        "through the cache" | "rep stosb" => time(cached),
-        "non-temporal, a line at a time" => time(whole),
-        _ if x > 12.0 => time(open),
-        _ => time(whole),
     })
 }
 
@@ -96,19 +84,6 @@ pub fn rows() -> Vec<Row> {
             stores(m, 10.0, 23.0).without(|series, x| series == "cached stores" && x == 16.0)
         })
         .says("`cached stores` was not measured at 16"),
-        row("E2", WHOLE, Holds, |m| fills(m, 10.0, 23.0, 3.0)),
-        row("E2", WHOLE, DoesNotHold, |m| fills(m, 10.0, 8.0, 3.0)),
-        row("E2", WHOLE, Inconclusive, |m| fills(m, 10.0, 10.0, 3.0)),
-        row("E2", WHOLE, Untestable, |m| {
-            fills(m, 10.0, 23.0, 3.0).without(|series, _| series == "through the cache")
-        }),
-        row("E2", OPEN, Holds, |m| fills(m, 10.0, 23.0, 3.0)),
-        row("E2", OPEN, DoesNotHold, |m| fills(m, 10.0, 23.0, 20.0)),
-        row("E2", OPEN, Inconclusive, |m| fills(m, 10.0, 15.0, 10.0)),
-        row("E2", OPEN, Untestable, |m| {
-            fills(m, 10.0, 23.0, 3.0).without(|_, x| x == 64.0)
-        })
-        .says("was not measured at 64"),
         row("E4", BY_ROW, Holds, |m| matrix(m, [5.3, 14.1, 5.3, 17.8])),
         row("E4", BY_ROW, DoesNotHold, |m| {
             matrix(m, [5.0, 14.1, 6.0, 17.8])

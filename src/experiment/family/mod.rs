@@ -4,6 +4,7 @@ use super::Experiment;
 
 mod alignment;
 mod associativity;
+mod combining;
 mod elements;
 mod hierarchy;
 mod jump;
@@ -28,6 +29,7 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         alignment::ALL,
         associativity::ALL,
         streaming::ALL,
+        combining::ALL,
         prefetch::ALL,
         jump::ALL,
     ]

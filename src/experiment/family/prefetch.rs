@@ -160,16 +160,10 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
             argument: 0,
         },
     ));
-    let hot = (machine.ranges.l2.hi as usize).next_multiple_of(64);
-    for (series, passage) in LAPS {
-        let setup = PollutionSetup {
-            hot,
-            passing: (4 * hot).next_power_of_two(),
-            passage,
-            seed,
-        };
-        cases.push(Case::new(series, hot as f64, setup).in_large_pages());
-    }
+    cases.extend(LAPS.map(|(series, passage)| {
+        let setup = PollutionSetup::in_l2(machine, passage);
+        Case::new(series, setup.hot as f64, setup).in_large_pages()
+    }));
     cases
 }
 

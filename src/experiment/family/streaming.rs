@@ -2,17 +2,17 @@
 
 use super::word::paired;
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{ArriveSetup, FillSetup, LoadSetup, MatrixSetup, Streamed};
+use crate::experiment::setup::{ArriveSetup, LoadSetup, MatrixSetup, Streamed};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
     Untestable, all_of, at_least, at_most, between, plain_curves,
 };
-use crate::kernel::{FillWay, Sweep, Temporal};
+use crate::kernel::{Sweep, Temporal};
 use crate::mem::PAGE;
 use crate::stats::Interval;
 
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[INTRINSICS, SET_BYTES, FIG_6_1, LOADS];
+pub(super) static ALL: &[Experiment] = &[INTRINSICS, FIG_6_1, LOADS];
 
 const STORES: [(&str, Temporal); 2] = [
     ("cached stores", Temporal::Cached),
@@ -101,7 +101,7 @@ fn arrival(store: Streamed) -> String {
 }
 
 /// The reason, if no working set allowed lies beyond the last-level cache.
-fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
+pub(super) fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
     let (largest, memory) = (machine.in_memory(), machine.ranges.memory);
     if memory.holds(largest as f64) {
         return Ok(());
@@ -111,66 +111,6 @@ fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
         largest / 1024
     )))
 }
-
-const WHOLE: &str = "non-temporal, a line at a time";
-const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
-const CACHED: &str = "through the cache";
-const REP_STOSB: &str = "rep stosb";
-
-/// Numbers of lines that are open at a time.
-const OPEN: [u32; 14] = [1, 2, 4, 6, 8, 9, 10, 11, 12, 14, 16, 24, 32, 64];
-
-const SET_BYTES: Experiment = Experiment {
-    id: "E2",
-    name: "drepper-setbytes",
-    title: "Filling lines whole, or a quarter at a time",
-    question: "What happens when non-temporal stores leave lines half written?",
-    source: "Drepper 6.1, the function setbytes",
-    today: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
-            as one full line; one line more, and every buffer is thrown out with a quarter of its \
-            line, which memory takes as a partial write. `rep stosb` has become as good as the \
-            stores by hand: microcode picks a protocol without reads for large blocks.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("lines open at a time"),
-        y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesASecond,
-        reference: &[],
-    }),
-    cases: |machine| {
-        let bytes = machine.in_memory();
-        let fill = |way| FillSetup { bytes, way };
-        let mut cases = vec![
-            Case::new(CACHED, 1, fill(FillWay::Cached)),
-            Case::new(WHOLE, 1, fill(FillWay::NonTemporal)),
-            Case::new(REP_STOSB, 1, fill(FillWay::RepStosb)),
-        ];
-        cases.extend(
-            OPEN.map(|lines| Case::new(INTERLEAVED, lines, fill(FillWay::Interleaved { lines }))),
-        );
-        cases
-    },
-    curves: plain_curves,
-    claims: &[
-        Claim {
-            text: "beyond the last-level cache, filling whole lines by non-temporal stores is \
-                   faster than through the cache",
-            judge: |e| {
-                beyond_caches(e.machine)?;
-                let faster = ratio(e.at(WHOLE, 1.0)?, e.at(CACHED, 1.0)?)?;
-                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
-            },
-        },
-        Claim {
-            text: "with more lines open than there are write-combining buffers the same stores are \
-                   more than 1.5 times slower",
-            judge: |e| {
-                let slower = ratio(e.at(WHOLE, 1.0)?, e.at(INTERLEAVED, 64.0)?)?;
-                Ok(at_least("whole lines over 64 open lines", slower, 1.5))
-            },
-        },
-    ],
-};
 
 /// The paper's matrix: 3000 x 3000 elements of 4 bytes.
 const PAPER: usize = 3000;

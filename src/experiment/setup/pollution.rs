@@ -1,9 +1,13 @@
 //! What is left of a hot set after other data passed through.
 
+// Loads and stores lines of a region past the cache, by address.
+#![allow(unsafe_code)]
+
+use core::arch::x86_64::__m128i;
 use core::hint::black_box;
 
-use crate::cpu::{prefetchnta, prefetcht0};
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::cpu::{Sse41, movntdq, movntdqa, prefetchnta, prefetcht0, sfence};
+use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -18,6 +22,14 @@ pub enum Passage {
     T0,
     /// Each line prefetched with `prefetchnta` some lines ahead, then loaded.
     Nta,
+    /// Each line loaded.
+    Load,
+    /// Each line loaded by four `movntdqa`.
+    NonTemporalLoad,
+    /// Each line written.
+    Store,
+    /// Each line written by four `movntdq`.
+    NonTemporalStore,
 }
 
 /// A hot ring that fits a cache, and lines that pass between two laps of it.
@@ -33,6 +45,19 @@ pub struct PollutionSetup {
     pub seed: u64,
 }
 
+impl PollutionSetup {
+    /// A hot set of half of L2, and four times as many bytes that pass.
+    pub fn in_l2(machine: &Machine, passage: Passage) -> Self {
+        let hot = (machine.ranges.l2.hi as usize).next_multiple_of(LINE);
+        PollutionSetup {
+            hot,
+            passing: (4 * hot).next_power_of_two(),
+            passage,
+            seed: machine.seed,
+        }
+    }
+}
+
 /// How many lines ahead of its load a passing line is prefetched.
 const AHEAD: usize = 16;
 
@@ -41,7 +66,17 @@ impl Setup for PollutionSetup {
         self.hot.next_multiple_of(LINE) + self.passing
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let sse41 = context.features.sse41();
+        if self.passage == Passage::NonTemporalLoad && sse41.is_none() {
+            return Err(Untestable::because(
+                "movntdqa needs SSE4.1, which this CPU lacks",
+            ));
+        }
         let layout = Layout::npad(7);
         let laps = layout.count(self.hot);
         let (hot, passing) = region
@@ -57,6 +92,7 @@ impl Setup for PollutionSetup {
                 lap: laps as u64,
                 passing,
                 passage: self.passage,
+                sse41,
             }),
             work: Work {
                 loads,
@@ -82,22 +118,56 @@ struct PollutionShot<'m> {
     lap: u64,
     passing: Region<'m>,
     passage: Passage,
+    sse41: Option<Sse41>,
+}
+
+impl PollutionShot<'_> {
+    /// Has the line at byte `at` pass; `ahead` is the place of one that passes later.
+    fn pass(&mut self, at: usize, ahead: usize) {
+        let bytes = self.passing.bytes_mut();
+        match self.passage {
+            Passage::Nothing => {}
+            Passage::T0 => {
+                prefetcht0(&raw const bytes[ahead]);
+                black_box(bytes[at]);
+            }
+            Passage::Nta => {
+                prefetchnta(&raw const bytes[ahead]);
+                black_box(bytes[at]);
+            }
+            Passage::Load => {
+                black_box(bytes[at]);
+            }
+            Passage::NonTemporalLoad => {
+                let Some(sse41) = self.sse41 else { return };
+                for quarter in bytes[at..at + LINE].chunks_exact(16) {
+                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
+                    black_box(unsafe { movntdqa(sse41, quarter.as_ptr().cast()) });
+                }
+            }
+            Passage::Store => black_box(&mut bytes[at..at + LINE]).fill(1),
+            Passage::NonTemporalStore => {
+                for quarter in bytes[at..at + LINE].chunks_exact_mut(16) {
+                    let to = quarter.as_mut_ptr().cast::<__m128i>();
+                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
+                    unsafe { movntdq(to, core::mem::zeroed()) };
+                }
+            }
+        }
+    }
 }
 
 impl Shot for PollutionShot<'_> {
     fn prepare(&mut self) {
         black_box(self.walk.run(2 * self.lap));
-        let hint: fn(*const u8) = match self.passage {
-            Passage::Nothing => return,
-            Passage::T0 => |line| prefetcht0(line),
-            Passage::Nta => |line| prefetchnta(line),
-        };
-        let bytes = self.passing.bytes();
-        let lines = bytes.len() / LINE;
-        for index in 0..lines {
-            hint(&raw const bytes[scattered(index + AHEAD, lines)]);
-            black_box(bytes[scattered(index, lines)]);
+        if self.passage == Passage::Nothing {
+            return;
         }
+        let lines = self.passing.len() / LINE;
+        for index in 0..lines {
+            self.pass(scattered(index, lines), scattered(index + AHEAD, lines));
+        }
+        sfence();
     }
 
     fn shoot(&mut self) -> u64 {

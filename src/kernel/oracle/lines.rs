@@ -24,9 +24,13 @@ impl Case for FillCase {
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         let mut region = first_lines(memory, self.lines)?;
+        let bytes = match self.way {
+            FillWay::Part { quarters } => quarters as usize * LINE / 4,
+            _ => LINE,
+        };
         let mut done = 0;
         then(&mut |operations| {
-            done = all::fill::fill(&mut region, done, operations);
+            done = all::fill::fill(&mut region, bytes, done, operations);
             done
         });
         Some(())
@@ -65,6 +69,12 @@ impl Oracle<'_, '_> {
             ("linefill_fill_cached", FillWay::Cached),
             ("linefill_fill_stream", FillWay::NonTemporal),
             ("linefill_fill_rep_stosb", FillWay::RepStosb),
+            ("linefill_fill_quarter", FillWay::Part { quarters: 1 }),
+            ("linefill_fill_half", FillWay::Part { quarters: 2 }),
+            (
+                "linefill_fill_three_quarters",
+                FillWay::Part { quarters: 3 },
+            ),
         ] {
             self.check(name, [1, 2, 100].map(|lines| FillCase { lines, way }));
         }

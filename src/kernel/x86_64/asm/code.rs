@@ -45,9 +45,12 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_fields_last_ascending
         linefill_fields_last_descending
         linefill_fill_cached
+        linefill_fill_half
         linefill_fill_interleaved
+        linefill_fill_quarter
         linefill_fill_rep_stosb
         linefill_fill_stream
+        linefill_fill_three_quarters
         linefill_jump
         linefill_jump_checked
         linefill_load_cached

@@ -16,6 +16,25 @@ unsafe extern "sysv64" {
     /// As for [`linefill_fill_cached`]; `sfence` follows.
     pub fn linefill_fill_stream(at: *mut u8, lines: u64, value: u64) -> usize;
 
+    /// Writes the first quarter of `lines` lines by one `movntdq` each; returns the address behind
+    /// the lines.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_quarter(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// The same for the first half of each line, by two stores.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_half(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// The same for three quarters of each line, by three stores.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_three_quarters(at: *mut u8, lines: u64, value: u64) -> usize;
+
     /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in
     /// turn; returns the address behind them.
     ///

@@ -1,0 +1,235 @@
+//! Write combining: Drepper 6.1, `setbytes`.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, noisy, row, time};
+
+const WHOLE: &str = "filling whole lines";
+const OPEN: &str = "64 lines open";
+const FOUR: &str = "four write-combining buffers";
+const PUBLISHED: &str = "as many write-combining buffers as published";
+const PART: &str = "written in part";
+const BESIDE: &str = "stores beside each other";
+const SPARED: &str = "non-temporal stores do not pollute";
+const EVICTED: &str = "cached stores do";
+
+const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
+
+/// What the machine of the planted points does, in GB/s.
+#[derive(Clone, Copy)]
+struct Writes {
+    cached: f64,
+    whole: f64,
+    /// With more lines open than there are buffers.
+    open: f64,
+    buffers: f64,
+    published: Value,
+    /// A quarter, half, three quarters of a line.
+    parts: [f64; 3],
+    half_by_one: f64,
+    /// Laps after nothing, cached stores, non-temporal stores.
+    laps: [f64; 3],
+}
+
+/// A machine of which every claim holds.
+const USUAL: Writes = Writes {
+    cached: 10.0,
+    whole: 24.0,
+    open: 1.5,
+    buffers: 10.0,
+    published: Value::Counted(10.0),
+    parts: [1.5, 3.0, 4.5],
+    half_by_one: 3.0,
+    laps: [2.0, 1.0, 2.0],
+};
+
+fn planted(machine: &Machine, writes: Writes) -> Planted {
+    Planted::new("E2", machine, |series, x| match series {
+        "through the cache" | "rep stosb" => time(writes.cached),
+        "non-temporal, a line at a time" => time(writes.whole),
+        "non-temporal, a quarter of each line" => time(writes.parts[0]),
+        "non-temporal, half of each line" => time(writes.parts[1]),
+        "non-temporal, three quarters of each line" => time(writes.parts[2]),
+        "non-temporal, half of each line, by one store of 32 bytes" => time(writes.half_by_one),
+        "write-combining buffers, as published" => writes.published,
+        "lap after nothing" => time(writes.laps[0]),
+        "lap after cached stores" => time(writes.laps[1]),
+        "lap after non-temporal stores" => time(writes.laps[2]),
+        _ if x > writes.buffers => time(writes.open),
+        _ => time(writes.whole),
+    })
+}
+
+fn usual(machine: &Machine) -> Planted {
+    planted(machine, USUAL)
+}
+
+/// Lines 9 to 11 are neither clearly as fast as whole ones nor clearly slower.
+fn blurred(machine: &Machine) -> Planted {
+    Planted::new("E2", machine, |series, x| match series {
+        "write-combining buffers, as published" => Value::Counted(10.0),
+        INTERLEAVED if (9.0..12.0).contains(&x) => noisy(16.0, 0.2),
+        INTERLEAVED if x >= 12.0 => time(1.5),
+        _ => time(24.0),
+    })
+}
+
+/// Bandwidth never falls, however many lines are open.
+fn boundless(machine: &Machine) -> Planted {
+    let buffers = 1000.0;
+    planted(machine, Writes { buffers, ..USUAL })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E2", WHOLE, Holds, usual),
+        row("E2", WHOLE, DoesNotHold, |m| {
+            planted(
+                m,
+                Writes {
+                    cached: 30.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("E2", WHOLE, Inconclusive, |m| {
+            planted(
+                m,
+                Writes {
+                    cached: 24.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("E2", WHOLE, Untestable, |m| {
+            usual(m).without(|series, _| series == "through the cache")
+        }),
+        row("E2", OPEN, Holds, usual),
+        row("E2", OPEN, DoesNotHold, boundless),
+        row("E2", OPEN, Inconclusive, |m| {
+            planted(
+                m,
+                Writes {
+                    open: 16.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("E2", OPEN, Untestable, |m| {
+            usual(m).without(|_, x| x == 64.0)
+        })
+        .says("was not measured at 64"),
+        row("E2", FOUR, Holds, usual).says("buffers found 10.0,"),
+        row("E2", FOUR, Holds, blurred).says("[8.00, 11.00]"),
+        // Between the sparse numbers the buffers are known to a range.
+        row("E2", FOUR, Holds, |m| {
+            planted(
+                m,
+                Writes {
+                    buffers: 30.0,
+                    ..USUAL
+                },
+            )
+        })
+        .says("[28.0, 31.0]"),
+        row("E2", FOUR, DoesNotHold, |m| {
+            planted(
+                m,
+                Writes {
+                    buffers: 1.0,
+                    ..USUAL
+                },
+            )
+        })
+        .says("buffers found 1.00"),
+        row("E2", FOUR, Inconclusive, |m| {
+            Planted::new("E2", m, |series, x| match series {
+                INTERLEAVED if (3.0..6.0).contains(&x) => noisy(16.0, 0.2),
+                INTERLEAVED if x >= 6.0 => time(1.5),
+                _ => time(24.0),
+            })
+        })
+        .says("[2.00, 5.00]"),
+        row("E2", FOUR, Untestable, boundless).says("at no number of open lines"),
+        row("E2", PUBLISHED, Holds, usual),
+        row("E2", PUBLISHED, DoesNotHold, |m| {
+            let buffers = 8.0;
+            planted(m, Writes { buffers, ..USUAL })
+        })
+        .says("buffers found 8.00, 10 to 10 wanted"),
+        row("E2", PUBLISHED, Inconclusive, blurred),
+        row("E2", PUBLISHED, Untestable, |m| {
+            let published = Value::Untestable("no published number");
+            planted(m, Writes { published, ..USUAL })
+        })
+        .says("no published number"),
+        row("E2", PART, Holds, usual),
+        row("E2", PART, DoesNotHold, |m| {
+            let parts = [1.5, 3.0, 20.0];
+            planted(m, Writes { parts, ..USUAL })
+        })
+        .says("three quarters of each line over a whole one 0.90"),
+        row("E2", PART, Inconclusive, |m| {
+            let parts = [1.5, 12.0, 4.5];
+            planted(m, Writes { parts, ..USUAL })
+        }),
+        row("E2", PART, Untestable, |m| {
+            usual(m).without(|series, _| series == "non-temporal, half of each line")
+        }),
+        row("E2", BESIDE, Holds, usual),
+        row("E2", BESIDE, DoesNotHold, |m| {
+            let half_by_one = 6.0;
+            planted(
+                m,
+                Writes {
+                    half_by_one,
+                    ..USUAL
+                },
+            )
+        }),
+        row("E2", BESIDE, Inconclusive, |m| {
+            let half_by_one = 3.33;
+            planted(
+                m,
+                Writes {
+                    half_by_one,
+                    ..USUAL
+                },
+            )
+        }),
+        row("E2", BESIDE, Untestable, |m| {
+            Planted::new("E2", m, |series, _| match series {
+                "non-temporal, half of each line, by one store of 32 bytes" => {
+                    Value::Untestable("this CPU has no stores of 32 bytes")
+                }
+                _ => time(3.0),
+            })
+        })
+        .says("this CPU has no stores of 32 bytes"),
+        row("E2", SPARED, Holds, usual),
+        row("E2", SPARED, DoesNotHold, |m| {
+            let laps = [2.0, 1.0, 1.0];
+            planted(m, Writes { laps, ..USUAL })
+        }),
+        row("E2", SPARED, Inconclusive, |m| {
+            let laps = [1.3, 0.5, 1.0];
+            planted(m, Writes { laps, ..USUAL })
+        }),
+        row("E2", SPARED, Untestable, |m| {
+            usual(m).without(|series, _| series == "lap after nothing")
+        }),
+        row("E2", EVICTED, Holds, usual),
+        row("E2", EVICTED, DoesNotHold, |m| {
+            let laps = [2.0; 3];
+            planted(m, Writes { laps, ..USUAL })
+        }),
+        row("E2", EVICTED, Inconclusive, |m| {
+            let laps = [1.3, 1.0, 1.3];
+            planted(m, Writes { laps, ..USUAL })
+        }),
+        row("E2", EVICTED, Untestable, |m| {
+            usual(m).without(|series, _| series == "lap after cached stores")
+        }),
+    ]
+}
