@@ -23,4 +23,13 @@ fn main() {
         let two = bench.time(&spread, &format!("{curve}, first and last"), x);
         bench.ratio(&format!("{curve}, two lines over one"), &two, &one);
     }
+
+    let orders = bench.cases("E17");
+    for x in [bench.machine.ranges.l1.hi, 4.0 * far] {
+        let whole = bench.time(&orders, "whole orders, 64 bytes", x);
+        let split = bench.time(&orders, "price and paid, 16 bytes", x);
+        let apart = bench.time(&orders, "prices and paid apart, 9 bytes, vectors", x);
+        bench.ratio("whole orders over split", &whole, &split);
+        bench.ratio("split orders over arrays apart", &split, &apart);
+    }
 }

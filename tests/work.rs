@@ -3,11 +3,11 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Pace, Pair,
-    PrefetchWalk, Step, Store, Sweep, Temporal, Walk, Width, Work,
+    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Outstanding,
+    Pace, Pair, PrefetchWalk, Step, Store, Sweep, Temporal, Walk, Width, Work,
 };
 use linefill::mem::Region;
-use linefill::pattern::{Chain, Fill, Layout, Matrix, Order, Ring};
+use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
     Work {
@@ -62,6 +62,25 @@ fn fields() {
 fn pairs() {
     let found = declared(|region| Pair::new(ring(region), [1, 7]).unwrap().work());
     assert_eq!(found, work(3, 0, 24, 0));
+}
+
+#[test]
+fn orders() {
+    let features = Features::detect();
+    for (arrangement, loads) in [
+        (Arrangement::Whole, 32),
+        (Arrangement::Split, 32),
+        (Arrangement::Apart, 8),
+    ] {
+        if arrangement == Arrangement::Apart && features.avx2().is_none() {
+            continue;
+        }
+        let found = declared(|region| {
+            let orders = Orders::new(region, arrangement, 64, 1).unwrap();
+            Outstanding::new(orders, &features).unwrap().work()
+        });
+        assert_eq!(found, work(loads, 0, 144, 0), "{arrangement:?}");
+    }
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Stores and loads through the cache and past it.
 
-use iced_x86::Mnemonic;
+use iced_x86::{Instruction, Mnemonic};
 
 use super::kernel::{Kernel, access};
 use super::{Stated, stated};
 
 pub const STATED: &[Stated] = &[
+    stated("linefill_orders_whole", 32, 0, 144, 0),
+    stated("linefill_orders_split", 32, 0, 144, 0),
+    stated("linefill_orders_apart", 8, 0, 144, 0),
     stated("linefill_load_cached", 4, 0, 64, 0),
     stated("linefill_load_stream", 4, 0, 64, 0),
     stated("linefill_fill_cached", 0, 4, 0, 64),
@@ -77,5 +80,26 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
             }
         }
         assert_eq!(replaced, texts(streamed));
+    }
+}
+
+#[test]
+fn whole_and_split_orders_differ_in_displacements_alone_and_branch_only_to_loop() {
+    let mnemonics = |name: &str| -> Vec<Mnemonic> {
+        let kernel = Kernel::named(name);
+        let body = kernel.innermost().unwrap();
+        body.iter().map(Instruction::mnemonic).collect()
+    };
+    let [whole, split] = ["whole", "split"].map(|way| mnemonics(&format!("linefill_orders_{way}")));
+    assert_eq!(whole, split);
+    for kernel in Kernel::all() {
+        if !kernel.name.starts_with("linefill_orders_") {
+            continue;
+        }
+        let branches = kernel
+            .code
+            .iter()
+            .filter(|i| i.is_jcc_short_or_near() || i.is_jmp_short_or_near());
+        assert_eq!(branches.count(), 1, "{}", kernel.name);
     }
 }

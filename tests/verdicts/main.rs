@@ -15,6 +15,7 @@ mod hostile;
 mod jump;
 mod ladders;
 mod machines;
+mod orders;
 mod pages;
 mod planted;
 mod prefetch;
@@ -36,6 +37,7 @@ fn rows() -> Vec<Row> {
         combining::rows(),
         hierarchy::rows(),
         jump::rows(),
+        orders::rows(),
         pages::rows(),
         prefetch::rows(),
         random::rows(),
@@ -58,6 +60,7 @@ fn exact() -> Vec<Exact> {
     [
         hierarchy::EXACT,
         jump::EXACT,
+        orders::EXACT,
         prefetch::EXACT,
         streaming::EXACT,
         structure::EXACT,

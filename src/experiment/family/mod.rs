@@ -8,6 +8,7 @@ mod combining;
 mod elements;
 mod hierarchy;
 mod jump;
+mod orders;
 mod pages;
 mod prefetch;
 mod random;
@@ -26,6 +27,7 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         random::ALL,
         word::ALL,
         elements::ALL,
+        orders::ALL,
         alignment::ALL,
         associativity::ALL,
         streaming::ALL,

@@ -5,6 +5,7 @@ pub mod fields;
 pub mod fill;
 pub mod jump;
 pub mod load;
+pub mod orders;
 pub mod pair;
 pub mod prefetch;
 pub mod register;

@@ -11,6 +11,7 @@ mod check;
 mod fields;
 mod jump;
 mod lines;
+mod orders;
 mod pair;
 mod prefetch;
 mod register;
@@ -43,6 +44,7 @@ pub fn check_all(
     oracle.jumps();
     oracle.fields();
     oracle.pairs();
+    oracle.orders(*features);
     oracle.prefetches();
     oracle.stores(*features);
     oracle.fills();

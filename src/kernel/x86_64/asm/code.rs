@@ -55,6 +55,9 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_jump_checked
         linefill_load_cached
         linefill_load_stream
+        linefill_orders_apart
+        linefill_orders_split
+        linefill_orders_whole
         linefill_pair
         linefill_prefetch_none
         linefill_prefetch_none_serial

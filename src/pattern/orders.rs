@@ -1,0 +1,242 @@
+//! Drepper's orders (section 6.2.1): a structure of which a frequent job reads two fields.
+
+use super::Rng;
+use crate::mem::Region;
+
+/// An order as the paper defines it and C lays it out on a 64-bit machine: 57 bytes of members in
+/// 64, a line of which the sum of outstanding payments reads 9 bytes.
+#[derive(Debug)]
+#[repr(C)]
+pub struct WholeOrder {
+    /// What is to be paid.
+    pub price: f64,
+    /// Whether it has been.
+    pub paid: bool,
+    /// The buyer's name and address.
+    pub buyer: [*const core::ffi::c_char; 5],
+    /// The buyer's number.
+    pub buyer_id: core::ffi::c_long,
+}
+
+/// The part of an order that the sum reads, as the paper splits it off.
+#[derive(Debug)]
+#[repr(C)]
+pub struct HotOrder {
+    /// What is to be paid.
+    pub price: f64,
+    /// Whether it has been.
+    pub paid: bool,
+}
+
+/// How orders lie in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arrangement {
+    /// An array of [`WholeOrder`].
+    Whole,
+    /// An array of [`HotOrder`]; the other fields would lie elsewhere and are not there.
+    Split,
+    /// An array of prices, and behind it an array of bytes that tell whether they are paid.
+    Apart,
+}
+
+impl Arrangement {
+    /// All of them.
+    pub const ALL: [Arrangement; 3] = [Arrangement::Whole, Arrangement::Split, Arrangement::Apart];
+
+    /// Bytes of `count` orders.
+    pub const fn bytes(self, count: usize) -> usize {
+        let one = match self {
+            Arrangement::Whole => size_of::<WholeOrder>(),
+            Arrangement::Split => size_of::<HotOrder>(),
+            Arrangement::Apart => size_of::<f64>() + 1,
+        };
+        one * count
+    }
+}
+
+/// Orders in a region. Prices are whole cents below a thousand, so that their sum is exact in
+/// whatever order it is formed; half of them are paid, at random.
+#[derive(Debug)]
+pub struct Orders<'m> {
+    region: Region<'m>,
+    arrangement: Arrangement,
+    count: usize,
+}
+
+/// Why a region holds no such orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrdersError {
+    /// Not a positive multiple of [`Orders::BATCH`].
+    Count(usize),
+    /// The region is too small.
+    RegionTooSmall {
+        /// Bytes of the orders.
+        needed: usize,
+        /// Bytes of the region.
+        region: usize,
+    },
+}
+
+impl core::fmt::Display for OrdersError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            OrdersError::Count(count) => write!(
+                f,
+                "{count} orders are not a positive multiple of {}",
+                Orders::BATCH
+            ),
+            OrdersError::RegionTooSmall { needed, region } => {
+                write!(f, "the orders have {needed} bytes, the region {region}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for OrdersError {}
+
+impl<'m> Orders<'m> {
+    /// Orders that a kernel adds up at a time.
+    pub const BATCH: usize = 16;
+
+    /// Writes `count` orders; `seed` decides their prices and which are paid, in every
+    /// arrangement alike.
+    ///
+    /// # Errors
+    /// If `count` is not a positive multiple of [`BATCH`](Self::BATCH), or does not fit.
+    pub fn new(
+        region: Region<'m>,
+        arrangement: Arrangement,
+        count: usize,
+        seed: u64,
+    ) -> Result<Self, OrdersError> {
+        if count == 0 || !count.is_multiple_of(Self::BATCH) {
+            return Err(OrdersError::Count(count));
+        }
+        let needed = arrangement.bytes(count);
+        if needed > region.len() {
+            return Err(OrdersError::RegionTooSmall {
+                needed,
+                region: region.len(),
+            });
+        }
+        let mut orders = Orders {
+            region,
+            arrangement,
+            count,
+        };
+        let mut rng = Rng::new(seed);
+        for index in 0..count {
+            let price = rng.below(100_000) as f64;
+            let paid = rng.below(2) == 1;
+            let (at, flag) = orders.places(index);
+            orders.region.set_word(at, price.to_bits());
+            orders.region.bytes_mut()[flag] = u8::from(paid);
+        }
+        Ok(orders)
+    }
+
+    /// How they lie.
+    pub fn arrangement(&self) -> Arrangement {
+        self.arrangement
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Byte offsets of the price and of `paid` of order `index` in the region.
+    #[inline]
+    pub fn places(&self, index: usize) -> (usize, usize) {
+        match self.arrangement {
+            Arrangement::Whole => {
+                let order = index * size_of::<WholeOrder>();
+                (order, order + core::mem::offset_of!(WholeOrder, paid))
+            }
+            Arrangement::Split => {
+                let order = index * size_of::<HotOrder>();
+                (order, order + core::mem::offset_of!(HotOrder, paid))
+            }
+            Arrangement::Apart => {
+                let prices = self.count * size_of::<f64>();
+                (index * size_of::<f64>(), prices + index)
+            }
+        }
+    }
+
+    /// The price of order `index` in cents, and whether it is paid.
+    ///
+    /// # Panics
+    /// If there is no such order.
+    pub fn order(&self, index: usize) -> (u64, bool) {
+        assert!(index < self.count, "{} orders, not {index}", self.count);
+        let (price, paid) = self.places(index);
+        let cents = f64::from_bits(self.region.word(price)) as u64;
+        (cents, self.region.bytes()[paid] == 1)
+    }
+
+    /// The bytes that hold the orders.
+    pub fn bytes(&self) -> &[u8] {
+        &self.region.bytes()[..self.arrangement.bytes(self.count)]
+    }
+
+    /// Gives the region back.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    #[test]
+    fn the_structures_are_those_of_the_paper() {
+        use core::mem::offset_of;
+        // As pahole prints them: 57 bytes of members and a hole of 7 behind `paid`.
+        assert_eq!(size_of::<WholeOrder>(), 64);
+        assert_eq!(offset_of!(WholeOrder, price), 0);
+        assert_eq!(offset_of!(WholeOrder, paid), 8);
+        assert_eq!(offset_of!(WholeOrder, buyer), 16);
+        assert_eq!(offset_of!(WholeOrder, buyer_id), 56);
+        assert_eq!(size_of::<HotOrder>(), 16);
+        assert_eq!(offset_of!(HotOrder, paid), 8);
+    }
+
+    #[test]
+    fn every_arrangement_holds_the_same_orders() {
+        let all = Arrangement::ALL.map(|arrangement| {
+            let mut bytes = vec![0xA5; 100 * 1024];
+            let region = Region::new(&mut bytes).unwrap();
+            let orders = Orders::new(region, arrangement, 1024, 5).unwrap();
+            (0..1024)
+                .map(|index| orders.order(index))
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(all[0], all[1]);
+        assert_eq!(all[0], all[2]);
+        let paid = all[0].iter().filter(|(_, paid)| *paid).count();
+        assert!((400..624).contains(&paid), "{paid} of 1024 are paid");
+    }
+
+    #[test]
+    fn a_count_that_is_no_batch_or_does_not_fit_is_refused() {
+        let mut bytes = [0u8; 4096];
+        let mut region = Region::new(&mut bytes).unwrap();
+        for count in [0, 15, 17] {
+            let refused = Orders::new(region.reborrow(), Arrangement::Split, count, 1);
+            assert_eq!(refused.unwrap_err(), OrdersError::Count(count));
+        }
+        let len = region.len();
+        assert_eq!(
+            Orders::new(region, Arrangement::Whole, 64, 1).unwrap_err(),
+            OrdersError::RegionTooSmall {
+                needed: 4096,
+                region: len
+            }
+        );
+    }
+}
