@@ -3,12 +3,13 @@
 //! Without features the crate has no std, no allocator, and only `raw-cpuid` beneath it: it
 //! embeds in a kernel, a hypervisor, a boot image or another benchmark. The features add, in
 //! this order, what the host can give: `alloc`, `std` (Linux: pages, affinity, experiments) and
-//! `lab` (the program that re-measures the classic claims about memory).
+//! `lab` (the program that re-measures the classic claims about memory). `ring0` is for those who
+//! have no host: counters programmed through the CPU's own registers.
 //!
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> { os, sim, measure } -> { kernel, pattern, stats } -> { cpu, time, mem }
+//! lab -> experiment -> { os, sim, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -28,6 +29,7 @@ pub mod mem;
 #[cfg(feature = "std")]
 pub mod os;
 pub mod pattern;
+pub mod pmu;
 #[cfg(feature = "alloc")]
 pub mod sim;
 pub mod stats;

@@ -1,0 +1,18 @@
+//! Performance counters: what an event is called and how it is encoded, how its count is read in
+//! user mode, and how ring 0 programs it.
+//!
+//! Knows no operating system: [`Page`] reads counters that a kernel shares with a process, and
+//! [`Counters`] programs them through a [`MsrPort`], where there is no kernel beneath.
+
+mod capabilities;
+mod encoding;
+mod page;
+mod port;
+mod program;
+mod registers;
+
+pub use capabilities::{Capabilities, Maker};
+pub use encoding::{Encoding, Flavour};
+pub use page::{Page, Reading, Unread};
+pub use port::{Cpu, MsrPort, Rdpmc};
+pub use program::{Count, Counters, ProgramError, Slot};

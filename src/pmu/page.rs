@@ -1,0 +1,354 @@
+//! Reading a counter that Linux shares with a process, without a system call.
+//!
+//! The kernel describes the counter in a page that it maps into the process and rewrites whenever
+//! the counter moves. Source: `struct perf_event_mmap_page` in `include/uapi/linux/perf_event.h`,
+//! whose comment gives the protocol.
+
+// Executes `rdpmc` once the page has allowed it.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+use super::Rdpmc;
+
+/// The part of the page that reading needs. The kernel writes it, so every field is atomic.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Page {
+    version: AtomicU32,
+    compat_version: AtomicU32,
+    /// Grows by one when the kernel begins to write, and by one when it is done.
+    pub(crate) lock: AtomicU32,
+    /// One more than the hardware counter, or 0 while the event has none.
+    pub(crate) index: AtomicU32,
+    /// What the hardware counter is to be added to.
+    pub(crate) offset: AtomicI64,
+    /// Nanoseconds for which the event was enabled.
+    pub(crate) time_enabled: AtomicU64,
+    /// Nanoseconds for which it had a counter.
+    pub(crate) time_running: AtomicU64,
+    pub(crate) capabilities: AtomicU64,
+    /// Bits of the hardware counter.
+    pub(crate) width: AtomicU16,
+}
+
+/// Offset of `pmc_width` in the kernel's structure.
+const _: () = assert!(core::mem::offset_of!(Page, width) == 48);
+const _: () = assert!(core::mem::offset_of!(Page, capabilities) == 40);
+
+/// `cap_bit0_is_deprecated`: the bits below mean what they say (Linux 3.12 and later).
+pub(crate) const MEANT: u64 = 1 << 1;
+/// `cap_user_rdpmc`: `rdpmc` may be executed.
+pub(crate) const USER_RDPMC: u64 = 1 << 2;
+
+/// How often a reader starts again because the kernel wrote meanwhile. The kernel writes at
+/// context switches and interrupts: a second time in a row is rare, a hundredth is a defect.
+const PATIENCE: u32 = 100;
+
+/// A count, and for how much of the time it was really counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The count.
+    pub value: u64,
+    /// Nanoseconds for which the event was enabled, up to the last time the kernel looked.
+    pub enabled: u64,
+    /// Nanoseconds for which it had a counter: less than `enabled` if events took turns.
+    pub running: u64,
+}
+
+/// Why a page gave no count. `read(2)` on the event still does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// The kernel does not allow `rdpmc`, or no longer does.
+    Forbidden,
+    /// The event has no counter at the moment.
+    NotCounting,
+    /// The page says that counters have this many bits, which no counter has.
+    Width(u16),
+    /// The kernel wrote to the page during every attempt.
+    Torn,
+}
+
+impl core::fmt::Display for Unread {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Unread::Forbidden => f.write_str("the kernel does not allow rdpmc in user mode"),
+            Unread::NotCounting => f.write_str("the event has no counter at the moment"),
+            Unread::Width(bits) => {
+                write!(
+                    f,
+                    "the kernel speaks of counters of {bits} bits; they have 1 to 64"
+                )
+            }
+            Unread::Torn => f.write_str("the kernel rewrote the page during every attempt"),
+        }
+    }
+}
+
+impl core::error::Error for Unread {}
+
+impl Page {
+    /// The count at this moment.
+    ///
+    /// Of a counter of 48 bits the kernel keeps the upper part in `offset`, so its value is
+    /// sign-extended before it is added.
+    ///
+    /// # Errors
+    /// If there is no count to be had this way; the caller falls back on `read(2)`.
+    ///
+    /// # Safety
+    /// This is the page that the kernel keeps of an event of the calling thread, and `rdpmc`
+    /// reads the counters of the CPU that runs it. For pages and counters that are made up,
+    /// there is nothing to observe.
+    #[inline]
+    pub unsafe fn read(&self, counters: &impl Rdpmc) -> Result<Reading, Unread> {
+        for _ in 0..PATIENCE {
+            let before = self.lock.load(Ordering::Acquire);
+            // SAFETY: handed on.
+            let found = unsafe { self.attempt(counters) };
+            // x86 does not reorder loads, so the compiler alone must be kept from it.
+            compiler_fence(Ordering::Acquire);
+            if before & 1 == 0 && self.lock.load(Ordering::Relaxed) == before {
+                return found;
+            }
+            core::hint::spin_loop();
+        }
+        Err(Unread::Torn)
+    }
+
+    /// One attempt, whose result counts only if the kernel did not write meanwhile.
+    ///
+    /// # Safety
+    /// As for [`read`](Self::read).
+    #[inline(always)]
+    unsafe fn attempt(&self, counters: &impl Rdpmc) -> Result<Reading, Unread> {
+        let allowed = MEANT | USER_RDPMC;
+        if self.capabilities.load(Ordering::Relaxed) & allowed != allowed {
+            return Err(Unread::Forbidden);
+        }
+        let index = self.index.load(Ordering::Relaxed);
+        if index == 0 {
+            return Err(Unread::NotCounting);
+        }
+        let width = self.width.load(Ordering::Relaxed);
+        if !(1..=64).contains(&width) {
+            return Err(Unread::Width(width));
+        }
+        let offset = self.offset.load(Ordering::Relaxed);
+        // SAFETY: the page has just allowed `rdpmc` and named the counter. The kernel leaves it
+        // allowed to a process for as long as such a page is mapped; only an administrator who
+        // writes the PMU's `rdpmc` file could forbid it between these two instructions.
+        let counter = unsafe { counters.rdpmc(index - 1) };
+        let unused = 64 - u32::from(width);
+        let counter = (counter << unused).cast_signed() >> unused;
+        Ok(Reading {
+            value: offset.wrapping_add(counter).cast_unsigned(),
+            enabled: self.time_enabled.load(Ordering::Relaxed),
+            running: self.time_running.load(Ordering::Relaxed),
+        })
+    }
+}
+
+impl Reading {
+    /// The count, extrapolated to the whole time if the event had a counter for a part of it
+    /// only. `None` if it never had one.
+    pub fn scaled(&self) -> Option<f64> {
+        match self.running {
+            0 => None,
+            running if running >= self.enabled => Some(self.value as f64),
+            running => Some(self.value as f64 * self.enabled as f64 / running as f64),
+        }
+    }
+
+    /// Whether the event shared its counter with others.
+    pub fn multiplexed(&self) -> bool {
+        self.running < self.enabled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use core::cell::Cell;
+    use core::sync::atomic::AtomicBool;
+    use std::vec::Vec;
+
+    /// Counters whose values are made up.
+    struct Fake<'a> {
+        value: u64,
+        /// What happens while the counter is read.
+        meanwhile: &'a dyn Fn(),
+        asked: Cell<Option<u32>>,
+    }
+
+    impl Fake<'_> {
+        fn of(value: u64) -> Self {
+            Fake {
+                value,
+                meanwhile: &|| (),
+                asked: Cell::new(None),
+            }
+        }
+    }
+
+    impl Rdpmc for Fake<'_> {
+        unsafe fn rdpmc(&self, counter: u32) -> u64 {
+            self.asked.set(Some(counter));
+            (self.meanwhile)();
+            self.value
+        }
+    }
+
+    fn page(index: u32, offset: i64, width: u16) -> Page {
+        Page {
+            index: index.into(),
+            offset: offset.into(),
+            width: width.into(),
+            capabilities: (MEANT | USER_RDPMC).into(),
+            time_enabled: 300.into(),
+            time_running: 100.into(),
+            ..Page::default()
+        }
+    }
+
+    fn read(page: &Page, counters: &Fake<'_>) -> Result<Reading, Unread> {
+        // SAFETY: page and counters are made up.
+        unsafe { page.read(counters) }
+    }
+
+    #[test]
+    fn a_counter_is_added_to_its_offset_with_its_sign() {
+        let counters = Fake::of(5);
+        assert_eq!(read(&page(3, 1000, 48), &counters).unwrap().value, 1005);
+        assert_eq!(counters.asked.get(), Some(2));
+        // The kernel lets a counter start below 0, so that it overflows at its period.
+        let minus_ten = Fake::of((1 << 48) - 10);
+        assert_eq!(read(&page(1, 1000, 48), &minus_ten).unwrap().value, 990);
+        let whole = Fake::of(u64::MAX);
+        assert_eq!(read(&page(1, 1, 64), &whole).unwrap().value, 0);
+        let one_bit = Fake::of(1);
+        assert_eq!(read(&page(1, 1, 1), &one_bit).unwrap().value, 0);
+        // Fixed counters are named by a bit far up.
+        let fixed = Fake::of(0);
+        read(&page((1 << 30 | 1) + 1, 0, 48), &fixed).unwrap();
+        assert_eq!(fixed.asked.get(), Some(1 << 30 | 1));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why_and_executes_nothing() {
+        let counters = Fake::of(5);
+        let forbidden = Page {
+            capabilities: MEANT.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&forbidden, &counters), Err(Unread::Forbidden));
+        // Before Linux 3.12 the bits meant something else.
+        let ancient = Page {
+            capabilities: USER_RDPMC.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&ancient, &counters), Err(Unread::Forbidden));
+        assert_eq!(read(&page(0, 7, 48), &counters), Err(Unread::NotCounting));
+        for width in [0, 65, u16::MAX] {
+            assert_eq!(
+                read(&page(1, 0, width), &counters),
+                Err(Unread::Width(width))
+            );
+        }
+        assert_eq!(counters.asked.get(), None);
+    }
+
+    #[test]
+    fn a_page_that_is_always_being_written_is_given_up() {
+        let odd = Page {
+            lock: 7.into(),
+            ..page(1, 0, 48)
+        };
+        assert_eq!(read(&odd, &Fake::of(1)), Err(Unread::Torn));
+        let moving = page(1, 0, 48);
+        let write = || _ = moving.lock.fetch_add(2, Ordering::Relaxed);
+        let restless = Fake {
+            meanwhile: &write,
+            ..Fake::of(1)
+        };
+        assert_eq!(read(&moving, &restless), Err(Unread::Torn));
+        assert_eq!(moving.lock.load(Ordering::Relaxed), 2 * PATIENCE);
+    }
+
+    #[test]
+    fn a_permission_taken_back_in_the_middle_is_noticed() {
+        let page = page(1, 40, 48);
+        let first = Cell::new(true);
+        let take_back = || {
+            if first.replace(false) {
+                page.lock.fetch_add(1, Ordering::Relaxed);
+                page.capabilities.store(MEANT, Ordering::Relaxed);
+                page.lock.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let counters = Fake {
+            meanwhile: &take_back,
+            ..Fake::of(2)
+        };
+        assert_eq!(read(&page, &counters), Err(Unread::Forbidden));
+    }
+
+    /// The kernel's part: it moves the counter and changes offset and times with it, so that a
+    /// reader who mixes two states sees a sum that no state has.
+    #[test]
+    fn no_reader_sees_half_of_an_update() {
+        let page = page(1, 0, 48);
+        let done = AtomicBool::new(false);
+        let mut values = Vec::new();
+        std::thread::scope(|scope| {
+            let kernel = scope.spawn(|| {
+                for round in 1..20_000_i64 {
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                    page.offset.store(round * 1000, Ordering::SeqCst);
+                    if round % 16 == 0 {
+                        std::thread::yield_now();
+                    }
+                    let enabled = round.unsigned_abs() * 1000;
+                    page.time_enabled.store(enabled, Ordering::SeqCst);
+                    page.lock.fetch_add(1, Ordering::SeqCst);
+                }
+                done.store(true, Ordering::SeqCst);
+            });
+            while !done.load(Ordering::SeqCst) {
+                match read(&page, &Fake::of(0)) {
+                    Ok(reading) => values.push(reading),
+                    Err(unread) => assert_eq!(unread, Unread::Torn),
+                }
+            }
+            kernel.join().unwrap();
+        });
+        values.push(read(&page, &Fake::of(0)).unwrap());
+        for reading in &values {
+            assert!(
+                reading.value == 0 || reading.value == reading.enabled,
+                "{reading:?}"
+            );
+        }
+        assert!(values.is_sorted_by_key(|reading| reading.value));
+        assert_eq!(values.last().unwrap().value, 19_999_000);
+    }
+
+    #[test]
+    fn shared_counters_are_extrapolated_and_say_so() {
+        let reading = read(&page(1, 50, 48), &Fake::of(0)).unwrap();
+        assert!(reading.multiplexed());
+        assert_eq!(reading.scaled(), Some(150.0));
+        let alone = Reading {
+            running: 300,
+            ..reading
+        };
+        assert!(!alone.multiplexed());
+        assert_eq!(alone.scaled(), Some(50.0));
+        let never = Reading {
+            running: 0,
+            ..reading
+        };
+        assert_eq!(never.scaled(), None);
+    }
+}
