@@ -3,8 +3,9 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay, Outstanding,
-    Pace, Pair, PrefetchWalk, Step, Store, Sweep, Temporal, Walk, Width, Work,
+    Ahead, Bandwidth, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay,
+    Motion, Outstanding, Pace, Pair, PrefetchWalk, Step, Store, Sweep, Temporal, Vector, Walk,
+    Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
@@ -140,5 +141,30 @@ fn fills_and_loads_of_lines() {
     for way in ways {
         let found = declared(|region| LoadLines::new(region, way).work());
         assert_eq!(found, work(4, 0, 64, 0));
+    }
+}
+
+#[test]
+fn blocks_by_vectors_of_every_width_and_by_strings() {
+    for motion in Motion::ALL {
+        for vector in Vector::BYTES {
+            let Some(vector) = Vector::of(vector, Features::detect()) else {
+                continue;
+            };
+            let found = declared(|region| {
+                let (part, _) = region.split(4096).unwrap();
+                Bandwidth::new(part, motion, vector).unwrap().work()
+            });
+            let by = |width: usize| 512 / width as u32;
+            let accesses = by(if motion.string() { 64 } else { vector.bytes() });
+            let expected = match motion {
+                Motion::Read | Motion::ReadHalves => work(accesses, 0, 512, 0),
+                Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
+                    work(0, accesses, 0, 512)
+                }
+                _ => work(accesses, accesses, 512, 512),
+            };
+            assert_eq!(found, expected, "{motion:?} {vector:?}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests.
 
 pub mod all;
+mod bandwidth;
 mod fields;
 mod fill;
 mod jump;
@@ -16,11 +17,13 @@ mod pair;
 mod prefetch;
 mod register;
 mod store;
+mod vector;
 mod walk;
 mod width;
 mod work;
 pub mod x86_64;
 
+pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion};
 pub use fields::{Direction, Fields, FieldsError};
 pub use fill::{FillError, FillLines, FillWay};
 pub use jump::Jump;
@@ -30,6 +33,7 @@ pub use pair::{Pair, PairError};
 pub use prefetch::{Ahead, MOST_WORK, Pace, PrefetchError, PrefetchWalk};
 pub use register::Register;
 pub use store::{Store, StoreError, Sweep, Temporal};
+pub use vector::Vector;
 pub use walk::{Step, Walk, WalkError};
 pub use width::Width;
 pub use work::{Access, Kind, Work};

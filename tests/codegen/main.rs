@@ -3,6 +3,7 @@
 //! A family's file states what an iteration of each of its kernels does, as the header of its
 //! `asm/*.S` says, and tests what else is promised of them.
 
+mod bandwidth;
 mod kernel;
 mod prefetch;
 mod streaming;
@@ -42,11 +43,21 @@ const fn stated(
 
 /// What the headers of all families say.
 fn all_stated() -> Vec<Stated> {
-    [prefetch::STATED, streaming::STATED, walks::STATED].concat()
+    [
+        bandwidth::STATED,
+        prefetch::STATED,
+        streaming::STATED,
+        walks::STATED,
+    ]
+    .concat()
 }
 
 /// Kernels that are one instruction which repeats itself, instead of a loop.
-const LOOPLESS: [(&str, Code); 1] = [("linefill_fill_rep_stosb", Code::Stosb_m8_AL)];
+const LOOPLESS: [(&str, Code); 3] = [
+    ("linefill_bandwidth_rep_movsb", Code::Movsb_m8_m8),
+    ("linefill_bandwidth_rep_stosb", Code::Stosb_m8_AL),
+    ("linefill_fill_rep_stosb", Code::Stosb_m8_AL),
+];
 
 #[test]
 fn every_symbol_of_the_sources_is_listed_once_and_in_order() {

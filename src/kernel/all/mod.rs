@@ -1,6 +1,7 @@
 //! Plain twins: safe Rust that does what each kernel does, with no thought of speed. They are
 //! the oracle against which the kernels are checked.
 
+pub mod bandwidth;
 pub mod fields;
 pub mod fill;
 pub mod jump;

@@ -7,6 +7,7 @@
 //! declares and with where it stops. A family's file says on which patterns its kernels are
 //! checked.
 
+mod bandwidth;
 mod check;
 mod fields;
 mod jump;
@@ -49,4 +50,5 @@ pub fn check_all(
     oracle.stores(*features);
     oracle.fills();
     oracle.loads(*features);
+    oracle.bandwidths(*features);
 }

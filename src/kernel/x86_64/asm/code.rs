@@ -40,6 +40,29 @@ macro_rules! code {
 /// Every kernel of `asm/`, in the order of their names.
 pub fn all() -> impl Iterator<Item = Code> {
     code! {
+        linefill_bandwidth_copy16
+        linefill_bandwidth_copy32
+        linefill_bandwidth_copy64
+        linefill_bandwidth_copy_stream16
+        linefill_bandwidth_copy_stream32
+        linefill_bandwidth_copy_stream64
+        linefill_bandwidth_read16
+        linefill_bandwidth_read32
+        linefill_bandwidth_read64
+        linefill_bandwidth_read_halves16
+        linefill_bandwidth_read_halves32
+        linefill_bandwidth_read_halves64
+        linefill_bandwidth_rep_movsb
+        linefill_bandwidth_rep_stosb
+        linefill_bandwidth_stream16
+        linefill_bandwidth_stream32
+        linefill_bandwidth_stream64
+        linefill_bandwidth_update16
+        linefill_bandwidth_update32
+        linefill_bandwidth_update64
+        linefill_bandwidth_write16
+        linefill_bandwidth_write32
+        linefill_bandwidth_write64
         linefill_fields_first_ascending
         linefill_fields_first_descending
         linefill_fields_last_ascending

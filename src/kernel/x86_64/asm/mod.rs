@@ -1,6 +1,7 @@
 //! Kernels in `asm/*.S`, one family a file, under the same names. All follow the System V
 //! calling convention and call nothing.
 
+pub mod bandwidth;
 pub mod code;
 pub mod fields;
 pub mod fill;

@@ -1,0 +1,237 @@
+/* Reads, writes, updates and copies blocks of 512 bytes, round and round (Drepper, section 3.5.1),
+   as fast as the load and store ports let them.
+
+   rdi  address of the block to begin with; where there are two halves, of its part in the first
+   rsi  blocks, not 0
+   rdx  address of the block to go on with behind the last
+   rcx  address behind the last block
+   r8   value to be written, or added, every 8 bytes; where there are two halves, the bytes from a
+        place in the first to its partner in the second
+   rax  result: the address where the next block would begin; of the reads, the wrapping sum of
+        the 8-byte words in the last 128 bytes read, which are what the registers still hold
+
+   An iteration is a block, by 512 / width accesses a direction, in the order of their addresses.
+   Behind the last block it goes on with the first by a conditional move: a branch there would be
+   mispredicted once a round, which in a small working set costs more than it moves. Blocks begin
+   on lines. Between a cached and a non-temporal kernel only the store differs. The caller
+   fences.
+
+   The reads of two halves take a line of the first, then its partner in the second, 256 bytes of
+   each. On Zen 4, 64-byte loads in any other order lose a cycle in 17 once the working set
+   exceeds 1 KiB; those of pairs of lines a multiple of 4 KiB apart lose none. */
+
+#include "linefill.h"
+
+/* The loop over blocks: its begin, and its end with the bytes that `rdi` goes on by. */
+.macro blocks
+        .balign 64
+1:
+.endm
+
+.macro next_block bytes
+        add     rdi, \bytes
+        cmp     rdi, rcx
+        cmove   rdi, rdx
+        dec     rsi
+        jnz     1b
+.endm
+
+/* `r8` in all of register `number`. */
+.macro spread reg, number
+        .ifc    \reg, xmm
+        movq    xmm\number, r8
+        punpcklqdq xmm\number, xmm\number
+        .endif
+        .ifc    \reg, ymm
+        vmovq   xmm\number, r8
+        vpbroadcastq ymm\number, xmm\number
+        .endif
+        .ifc    \reg, zmm
+        vpbroadcastq zmm\number, r8
+        .endif
+.endm
+
+.macro return reg
+        .ifnc   \reg, xmm
+        vzeroupper
+        .endif
+        ret
+.endm
+
+/* `rax` = the sum of the words in the registers that hold the last 128 bytes. */
+.macro sum_up reg
+        .ifc    \reg, xmm
+        .irp    number, 1, 2, 3, 4, 5, 6, 7
+        paddq   xmm0, xmm\number
+        .endr
+        pshufd  xmm1, xmm0, 0xEE
+        paddq   xmm0, xmm1
+        movq    rax, xmm0
+        .else
+        .ifc    \reg, zmm
+        vpaddq  zmm0, zmm6, zmm7
+        vextracti64x4 ymm1, zmm0, 1
+        vpaddq  ymm0, ymm0, ymm1
+        .else
+        vpaddq  ymm0, ymm4, ymm5
+        vpaddq  ymm1, ymm6, ymm7
+        vpaddq  ymm0, ymm0, ymm1
+        .endif
+        vextracti128 xmm1, ymm0, 1
+        vpaddq  xmm0, xmm0, xmm1
+        vpshufd xmm1, xmm0, 0xEE
+        vpaddq  xmm0, xmm0, xmm1
+        vmovq   rax, xmm0
+        .endif
+.endm
+
+/* 512 / width loads, no store. */
+.macro reads name, op, reg, width
+kernel \name
+        blocks
+        .set    at, 0
+        .rept   64 / \width
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        \op     \reg\number, [rdi + at]
+        .set    at, at + \width
+        .endr
+        .endr
+        next_block 512
+        sum_up  \reg
+        return  \reg
+kernel_end \name
+.endm
+
+/* 512 / width loads, no store. A load whose place has bit 6 set belongs to the second half, at
+   the line that its partner has just read. */
+.macro reads_of_halves name, op, reg, width
+kernel \name
+        blocks
+        lea     r9, [rdi + r8]
+        .set    at, 0
+        .rept   64 / \width
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        .if     at & 64
+        \op     \reg\number, [r9 + (at >> 7 << 6) + (at & 63)]
+        .else
+        \op     \reg\number, [rdi + (at >> 7 << 6) + (at & 63)]
+        .endif
+        .set    at, at + \width
+        .endr
+        .endr
+        next_block 256
+        sum_up  \reg
+        return  \reg
+kernel_end \name
+.endm
+
+/* No load, 512 / width stores. */
+.macro writes name, op, reg, width
+kernel \name
+        spread  \reg, 0
+        blocks
+        .set    at, 0
+        .rept   512 / \width
+        \op     [rdi + at], \reg\()0
+        .set    at, at + \width
+        .endr
+        next_block 512
+        mov     rax, rdi
+        return  \reg
+kernel_end \name
+.endm
+
+/* 512 / width loads and as many stores, each to where its load was, with `r8` added. */
+.macro updates name, op, reg, width
+kernel \name
+        spread  \reg, 8
+        blocks
+        .set    at, 0
+        .rept   64 / \width
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        \op     \reg\number, [rdi + at]
+        .ifc    \reg, xmm
+        paddq   xmm\number, xmm8
+        .else
+        vpaddq  \reg\number, \reg\number, \reg\()8
+        .endif
+        \op     [rdi + at], \reg\number
+        .set    at, at + \width
+        .endr
+        .endr
+        next_block 512
+        mov     rax, rdi
+        return  \reg
+kernel_end \name
+.endm
+
+/* 512 / width loads from the first half and as many stores to the second, eight and eight. The
+   stores have no index register, so that they may take the store ports without one on Haswell. */
+.macro copies name, load, store, reg, width
+kernel \name
+        blocks
+        lea     r9, [rdi + r8]
+        .set    at, 0
+        .rept   64 / \width
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        \load   \reg\number, [rdi + at + \number * \width]
+        .endr
+        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        \store  [r9 + at + \number * \width], \reg\number
+        .endr
+        .set    at, at + 8 * \width
+        .endr
+        next_block 512
+        mov     rax, rdi
+        return  \reg
+kernel_end \name
+.endm
+
+reads   linefill_bandwidth_read16, movdqa, xmm, 16
+reads   linefill_bandwidth_read32, vmovdqa, ymm, 32
+reads   linefill_bandwidth_read64, vmovdqa64, zmm, 64
+
+reads_of_halves linefill_bandwidth_read_halves16, movdqa, xmm, 16
+reads_of_halves linefill_bandwidth_read_halves32, vmovdqa, ymm, 32
+reads_of_halves linefill_bandwidth_read_halves64, vmovdqa64, zmm, 64
+
+writes  linefill_bandwidth_write16, movdqa, xmm, 16
+writes  linefill_bandwidth_write32, vmovdqa, ymm, 32
+writes  linefill_bandwidth_write64, vmovdqa64, zmm, 64
+
+writes  linefill_bandwidth_stream16, movntdq, xmm, 16
+writes  linefill_bandwidth_stream32, vmovntdq, ymm, 32
+writes  linefill_bandwidth_stream64, vmovntdq, zmm, 64
+
+updates linefill_bandwidth_update16, movdqa, xmm, 16
+updates linefill_bandwidth_update32, vmovdqa, ymm, 32
+updates linefill_bandwidth_update64, vmovdqa64, zmm, 64
+
+copies  linefill_bandwidth_copy16, movdqa, movdqa, xmm, 16
+copies  linefill_bandwidth_copy32, vmovdqa, vmovdqa, ymm, 32
+copies  linefill_bandwidth_copy64, vmovdqa64, vmovdqa64, zmm, 64
+
+copies  linefill_bandwidth_copy_stream16, movdqa, movntdq, xmm, 16
+copies  linefill_bandwidth_copy_stream32, vmovdqa, vmovntdq, ymm, 32
+copies  linefill_bandwidth_copy_stream64, vmovdqa64, vmovntdq, zmm, 64
+
+/* One instruction for all blocks up to the last; the CPU chooses how. `rax` is the address behind
+   them. There is no next round, and `rdx` and `rcx` are not read. */
+kernel linefill_bandwidth_rep_stosb
+        mov     rcx, rsi
+        shl     rcx, 9
+        mov     eax, r8d
+        rep stosb
+        mov     rax, rdi
+        ret
+kernel_end linefill_bandwidth_rep_stosb
+
+kernel linefill_bandwidth_rep_movsb
+        mov     rcx, rsi
+        shl     rcx, 9
+        mov     rsi, rdi
+        add     rdi, r8
+        rep movsb
+        mov     rax, rsi
+        ret
+kernel_end linefill_bandwidth_rep_movsb

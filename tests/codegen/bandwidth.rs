@@ -1,0 +1,132 @@
+//! Reads, writes, updates and copies of blocks.
+
+use iced_x86::{Instruction, Mnemonic, Register};
+
+use super::kernel::{Kernel, text, traffic};
+use super::{Stated, stated};
+
+pub const STATED: &[Stated] = &[
+    stated("linefill_bandwidth_read16", 32, 0, 512, 0),
+    stated("linefill_bandwidth_read32", 16, 0, 512, 0),
+    stated("linefill_bandwidth_read64", 8, 0, 512, 0),
+    stated("linefill_bandwidth_read_halves16", 32, 0, 512, 0),
+    stated("linefill_bandwidth_read_halves32", 16, 0, 512, 0),
+    stated("linefill_bandwidth_read_halves64", 8, 0, 512, 0),
+    stated("linefill_bandwidth_write16", 0, 32, 0, 512),
+    stated("linefill_bandwidth_write32", 0, 16, 0, 512),
+    stated("linefill_bandwidth_write64", 0, 8, 0, 512),
+    stated("linefill_bandwidth_stream16", 0, 32, 0, 512),
+    stated("linefill_bandwidth_stream32", 0, 16, 0, 512),
+    stated("linefill_bandwidth_stream64", 0, 8, 0, 512),
+    stated("linefill_bandwidth_update16", 32, 32, 512, 512),
+    stated("linefill_bandwidth_update32", 16, 16, 512, 512),
+    stated("linefill_bandwidth_update64", 8, 8, 512, 512),
+    stated("linefill_bandwidth_copy16", 32, 32, 512, 512),
+    stated("linefill_bandwidth_copy32", 16, 16, 512, 512),
+    stated("linefill_bandwidth_copy64", 8, 8, 512, 512),
+    stated("linefill_bandwidth_copy_stream16", 32, 32, 512, 512),
+    stated("linefill_bandwidth_copy_stream32", 16, 16, 512, 512),
+    stated("linefill_bandwidth_copy_stream64", 8, 8, 512, 512),
+];
+
+/// Plain and non-temporal moves of 16, 32 and 64 bytes.
+const MOVES: [(usize, Mnemonic, Mnemonic); 3] = [
+    (16, Mnemonic::Movdqa, Mnemonic::Movntdq),
+    (32, Mnemonic::Vmovdqa, Mnemonic::Vmovntdq),
+    (64, Mnemonic::Vmovdqa64, Mnemonic::Vmovntdq),
+];
+
+/// The loads and the stores of the loop of `name`.
+fn accesses(name: &str) -> [Vec<Instruction>; 2] {
+    let kernel = Kernel::named(name);
+    let body = kernel.innermost().unwrap();
+    [true, false].map(|load| {
+        let of_kind = |i: &&Instruction| {
+            let traffic = traffic([*i]);
+            if load {
+                traffic.loads > 0
+            } else {
+                traffic.stores > 0
+            }
+        };
+        body.iter().filter(of_kind).copied().collect()
+    })
+}
+
+#[test]
+fn loads_and_stores_are_moves_of_the_width_in_the_name() {
+    for (width, plain, non_temporal) in MOVES {
+        for (kind, load, store) in [
+            ("read", Some(plain), None),
+            ("read_halves", Some(plain), None),
+            ("write", None, Some(plain)),
+            ("stream", None, Some(non_temporal)),
+            ("update", Some(plain), Some(plain)),
+            ("copy", Some(plain), Some(plain)),
+            ("copy_stream", Some(plain), Some(non_temporal)),
+        ] {
+            let name = format!("linefill_bandwidth_{kind}{width}");
+            for (found, wanted) in accesses(&name).into_iter().zip([load, store]) {
+                let count = wanted.map_or(0, |_| 512 / width);
+                assert_eq!(found.len(), count, "{name}");
+                for instruction in found {
+                    assert_eq!(Some(instruction.mnemonic()), wanted, "{name}");
+                    let bytes = instruction.memory_size().size();
+                    assert_eq!(bytes, width, "{name}: {instruction}");
+                }
+            }
+        }
+    }
+}
+
+/// The bytes from a base register at which `instructions` access memory, base by base.
+fn places(instructions: &[Instruction], base: Register) -> Vec<u64> {
+    let of_base = instructions.iter().filter(|i| i.memory_base() == base);
+    of_base
+        .inspect(|i| assert_eq!(i.memory_index(), Register::None))
+        .map(Instruction::memory_displacement64)
+        .collect()
+}
+
+#[test]
+fn a_block_is_covered_once_in_the_order_of_its_addresses() {
+    for width in [16, 32, 64] {
+        let steps = |bytes: u64| (0..bytes).step_by(width).collect::<Vec<_>>();
+        for (kind, loads_from, stores_to) in [
+            ("read", Some(Register::RDI), None),
+            ("write", None, Some(Register::RDI)),
+            ("stream", None, Some(Register::RDI)),
+            ("update", Some(Register::RDI), Some(Register::RDI)),
+            ("copy", Some(Register::RDI), Some(Register::R9)),
+            ("copy_stream", Some(Register::RDI), Some(Register::R9)),
+        ] {
+            let found = accesses(&format!("linefill_bandwidth_{kind}{width}"));
+            for (found, base) in found.iter().zip([loads_from, stores_to]) {
+                let wanted = base.map_or(Vec::new(), |_| steps(512));
+                let places = places(found, base.unwrap_or(Register::RDI));
+                assert_eq!(places, wanted, "{kind}{width}");
+            }
+        }
+        let [loads, _] = accesses(&format!("linefill_bandwidth_read_halves{width}"));
+        for base in [Register::RDI, Register::R9] {
+            assert_eq!(places(&loads, base), steps(256));
+        }
+        // A line of each in turn.
+        let lines = loads.chunks(64 / width);
+        let bases: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
+        assert_eq!(bases, [Register::RDI, Register::R9].repeat(4));
+    }
+}
+
+/// A round ends without a branch: the one branch of the loop counts blocks.
+#[test]
+fn the_next_round_is_chosen_by_a_conditional_move() {
+    for stated in STATED {
+        let kernel = Kernel::named(stated.name);
+        let body = kernel.innermost().unwrap();
+        let last: Vec<_> = body[body.len() - 4..].iter().map(text).collect();
+        assert_eq!(last, ["cmp rdi,rcx", "cmove rdi,rdx", "dec rsi", "Jne"]);
+        let branches = kernel.code.iter().filter(|i| i.is_jcc_short_or_near());
+        assert_eq!(branches.count(), 1, "{}", stated.name);
+    }
+}
