@@ -52,6 +52,16 @@ fn main() {
     );
     bench.ratio("256 pages, same over rotating offset", &same, &rotating);
 
+    // How the address is formed, and where the value goes.
+    let loads = bench.cases("X2");
+    let simple = bench.time(&loads, "mov rax,[rax]", near);
+    let scaled = bench.time(&loads, "mov rax,[rdx+rax*8+64]", near);
+    let signed = bench.time(&loads, "movsxd rax,[rdx+rax]", near);
+    let vector = bench.time(&loads, "movq xmm0,[rax]; movq rax,xmm0", near);
+    bench.ratio("scaled index over base alone", &scaled, &simple);
+    bench.ratio("sign extension over base alone", &signed, &simple);
+    bench.ratio("through a vector register and back", &vector, &simple);
+
     let jumps = bench.cases("B12");
     bench.time(&jumps, "k = a[k]", near);
     bench.time(&jumps, "k = a[k]", far);

@@ -3,9 +3,9 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Bandwidth, Direction, Fields, FillLines, FillWay, Jump, Kernel, LoadLines, LoadWay,
-    Motion, Outstanding, Pace, Pair, PrefetchWalk, Step, Store, Sweep, Temporal, Vector, Walk,
-    Width, Work,
+    Ahead, Bandwidth, Chase, ChaseError, Direction, Fields, FillLines, FillWay, Jump, Kernel,
+    LoadLines, LoadWay, Mode, Motion, Outstanding, Pace, Pair, PrefetchWalk, Step, Store, Sweep,
+    Temporal, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
@@ -81,6 +81,27 @@ fn orders() {
             Outstanding::new(orders, &features).unwrap().work()
         });
         assert_eq!(found, work(loads, 0, 144, 0), "{arrangement:?}");
+    }
+}
+
+#[test]
+fn chases_of_every_mode_this_cpu_has() {
+    let features = Features::detect();
+    for mode in Mode::ALL {
+        let found = declared(|region| match Chase::new(ring(region), mode, &features) {
+            Ok(chase) => chase.work(),
+            Err(ChaseError::Missing(_)) => work(1, 0, mode.bytes() as u32, 0),
+            Err(error) => panic!("{mode:?}: {error}"),
+        });
+        let bytes = match mode {
+            Mode::Movzx16 | Mode::Movsx16 => 2,
+            Mode::Load32 | Mode::Movsxd => 4,
+            Mode::Xmm16 => 16,
+            Mode::Ymm32 => 32,
+            Mode::Zmm64 => 64,
+            _ => 8,
+        };
+        assert_eq!(found, work(1, 0, bytes, 0), "{mode:?}");
     }
 }
 

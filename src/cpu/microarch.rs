@@ -65,8 +65,8 @@ const CYPRESS_COVE: Core = core("Cypress Cove", 5);
 const GOLDEN_COVE: Core = core("Golden Cove", 5);
 const RAPTOR_COVE: Core = core("Raptor Cove", 5);
 const REDWOOD_COVE: Core = core("Redwood Cove", 5);
-// Intel, Lunar Lake architecture presentation (Tech Tour 2024): a first level of 48 KiB at 4
-// cycles, called L0 there and L1d by CPUID, before 192 KiB at 9 cycles.
+// Intel's scheduling model of Lunar Lake in LLVM (X86SchedLunarlakeP.td): 4 cycles. It is the
+// first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
 const LION_COVE: Core = core("Lion Cove", 4);
 const COUGAR_COVE: Core = unmeasured("Cougar Cove");
 // OM, Bonnell: 3 cycles; Silvermont, Goldmont, Goldmont Plus, Tremont and Gracemont: 3 cycles.
@@ -76,13 +76,15 @@ const GOLDMONT: Core = core("Goldmont", 3);
 const GOLDMONT_PLUS: Core = core("Goldmont Plus", 3);
 const TREMONT: Core = core("Tremont", 3);
 const GRACEMONT: Core = core("Gracemont", 3);
-const CRESTMONT: Core = core("Crestmont", 3);
+// Of these nothing was found that Intel published.
+const CRESTMONT: Core = unmeasured("Crestmont");
 const SKYMONT: Core = unmeasured("Skymont");
 const DARKMONT: Core = unmeasured("Darkmont");
 const KNIGHTS: Core = unmeasured("Knights Landing");
 
 // AMD, Software Optimization Guides: families 0Fh and 10h 3 cycles; 15h 4 cycles; 14h and 16h 3
-// cycles; 17h, 19h and 1Ah 4 cycles for an integer load with simple addressing.
+// cycles; 17h, 19h and 1Ah 4 cycles for an integer load with simple addressing, 5 otherwise (for
+// Zen 5 publication 58455, section 2.6.2).
 const K8: Core = core("K8", 3);
 const K10: Core = core("K10", 3);
 const BULLDOZER: Core = core("Bulldozer", 4);

@@ -7,6 +7,7 @@
 
 pub mod all;
 mod bandwidth;
+mod chase;
 mod fields;
 mod fill;
 mod jump;
@@ -24,6 +25,7 @@ mod work;
 pub mod x86_64;
 
 pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion};
+pub use chase::{Chase, ChaseError, Mode};
 pub use fields::{Direction, Fields, FieldsError};
 pub use fill::{FillError, FillLines, FillWay};
 pub use jump::Jump;

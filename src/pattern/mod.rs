@@ -2,11 +2,13 @@
 //!
 //! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
 //! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
-//! indices; both come with the fills of their documents. A [`Matrix`] is rows of bytes, to be
-//! swept along its rows or its columns. [`Orders`] are records of which few bytes are read.
+//! indices; both come with the fills of their documents. [`Links`] are a ring whose elements name
+//! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
+//! its rows or its columns. [`Orders`] are records of which few bytes are read.
 
 mod chain;
 mod layout;
+mod links;
 mod matrix;
 mod orders;
 mod ring;
@@ -14,6 +16,7 @@ mod rng;
 
 pub use chain::{Chain, ChainError, Fill};
 pub use layout::{Layout, LayoutError};
+pub use links::{Link, Links, LinksError};
 pub use matrix::{Matrix, MatrixError};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
 pub use ring::{Order, Ring};

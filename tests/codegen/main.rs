@@ -4,6 +4,7 @@
 //! `asm/*.S` says, and tests what else is promised of them.
 
 mod bandwidth;
+mod chases;
 mod kernel;
 mod prefetch;
 mod streaming;
@@ -45,6 +46,7 @@ const fn stated(
 fn all_stated() -> Vec<Stated> {
     [
         bandwidth::STATED,
+        chases::STATED,
         prefetch::STATED,
         streaming::STATED,
         walks::STATED,

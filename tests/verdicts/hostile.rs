@@ -52,9 +52,10 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
 }
 
 /// Claims about one number.
-const SINGLE: [(&str, &str); 3] = [
+const SINGLE: [(&str, &str); 4] = [
     ("D11", "size = line x ways x sets"),
     ("D14", "load-to-use"),
+    ("X2", "published"),
     ("B13", "length 8"),
 ];
 

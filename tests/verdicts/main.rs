@@ -14,6 +14,7 @@ mod hierarchy;
 mod hostile;
 mod jump;
 mod ladders;
+mod loaduse;
 mod machines;
 mod orders;
 mod pages;
@@ -37,6 +38,7 @@ fn rows() -> Vec<Row> {
         combining::rows(),
         hierarchy::rows(),
         jump::rows(),
+        loaduse::rows(),
         orders::rows(),
         pages::rows(),
         prefetch::rows(),

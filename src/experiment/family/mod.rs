@@ -8,6 +8,7 @@ mod combining;
 mod elements;
 mod hierarchy;
 mod jump;
+mod loaduse;
 mod orders;
 mod pages;
 mod prefetch;
@@ -34,6 +35,7 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         combining::ALL,
         prefetch::ALL,
         jump::ALL,
+        loaduse::ALL,
     ]
     .into_iter()
     .flatten()

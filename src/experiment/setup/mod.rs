@@ -1,6 +1,7 @@
 //! Layouts with kernels, as data: the building blocks of cases.
 
 mod arrive;
+mod chase;
 mod count;
 mod fields;
 mod hint;
@@ -15,6 +16,7 @@ mod register;
 mod walk;
 
 pub use arrive::{ArriveSetup, Streamed};
+pub use chase::ChaseSetup;
 pub use count::CountSetup;
 pub use fields::FieldsSetup;
 pub use hint::{HintSetup, Past, Place};

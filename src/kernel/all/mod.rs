@@ -2,6 +2,7 @@
 //! the oracle against which the kernels are checked.
 
 pub mod bandwidth;
+pub mod chase;
 pub mod fields;
 pub mod fill;
 pub mod jump;

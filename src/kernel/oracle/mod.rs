@@ -8,6 +8,7 @@
 //! checked.
 
 mod bandwidth;
+mod chase;
 mod check;
 mod fields;
 mod jump;
@@ -43,6 +44,7 @@ pub fn check_all(
     oracle.register();
     oracle.walks();
     oracle.jumps();
+    oracle.chases(*features);
     oracle.fields();
     oracle.pairs();
     oracle.orders(*features);

@@ -63,6 +63,19 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_bandwidth_write16
         linefill_bandwidth_write32
         linefill_bandwidth_write64
+        linefill_chase_base
+        linefill_chase_disp32
+        linefill_chase_disp8
+        linefill_chase_index
+        linefill_chase_load32
+        linefill_chase_movsx16
+        linefill_chase_movsxd
+        linefill_chase_movzx16
+        linefill_chase_scaled
+        linefill_chase_xmm16
+        linefill_chase_xmm8
+        linefill_chase_ymm32
+        linefill_chase_zmm64
         linefill_fields_first_ascending
         linefill_fields_first_descending
         linefill_fields_last_ascending

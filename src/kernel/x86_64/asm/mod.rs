@@ -2,6 +2,7 @@
 //! calling convention and call nothing.
 
 pub mod bandwidth;
+pub mod chase;
 pub mod code;
 pub mod fields;
 pub mod fill;

@@ -1,0 +1,276 @@
+//! From a load to the address of the next, by addressing mode and by the register that is loaded.
+
+// Calls assembly with links that the pattern vouches for.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::chase as asm;
+use super::{Access, Kernel, Work};
+use crate::cpu::Features;
+use crate::pattern::{Link, Links, LinksError, Ring};
+
+/// The load of a step, with the way in which it forms its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A base register.
+    Base,
+    /// With a displacement of one byte.
+    Disp8,
+    /// With a displacement of four bytes.
+    Disp32,
+    /// A base and an index register.
+    Index,
+    /// A base, an index times 8 and a displacement.
+    Scaled,
+    /// 4 bytes, by the address of [`Index`](Mode::Index).
+    Load32,
+    /// The same with its sign extended.
+    Movsxd,
+    /// 2 bytes, the rest zero.
+    Movzx16,
+    /// The same with its sign extended.
+    Movsx16,
+    /// 8 bytes into a vector register and on into a general one.
+    Xmm8,
+    /// 16 bytes.
+    Xmm16,
+    /// 32 bytes, with AVX2.
+    Ymm32,
+    /// 64 bytes, with AVX-512.
+    Zmm64,
+}
+
+/// The displacement that fits into a byte.
+const NEAR: usize = 64;
+
+/// The one that does not, and is beyond the 2048 bytes that some CPUs add for nothing.
+const FAR: usize = 4096;
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 13] = [
+        Mode::Base,
+        Mode::Disp8,
+        Mode::Disp32,
+        Mode::Index,
+        Mode::Scaled,
+        Mode::Load32,
+        Mode::Movsxd,
+        Mode::Movzx16,
+        Mode::Movsx16,
+        Mode::Xmm8,
+        Mode::Xmm16,
+        Mode::Ymm32,
+        Mode::Zmm64,
+    ];
+
+    /// The instructions of a step.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Mode::Base => "mov rax,[rax]",
+            Mode::Disp8 => "mov rax,[rax+64]",
+            Mode::Disp32 => "mov rax,[rax+4096]",
+            Mode::Index => "mov rax,[rdx+rax]",
+            Mode::Scaled => "mov rax,[rdx+rax*8+64]",
+            Mode::Load32 => "mov eax,[rdx+rax]",
+            Mode::Movsxd => "movsxd rax,[rdx+rax]",
+            Mode::Movzx16 => "movzx eax,word [rdx+rax]",
+            Mode::Movsx16 => "movsx rax,word [rdx+rax]",
+            Mode::Xmm8 => "movq xmm0,[rax]; movq rax,xmm0",
+            Mode::Xmm16 => "movdqa xmm0,[rax]; movq rax,xmm0",
+            Mode::Ymm32 => "vmovdqa ymm0,[rax]; vmovq rax,xmm0",
+            Mode::Zmm64 => "vmovdqa64 zmm0,[rax]; vmovq rax,xmm0",
+        }
+    }
+
+    /// What the elements must hold.
+    pub const fn link(self) -> Link {
+        match self {
+            Mode::Disp8 => Link::Address { less: NEAR },
+            Mode::Disp32 => Link::Address { less: FAR },
+            Mode::Index => Link::Offset { bytes: 8, unit: 1 },
+            Mode::Scaled => Link::Offset { bytes: 8, unit: 8 },
+            Mode::Load32 | Mode::Movsxd => Link::Offset { bytes: 4, unit: 1 },
+            Mode::Movzx16 | Mode::Movsx16 => Link::Offset { bytes: 2, unit: 1 },
+            Mode::Base | Mode::Xmm8 | Mode::Xmm16 | Mode::Ymm32 | Mode::Zmm64 => {
+                Link::Address { less: 0 }
+            }
+        }
+    }
+
+    /// Bytes of the load.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Mode::Xmm16 => 16,
+            Mode::Ymm32 => 32,
+            Mode::Zmm64 => 64,
+            _ => self.link().bytes(),
+        }
+    }
+
+    const fn kernel(self) -> asm::Chases {
+        match self {
+            Mode::Base => asm::linefill_chase_base,
+            Mode::Disp8 => asm::linefill_chase_disp8,
+            Mode::Disp32 => asm::linefill_chase_disp32,
+            Mode::Index => asm::linefill_chase_index,
+            Mode::Scaled => asm::linefill_chase_scaled,
+            Mode::Load32 => asm::linefill_chase_load32,
+            Mode::Movsxd => asm::linefill_chase_movsxd,
+            Mode::Movzx16 => asm::linefill_chase_movzx16,
+            Mode::Movsx16 => asm::linefill_chase_movsx16,
+            Mode::Xmm8 => asm::linefill_chase_xmm8,
+            Mode::Xmm16 => asm::linefill_chase_xmm16,
+            Mode::Ymm32 => asm::linefill_chase_ymm32,
+            Mode::Zmm64 => asm::linefill_chase_zmm64,
+        }
+    }
+
+    /// What the CPU lacks for it, if anything.
+    fn missing(self, features: &Features) -> Option<&'static str> {
+        match self {
+            Mode::Ymm32 if features.avx2().is_none() => Some("AVX2"),
+            Mode::Zmm64 if features.avx512().is_none() => Some("AVX-512"),
+            _ => None,
+        }
+    }
+}
+
+/// Why a ring cannot be followed in some mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChaseError {
+    /// The CPU lacks this.
+    Missing(&'static str),
+    /// The links cannot tell where the elements are.
+    Links(LinksError),
+    /// A load of so many bytes does not lie in one element at a multiple of as many.
+    Load(usize),
+}
+
+impl core::fmt::Display for ChaseError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ChaseError::Missing(feature) => write!(f, "the load needs {feature}"),
+            ChaseError::Links(error) => error.fmt(f),
+            ChaseError::Load(bytes) => write!(
+                f,
+                "a load of {bytes} bytes needs elements of a multiple of {bytes} bytes with the \
+                 pointer first, each at a multiple of {bytes}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ChaseError {}
+
+/// A walk whose every load takes its address from the load before. An operation is a step.
+#[derive(Debug)]
+pub struct Chase<'m> {
+    links: Links<'m>,
+    mode: Mode,
+}
+
+impl<'m> Chase<'m> {
+    /// A walk that begins at the ring's cursor. The ring's pointers become what `mode` adds up to
+    /// an address.
+    ///
+    /// # Errors
+    /// If `features` lack the load, or the ring does not suit it.
+    pub fn new(ring: Ring<'m>, mode: Mode, features: &Features) -> Result<Self, ChaseError> {
+        if let Some(feature) = mode.missing(features) {
+            return Err(ChaseError::Missing(feature));
+        }
+        let layout = ring.layout();
+        let wide = mode.bytes();
+        let whole = |bytes: usize| bytes.is_multiple_of(wide);
+        let suits = layout.pointer_offset() == 0
+            && whole(layout.element())
+            && whole(layout.stride())
+            && whole(layout.place(0));
+        if wide > 8 && !suits {
+            return Err(ChaseError::Load(wide));
+        }
+        let links = Links::new(ring, mode.link()).map_err(ChaseError::Links)?;
+        Ok(Chase { links, mode })
+    }
+
+    /// The links, at the element where the walk stopped.
+    pub fn into_links(self) -> Links<'m> {
+        self.links
+    }
+}
+
+impl Kernel for Chase<'_> {
+    /// Returns the byte offset at which the walk stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            // The scaled mode adds its displacement to the base.
+            let base = match self.mode {
+                Mode::Scaled => self.links.base().wrapping_sub(NEAR),
+                _ => self.links.base(),
+            };
+            // SAFETY: the links were made for this mode, are borrowed, and lead from one to the
+            // other; `new` has seen to it that the CPU has the load and that wide ones lie inside
+            // an element, at a multiple of their size.
+            let link = unsafe { self.mode.kernel()(self.links.cursor(), operations, base) };
+            self.links.set_cursor(link);
+        }
+        self.links.place(self.links.cursor()) as u64
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            bytes_read: self.mode.bytes() as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let link = self.links.cursor();
+            let place = self.links.place(link);
+            sink(Access::load(place, self.mode.bytes() as u32));
+            self.links.set_cursor(self.links.next(link));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::mem::Region;
+    use crate::pattern::{Layout, Order};
+    use std::vec;
+
+    fn refused(layout: Layout, mode: Mode, features: &Features) -> Option<ChaseError> {
+        let mut bytes = vec![0u8; 64 * 1024];
+        let region = Region::new(&mut bytes).unwrap();
+        let ring = Ring::new(region, layout, 100, Order::Sequential).unwrap();
+        Chase::new(ring, mode, features).err()
+    }
+
+    #[test]
+    fn wide_loads_want_elements_that_hold_them() {
+        let features = Features::detect();
+        let small = refused(Layout::npad(0), Mode::Xmm16, &features);
+        assert_eq!(small, Some(ChaseError::Load(16)));
+        let skewed = refused(Layout::npad(7).skewed(8), Mode::Xmm16, &features);
+        assert_eq!(skewed, Some(ChaseError::Load(16)));
+        let last = Layout::npad(7).pointer_in_word(7);
+        assert_eq!(
+            refused(last, Mode::Xmm16, &features),
+            Some(ChaseError::Load(16))
+        );
+        assert_eq!(refused(Layout::npad(7), Mode::Xmm16, &features), None);
+        assert_eq!(refused(last, Mode::Base, &features), None);
+    }
+
+    #[test]
+    fn a_load_that_the_cpu_lacks_is_refused_by_name() {
+        let without = Features::detect().without("avx2").unwrap();
+        let refused = |mode| refused(Layout::npad(7), mode, &without);
+        assert_eq!(refused(Mode::Ymm32), Some(ChaseError::Missing("AVX2")));
+        assert_eq!(refused(Mode::Zmm64), Some(ChaseError::Missing("AVX-512")));
+    }
+}

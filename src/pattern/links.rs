@@ -1,0 +1,258 @@
+//! Rings whose elements name the next one in other ways than by its address.
+
+use super::{Layout, Ring};
+use crate::mem::Region;
+
+/// What an element holds of the next one's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    /// 8 bytes: its address, less so many bytes, which the load adds again.
+    Address {
+        /// The bytes.
+        less: usize,
+    },
+    /// Its distance from the start of the region.
+    Offset {
+        /// Bytes of a link: 2, 4 or 8.
+        bytes: usize,
+        /// Bytes that the distance counts in.
+        unit: usize,
+    },
+}
+
+impl Link {
+    /// Bytes of a link.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Link::Address { .. } => 8,
+            Link::Offset { bytes, .. } => bytes,
+        }
+    }
+}
+
+/// Why elements cannot be linked in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinksError {
+    /// A distance is too large for a link that has a sign.
+    TooFar {
+        /// The distance, in the link's unit.
+        distance: usize,
+        /// Bytes of a link.
+        bytes: usize,
+    },
+    /// An element does not lie at a multiple of the unit.
+    NotWhole {
+        /// Where it lies.
+        place: usize,
+        /// The unit.
+        unit: usize,
+    },
+}
+
+impl core::fmt::Display for LinksError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            LinksError::TooFar { distance, bytes } => write!(
+                f,
+                "a link of {bytes} bytes cannot hold {distance}; {} is the most",
+                largest(*bytes)
+            ),
+            LinksError::NotWhole { place, unit } => write!(
+                f,
+                "an element at byte {place} cannot be named in units of {unit} bytes"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LinksError {}
+
+/// The largest number that a link of `bytes` bytes holds whether or not its top bit is a sign.
+const fn largest(bytes: usize) -> u64 {
+    u64::MAX >> (64 - 8 * bytes + 1)
+}
+
+/// A ring whose elements hold [`Link`]s in the place of their pointers, the low bytes of which
+/// they take; the others are 0. Only this type writes them, so that following them never leaves
+/// the region.
+#[derive(Debug)]
+pub struct Links<'m> {
+    region: Region<'m>,
+    layout: Layout,
+    count: usize,
+    link: Link,
+    cursor: u64,
+}
+
+impl<'m> Links<'m> {
+    /// Replaces the pointers of `ring`.
+    ///
+    /// # Errors
+    /// If an element's place cannot be told by such a link.
+    pub fn new(ring: Ring<'m>, link: Link) -> Result<Self, LinksError> {
+        let (layout, count) = (*ring.layout(), ring.count());
+        let start = ring.cursor();
+        let mut links = Links {
+            region: ring.into_region(),
+            layout,
+            count,
+            link,
+            cursor: 0,
+        };
+        let base = links.region.address();
+        for index in 0..count {
+            let place = layout.place(index) + layout.pointer_offset();
+            let next = links.region.word(place) as usize - base;
+            let value = links.value(next)?;
+            links.region.set_word(place, value);
+        }
+        links.cursor = links.value(start - base)?;
+        Ok(links)
+    }
+
+    /// The layout of the elements.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of elements.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What the elements hold.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Address of the first byte of the region, from which offsets count.
+    pub fn base(&self) -> usize {
+        self.region.address()
+    }
+
+    /// The link to the element that a walk comes to next.
+    pub fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// Moves the cursor to where a kernel stopped.
+    ///
+    /// # Panics
+    /// If that lies outside the region.
+    pub(crate) fn set_cursor(&mut self, link: u64) {
+        let place = self.place(link);
+        assert!(
+            place <= self.region.len() - self.link.bytes(),
+            "a walk left its links: {link:#x}"
+        );
+        self.cursor = link;
+    }
+
+    /// Byte offset in the region of the link that `link` leads to.
+    pub fn place(&self, link: u64) -> usize {
+        match self.link {
+            Link::Address { less } => (link as usize).wrapping_add(less).wrapping_sub(self.base()),
+            Link::Offset { unit, .. } => link as usize * unit,
+        }
+    }
+
+    /// The link that `link` leads to.
+    ///
+    /// # Panics
+    /// If it leads out of the region.
+    pub fn next(&self, link: u64) -> u64 {
+        self.region.word(self.place(link))
+    }
+
+    /// Gives the region back.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+
+    /// The link to the element whose link lies at byte `place`.
+    fn value(&self, place: usize) -> Result<u64, LinksError> {
+        match self.link {
+            Link::Address { less } => Ok((self.base() + place).wrapping_sub(less) as u64),
+            Link::Offset { unit, .. } if !place.is_multiple_of(unit) => {
+                Err(LinksError::NotWhole { place, unit })
+            }
+            Link::Offset { bytes, unit } => {
+                let distance = place / unit;
+                if distance as u64 > largest(bytes) {
+                    return Err(LinksError::TooFar { distance, bytes });
+                }
+                Ok(distance as u64)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::pattern::Order;
+    use std::vec;
+
+    const RANDOM: Order = Order::Random { seed: 4 };
+
+    /// The places visited on the way round, by the ring and by its links.
+    fn visited(link: Link) -> (vec::Vec<usize>, vec::Vec<usize>) {
+        let mut bytes = vec![0u8; 32 * 1024];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let layout = Layout::npad(7).pointer_in_word(2);
+        let ring = Ring::new(region.reborrow(), layout, 300, RANDOM).unwrap();
+        let mut at = ring.cursor();
+        let by_ring = (0..300)
+            .map(|_| {
+                let here = ring.offset(at);
+                at = ring.next(at);
+                here
+            })
+            .collect();
+        let links = Links::new(ring, link).unwrap();
+        let mut at = links.cursor();
+        let by_links = (0..300)
+            .map(|_| {
+                let here = links.place(at);
+                at = links.next(at);
+                here
+            })
+            .collect();
+        (by_ring, by_links)
+    }
+
+    #[test]
+    fn links_of_every_kind_lead_where_the_pointers_led() {
+        for link in [
+            Link::Address { less: 0 },
+            Link::Address { less: 4096 },
+            Link::Offset { bytes: 8, unit: 1 },
+            Link::Offset { bytes: 4, unit: 8 },
+            Link::Offset { bytes: 2, unit: 1 },
+        ] {
+            let (by_ring, by_links) = visited(link);
+            assert_eq!(by_ring, by_links, "{link:?}");
+        }
+    }
+
+    #[test]
+    fn a_place_that_a_link_cannot_tell_is_refused() {
+        let mut bytes = vec![0u8; 64 * 1024];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let ring = Ring::new(region.reborrow(), Layout::npad(7), 513, Order::Sequential).unwrap();
+        let error = Links::new(ring, Link::Offset { bytes: 2, unit: 1 }).unwrap_err();
+        assert_eq!(
+            error,
+            LinksError::TooFar {
+                distance: 32768,
+                bytes: 2
+            }
+        );
+        assert!(std::format!("{error}").contains("32767 is the most"));
+        let layout = Layout::npad(7).skewed(60);
+        let ring = Ring::new(region, layout, 2, Order::Sequential).unwrap();
+        let error = Links::new(ring, Link::Offset { bytes: 8, unit: 8 }).unwrap_err();
+        assert!(matches!(error, LinksError::NotWhole { unit: 8, .. }));
+    }
+}
