@@ -1,12 +1,12 @@
-/* Reads whole lines by 16-byte loads and adds up their words.
+/* Reads whole lines and adds up their words.
 
    rdi  address of the first line
    rsi  lines, not 0
    rax  result: wrapping sum of all 8-byte words
 
-   4 loads, 64 bytes an iteration, no store. Each load has an accumulator of its own, so that
-   the additions never wait for each other within a line. Between the kernels only the load
-   differs. */
+   4 loads of 16 bytes, 2 of 32 or 1 of 64, 64 bytes an iteration, no store. Each load of a line
+   has an accumulator of its own, so that the additions never wait for each other within a line.
+   Between the kernels of a width only the load differs. */
 
 #include "linefill.h"
 
@@ -40,3 +40,53 @@ kernel_end \name
 
 loads linefill_load_cached, movdqa
 loads linefill_load_stream, movntdqa
+
+.macro loads32 name, op
+kernel \name
+        vpxor   xmm0, xmm0, xmm0
+        vpxor   xmm1, xmm1, xmm1
+        .balign 32
+1:      \op     ymm4, [rdi]
+        \op     ymm5, [rdi + 32]
+        vpaddq  ymm0, ymm0, ymm4
+        vpaddq  ymm1, ymm1, ymm5
+        add     rdi, 64
+        dec     rsi
+        jnz     1b
+        vpaddq  ymm0, ymm0, ymm1
+        vextracti128 xmm1, ymm0, 1
+        vpaddq  xmm0, xmm0, xmm1
+        vpshufd xmm1, xmm0, 0xEE
+        vpaddq  xmm0, xmm0, xmm1
+        vmovq   rax, xmm0
+        vzeroupper
+        ret
+kernel_end \name
+.endm
+
+loads32 linefill_load_cached32, vmovdqa
+loads32 linefill_load_stream32, vmovntdqa
+
+.macro loads64 name, op
+kernel \name
+        vpxor   xmm0, xmm0, xmm0
+        .balign 32
+1:      \op     zmm4, [rdi]
+        vpaddq  zmm0, zmm0, zmm4
+        add     rdi, 64
+        dec     rsi
+        jnz     1b
+        vextracti64x4 ymm1, zmm0, 1
+        vpaddq  ymm0, ymm0, ymm1
+        vextracti128 xmm1, ymm0, 1
+        vpaddq  xmm0, xmm0, xmm1
+        vpshufd xmm1, xmm0, 0xEE
+        vpaddq  xmm0, xmm0, xmm1
+        vmovq   rax, xmm0
+        vzeroupper
+        ret
+kernel_end \name
+.endm
+
+loads64 linefill_load_cached64, vmovdqa64
+loads64 linefill_load_stream64, vmovntdqa

@@ -6,7 +6,7 @@
 use std::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
-use linefill::cpu::{self, Avx2, Avx512, Clflushopt, Clwb, Sse41};
+use linefill::cpu::{self, Avx2, Avx512, Cldemote, Clflushopt, Clwb, Sse41};
 
 /// Longer than any function below, shorter than the program text behind it.
 const LONGEST: usize = 4096;
@@ -68,6 +68,7 @@ one_instruction! {
     clflushopt: Clflushopt, fn(has: &Clflushopt, p: *const u8) { unsafe { cpu::clflushopt(*has, p) } }
     // SAFETY: as above.
     clwb: Clwb, fn(has: &Clwb, p: *const u8) { unsafe { cpu::clwb(*has, p) } }
+    cldemote: Cldemote, fn(has: &Cldemote, p: *const u8) { cpu::cldemote(*has, p) }
     // SAFETY: as above.
     rdpmc: Rdpmc, fn(counter: u32) -> u64 { unsafe { cpu::rdpmc(counter) } }
     prefetcht0: Prefetcht0, fn(p: *const u8) { cpu::prefetcht0(p) }

@@ -53,6 +53,10 @@ fn sse41(instruction: &iced_x86::Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Movntdqa
 }
 
+fn clwb(instruction: &iced_x86::Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Clwb
+}
+
 #[test]
 fn every_kernel_agrees_with_its_twin() {
     let features = Features::detect();
@@ -65,6 +69,9 @@ fn every_kernel_agrees_with_its_twin() {
     }
     if features.sse41().is_none() {
         missing.append(&mut needing(sse41));
+    }
+    if features.clwb().is_none() {
+        missing.append(&mut needing(clwb));
     }
     let expected: BTreeSet<_> = all().difference(&missing).copied().collect();
     assert_eq!(checked(features), expected);
@@ -84,6 +91,7 @@ fn masked_features_leave_their_kernels_out_and_no_others() {
         wide(instruction) || sse41(instruction)
     }));
     assert_eq!(without("sse4.1"), old);
+    assert_eq!(without("clwb"), less(needing(clwb)));
 }
 
 #[test]

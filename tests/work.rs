@@ -4,8 +4,8 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Bandwidth, Chase, ChaseError, Direction, Fields, FillLines, FillWay, Jump, Kernel,
-    LoadLines, LoadWay, Mode, Motion, Outstanding, Pace, Pair, PrefetchWalk, Step, Store, Sweep,
-    Temporal, Vector, Walk, Width, Work,
+    LoadLines, LoadWay, Mode, Motion, Outstanding, Pace, Pair, PrefetchWalk, Rewrite, RewriteWay,
+    Step, Store, Sweep, Temporal, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
@@ -157,11 +157,28 @@ fn fills_and_loads_of_lines() {
     }
     let string = declared(|region| FillLines::new(region, FillWay::RepStosb).unwrap().work());
     assert_eq!(string, work(0, 1, 0, 64));
-    let mut ways = vec![LoadWay::Cached];
-    ways.extend(Features::detect().sse41().map(LoadWay::NonTemporal));
+    let features = Features::detect();
+    for (bytes, loads) in [(16, 4), (32, 2), (64, 1)] {
+        let Some(vector) = Vector::of(bytes, features) else {
+            continue;
+        };
+        let past = features
+            .sse41()
+            .map(|sse41| LoadWay::NonTemporal(sse41, vector));
+        for way in [Some(LoadWay::Cached(vector)), past].into_iter().flatten() {
+            let found = declared(|region| LoadLines::new(region, way).work());
+            assert_eq!(found, work(loads, 0, 64, 0));
+        }
+    }
+}
+
+#[test]
+fn rewriting_stores_one_word() {
+    let mut ways = vec![RewriteWay::Back, RewriteWay::NonTemporal];
+    ways.extend(Features::detect().clwb().map(RewriteWay::Through));
     for way in ways {
-        let found = declared(|region| LoadLines::new(region, way).work());
-        assert_eq!(found, work(4, 0, 64, 0));
+        let found = declared(|region| Rewrite::new(region, way).work());
+        assert_eq!(found, work(0, 1, 0, 8));
     }
 }
 

@@ -187,14 +187,16 @@ impl<'m> Stretch<'m> {
                 stop() - began
             }
             Stretch::Shots(shot, _) => {
+                let of_one = shot.operations().max(1);
+                let shots = operations.div_ceil(of_one);
                 let mut ticks = 0;
-                for _ in 0..operations {
+                for _ in 0..shots {
                     shot.prepare();
                     let began = start();
                     black_box(shot.shoot());
                     ticks += stop() - began;
                 }
-                ticks
+                (ticks as f64 * operations as f64 / (shots * of_one) as f64) as u64
             }
         }
     }

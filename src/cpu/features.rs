@@ -8,7 +8,7 @@ use core::fmt;
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
-use super::token::{Avx2, Avx512, Clflushopt, Clwb, Fma, Sse41};
+use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
 
 /// One capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +25,8 @@ pub enum Feature {
     Clflushopt,
     /// `clwb`.
     Clwb,
+    /// `cldemote` does something.
+    Cldemote,
     /// `prefetchw` does something.
     Prefetchw,
     /// `rdtscp`.
@@ -35,13 +37,14 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, each after those it builds on.
-    pub const ALL: [Feature; 9] = [
+    pub const ALL: [Feature; 10] = [
         Feature::Sse41,
         Feature::Avx2,
         Feature::Fma,
         Feature::Avx512,
         Feature::Clflushopt,
         Feature::Clwb,
+        Feature::Cldemote,
         Feature::Prefetchw,
         Feature::Rdtscp,
         Feature::InvariantTsc,
@@ -56,6 +59,7 @@ impl Feature {
             Feature::Avx512 => "avx512",
             Feature::Clflushopt => "clflushopt",
             Feature::Clwb => "clwb",
+            Feature::Cldemote => "cldemote",
             Feature::Prefetchw => "prefetchw",
             Feature::Rdtscp => "rdtscp",
             Feature::InvariantTsc => "invariant-tsc",
@@ -102,6 +106,8 @@ impl Features {
         const YMM: u64 = 0b110;
         const ZMM: u64 = 0b1110_0110;
 
+        // Intel SDM volume 2A, "CPUID": leaf 7, ECX bit 25, which raw-cpuid does not name.
+        let cldemote = reader.cpuid1(0).eax >= 7 && reader.cpuid2(7, 0).ecx >> 25 & 1 == 1;
         let cpu = CpuId::with_cpuid_reader(reader);
         let mut features = Features { bits: 0 };
         let mut saved = 0;
@@ -127,6 +133,7 @@ impl Features {
             features.set(Feature::Avx512, avx2 && avx512);
             features.set(Feature::Clflushopt, more.has_clflushopt());
             features.set(Feature::Clwb, more.has_clwb());
+            features.set(Feature::Cldemote, cldemote);
         }
         if let Some(extended) = cpu.get_extended_processor_and_feature_identifiers() {
             // AMD's 64-bit CPUs before the flag have it by 3DNow!: AMD64 APM volume 3, "PREFETCHW".
@@ -209,6 +216,11 @@ impl Features {
     /// Proof of `clwb`.
     pub fn clwb(self) -> Option<Clwb> {
         self.has(Feature::Clwb).then(Clwb::proven)
+    }
+
+    /// Proof of `cldemote`.
+    pub fn cldemote(self) -> Option<Cldemote> {
+        self.has(Feature::Cldemote).then(Cldemote::proven)
     }
 
     /// Whether `prefetchw` does something; elsewhere it is a no-op.
@@ -300,7 +312,9 @@ mod tests {
         use Feature::*;
         let list = |name| of(name, AVX_512).iter().collect::<Vec<_>>();
         assert_eq!(list("sapphire-rapids"), Feature::ALL);
-        assert_eq!(list("zen4-guest"), Feature::ALL);
+        let mut zen4 = Feature::ALL.to_vec();
+        zen4.retain(|feature| *feature != Cldemote);
+        assert_eq!(list("zen4-guest"), zen4);
         let client = [
             Sse41,
             Avx2,
@@ -363,7 +377,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "unknown CPU feature `avx3`; known are sse4.1, avx2, fma, avx512, clflushopt, clwb, \
-             prefetchw, rdtscp, invariant-tsc"
+             cldemote, prefetchw, rdtscp, invariant-tsc"
         );
     }
 

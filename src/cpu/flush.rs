@@ -1,13 +1,13 @@
-//! Writing lines back and evicting them from every cache level of every core.
+//! Writing lines back and moving them outwards: to memory, or to a level further from the core.
 //!
-//! Source: Intel SDM volume 2A, "CLFLUSH", "CLFLUSHOPT", "CLWB".
+//! Source: Intel SDM volume 2A, "CLFLUSH", "CLFLUSHOPT", "CLWB", "CLDEMOTE".
 
 // The pointer has to be mapped, which only the caller can know.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
 
-use super::token::{Clflushopt, Clwb};
+use super::token::{Cldemote, Clflushopt, Clwb};
 
 /// `clflush`: evicts the line that holds `ptr` from every cache, writing it back if modified.
 ///
@@ -48,4 +48,15 @@ pub unsafe fn clflushopt(_has: Clflushopt, ptr: *const u8) {
 pub unsafe fn clwb(_has: Clwb, ptr: *const u8) {
     // SAFETY: the token proves the instruction; the caller vouches for `ptr`.
     unsafe { asm!("clwb [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
+}
+
+/// `cldemote`: asks for the line that holds `ptr` to be moved to a cache further from this core,
+/// where others find it sooner.
+///
+/// A hint, and like a prefetch it does not fault, whatever the address.
+#[doc(alias = "_mm_cldemote")]
+#[inline(always)]
+pub fn cldemote(_has: Cldemote, ptr: *const u8) {
+    // SAFETY: the token proves the instruction, which cannot fault and changes no content.
+    unsafe { asm!("cldemote [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
 }

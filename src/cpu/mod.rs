@@ -1,7 +1,7 @@
 //! One instruction a function, and what CPUID says about this CPU.
 //!
 //! - Instructions: [`rdtsc`], [`rdtscp`], [`lfence`], [`sfence`], [`mfence`], [`clflush`],
-//!   [`clflushopt`], [`clwb`], the prefetches ([`prefetch()`], [`Hint`]), the non-temporal stores and
+//!   [`clflushopt`], [`clwb`], [`cldemote`], the prefetches ([`prefetch()`], [`Hint`]), the non-temporal stores and
 //!   loads ([`stream`]) and [`rdpmc`]. Each is exactly one instruction, inlined into its caller in
 //!   every build profile (`tests/instructions.rs` disassembles them).
 //! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An
@@ -30,7 +30,7 @@ pub use cache::{Cache, CacheKind, Caches};
 pub use counter::rdpmc;
 pub use features::{Feature, Features, UnknownFeature};
 pub use fence::{lfence, mfence, sfence};
-pub use flush::{clflush, clflushopt, clwb};
+pub use flush::{cldemote, clflush, clflushopt, clwb};
 pub use frequency::{read_tsc_hz, tsc_hz};
 pub use identity::{CoreType, Identity, Vendor};
 pub use list::{List, Text};
@@ -41,5 +41,5 @@ pub use stream::{
     vmovntdqa256, vmovntdqa512,
 };
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Clflushopt, Clwb, Fma, Sse41};
+pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
 pub use tsc::{rdtsc, rdtscp};

@@ -33,4 +33,6 @@ tokens! {
     Clflushopt;
     /// `clwb`.
     Clwb;
+    /// `cldemote`, which elsewhere does nothing.
+    Cldemote;
 }

@@ -145,3 +145,18 @@ pub(crate) fn ratio(of: Interval, to: Interval) -> Result<Interval, Untestable> 
     of.ratio(to)
         .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
 }
+
+/// The share that one load takes of another, which misses. Both have the empty stretch taken off,
+/// so a hit can come out near zero, or below.
+///
+/// # Errors
+/// If the miss is not positive throughout.
+pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Result<Interval, Untestable> {
+    if miss.lo <= 0.0 {
+        return Err(Untestable(format!("a load of a flushed line took {miss}")));
+    }
+    // The end of the miss that makes the share smallest, or largest, depends on its sign.
+    let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };
+    let most = load.hi / if load.hi > 0.0 { miss.lo } else { miss.hi };
+    Ok(Interval::new(least, most))
+}

@@ -4,20 +4,36 @@
 #![allow(unsafe_code)]
 
 use super::x86_64::asm::load as asm;
-use super::{Access, Kernel, Work};
+use super::{Access, Kernel, Vector, Work};
 use crate::cpu::Sse41;
 use crate::mem::{LINE, Region};
-
-/// Bytes of a load, a quarter of a line.
-const QUARTER: usize = LINE / 4;
 
 /// Which load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadWay {
-    /// `movdqa`.
-    Cached,
-    /// `movntdqa`, with proof that the CPU has it.
-    NonTemporal(Sse41),
+    /// `movdqa` and its wider forms.
+    Cached(Vector),
+    /// `movntdqa` and its wider forms, with proof that the CPU has it.
+    NonTemporal(Sse41, Vector),
+}
+
+impl LoadWay {
+    const fn vector(self) -> Vector {
+        match self {
+            LoadWay::Cached(vector) | LoadWay::NonTemporal(_, vector) => vector,
+        }
+    }
+
+    fn loads(self) -> asm::Loads {
+        match self {
+            LoadWay::Cached(Vector::Sse2) => asm::linefill_load_cached,
+            LoadWay::Cached(Vector::Avx2(_)) => asm::linefill_load_cached32,
+            LoadWay::Cached(Vector::Avx512(_)) => asm::linefill_load_cached64,
+            LoadWay::NonTemporal(_, Vector::Sse2) => asm::linefill_load_stream,
+            LoadWay::NonTemporal(_, Vector::Avx2(_)) => asm::linefill_load_stream32,
+            LoadWay::NonTemporal(_, Vector::Avx512(_)) => asm::linefill_load_stream64,
+        }
+    }
 }
 
 /// Reads a region line by line, again and again. An operation is a line of 64 bytes.
@@ -57,19 +73,15 @@ impl<'m> LoadLines<'m> {
 impl Kernel for LoadLines<'_> {
     /// Returns the wrapping sum of the 8-byte words read.
     fn run(&mut self, operations: u64) -> u64 {
+        let loads = self.way.loads();
         let mut sum = 0_u64;
         let mut left = operations;
         while left > 0 {
             let lines = left.min(self.pass() - self.line);
             let at = self.region.bytes()[self.line as usize * LINE..].as_ptr();
             // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed and starts
-            // on a line; the token proves `movntdqa`.
-            let part = unsafe {
-                match self.way {
-                    LoadWay::Cached => asm::linefill_load_cached(at, lines),
-                    LoadWay::NonTemporal(_) => asm::linefill_load_stream(at, lines),
-                }
-            };
+            // on a line; the tokens prove the load.
+            let part = unsafe { loads(at, lines) };
             sum = sum.wrapping_add(part);
             self.advance(lines);
             left -= lines;
@@ -79,7 +91,7 @@ impl Kernel for LoadLines<'_> {
 
     fn work(&self) -> Work {
         Work {
-            loads: 4,
+            loads: (LINE / self.way.vector().bytes()) as u32,
             bytes_read: LINE as u32,
             ..Work::default()
         }
@@ -87,9 +99,10 @@ impl Kernel for LoadLines<'_> {
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
         for _ in 0..operations {
-            for quarter in 0..LINE / QUARTER {
-                let place = self.line as usize * LINE + quarter * QUARTER;
-                sink(Access::load(place, QUARTER as u32));
+            let bytes = self.way.vector().bytes();
+            let line = self.line as usize * LINE;
+            for place in (line..line + LINE).step_by(bytes) {
+                sink(Access::load(place, bytes as u32));
             }
             self.advance(1);
         }

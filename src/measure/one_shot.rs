@@ -14,13 +14,19 @@ pub trait Shot {
 
     /// Does the operation and returns a value that proves it.
     fn shoot(&mut self) -> u64;
+
+    /// How many operations one shot is: the lines of a run that is flushed at once, the pages of a
+    /// mapping. A sample is ticks an operation. The same for every shot.
+    fn operations(&self) -> u64 {
+        1
+    }
 }
 
 /// Shots whose mean makes one sample. The time-stamp counter of some CPUs advances in steps of
 /// tens of ticks; a mean over shots that begin at random phases of the step resolves less.
 const SHOTS: u64 = 16;
 
-/// Measures ticks of one [`Shot`], the cost of the empty stretch taken off.
+/// Measures ticks of an operation of a [`Shot`], the cost of the empty stretch taken off.
 ///
 /// [`Plan::warm_up`] and [`Plan::sample_ticks`] do not apply. Returns `None` as
 /// [`steady`](super::steady()) does.
@@ -30,7 +36,8 @@ pub fn one_shot(
     watch: &mut dyn Watch,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    collect(plan, watch, buffers, SHOTS, &mut || {
+    let operations = SHOTS * shot.operations().max(1);
+    collect(plan, watch, buffers, operations, &mut || {
         let mut sum = Stretches {
             short: 0,
             long: 0,

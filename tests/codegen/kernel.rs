@@ -73,12 +73,15 @@ pub struct Traffic {
     pub written: usize,
 }
 
-/// What `code` does to memory, each instruction executed once. Prefetches do nothing to it.
+/// What `code` does to memory, each instruction executed once. Prefetches do nothing to it, nor
+/// does writing a line back.
 pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
     let mut factory = InstructionInfoFactory::new();
     let mut sum = Traffic::default();
     for instruction in code {
-        if instruction.flow_control() == FlowControl::Return {
+        if instruction.flow_control() == FlowControl::Return
+            || instruction.mnemonic() == Mnemonic::Clwb
+        {
             continue;
         }
         for memory in factory.info(instruction).used_memory() {

@@ -11,6 +11,13 @@ pub const STATED: &[Stated] = &[
     stated("linefill_orders_apart", 8, 0, 144, 0),
     stated("linefill_load_cached", 4, 0, 64, 0),
     stated("linefill_load_stream", 4, 0, 64, 0),
+    stated("linefill_load_cached32", 2, 0, 64, 0),
+    stated("linefill_load_stream32", 2, 0, 64, 0),
+    stated("linefill_load_cached64", 1, 0, 64, 0),
+    stated("linefill_load_stream64", 1, 0, 64, 0),
+    stated("linefill_rewrite", 0, 1, 0, 8),
+    stated("linefill_rewrite_through", 0, 1, 0, 8),
+    stated("linefill_rewrite_stream", 0, 1, 0, 8),
     stated("linefill_fill_cached", 0, 4, 0, 64),
     stated("linefill_fill_stream", 0, 4, 0, 64),
     stated("linefill_fill_interleaved", 0, 1, 0, 16),
@@ -50,6 +57,12 @@ fn stores_and_loads_are_the_instructions_they_are_named_after() {
         ("linefill_fill_three_quarters", Mnemonic::Movntdq),
         ("linefill_load_cached", Mnemonic::Movdqa),
         ("linefill_load_stream", Mnemonic::Movntdqa),
+        ("linefill_load_cached32", Mnemonic::Vmovdqa),
+        ("linefill_load_stream32", Mnemonic::Vmovntdqa),
+        ("linefill_load_cached64", Mnemonic::Vmovdqa64),
+        ("linefill_load_stream64", Mnemonic::Vmovntdqa),
+        ("linefill_rewrite", Mnemonic::Mov),
+        ("linefill_rewrite_stream", Mnemonic::Movnti),
     ] {
         assert_eq!(access(name), mnemonic, "{name}");
     }
@@ -65,6 +78,9 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
         ("linefill_store64", "linefill_stream64"),
         ("linefill_fill_cached", "linefill_fill_stream"),
         ("linefill_load_cached", "linefill_load_stream"),
+        ("linefill_load_cached32", "linefill_load_stream32"),
+        ("linefill_load_cached64", "linefill_load_stream64"),
+        ("linefill_rewrite", "linefill_rewrite_stream"),
     ] {
         let (from, to) = (access(cached), access(streamed));
         let name = |mnemonic: Mnemonic| format!("{mnemonic:?} ").to_lowercase();
@@ -102,4 +118,15 @@ fn whole_and_split_orders_differ_in_displacements_alone_and_branch_only_to_loop(
             .filter(|i| i.is_jcc_short_or_near() || i.is_jmp_short_or_near());
         assert_eq!(branches.count(), 1, "{}", kernel.name);
     }
+}
+
+#[test]
+fn writing_through_is_writing_back_and_one_instruction_more() {
+    let mut through = Kernel::named("linefill_rewrite_through").texts();
+    let clwb = "clwb [rdi]".to_owned();
+    assert_eq!(through.iter().filter(|text| **text == clwb).count(), 1);
+    through.retain(|text| *text != clwb && !text.contains("nop"));
+    let mut back = Kernel::named("linefill_rewrite").texts();
+    back.retain(|text| !text.contains("nop"));
+    assert_eq!(through, back);
 }

@@ -47,6 +47,26 @@ fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
 }
 
 #[test]
+fn a_shot_of_many_operations_is_told_by_the_operation() {
+    struct Many;
+    impl Shot for Many {
+        fn prepare(&mut self) {}
+        fn shoot(&mut self) -> u64 {
+            spin(32_000);
+            0
+        }
+        fn operations(&self) -> u64 {
+            64
+        }
+    }
+    let mut memory = Memory::new(15);
+    let outcome = one_shot(&mut Many, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!(outcome.operations % 64, 0);
+    let median = outcome.ticks.median;
+    assert!((500.0 / 1.5..750.0).contains(&median), "{median}");
+}
+
+#[test]
 fn one_shot_ends_as_steady_does() {
     let calls = RefCell::default();
     let mut shot = Planned {

@@ -10,6 +10,7 @@ mod associativity;
 mod combining;
 mod coverage;
 mod elements;
+mod evict;
 mod hierarchy;
 mod hostile;
 mod jump;
@@ -19,10 +20,12 @@ mod machines;
 mod orders;
 mod pages;
 mod planted;
+mod policy;
 mod prefetch;
 mod random;
 mod sequential;
 mod streaming;
+mod streamload;
 mod structure;
 mod word;
 
@@ -36,15 +39,18 @@ fn rows() -> Vec<Row> {
         associativity::rows(),
         elements::rows(),
         combining::rows(),
+        evict::rows(),
         hierarchy::rows(),
         jump::rows(),
         loaduse::rows(),
         orders::rows(),
         pages::rows(),
+        policy::rows(),
         prefetch::rows(),
         random::rows(),
         sequential::rows(),
         streaming::rows(),
+        streamload::rows(),
         structure::rows(),
         word::rows(),
     ]

@@ -1,9 +1,9 @@
-//! Non-temporal stores and loads: Drepper 6.1.
+//! Non-temporal stores: Drepper 6.1.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, by_level, row, time};
+use super::planted::{Planted, Row, Value, row, time};
 
 const ARRIVES: &str = "every byte";
 const IN_ORDER: &str = "16-byte non-temporal";
@@ -11,7 +11,6 @@ const BY_ROW: &str = "by row, non-temporal";
 const COLUMN: &str = "by column, normal";
 const COLUMN_NT: &str = "by column, non-temporal";
 const TWICE: &str = "non-temporal stores by column";
-const LOADS: &str = "movntdqa is as fast";
 
 /// The stores: a page each arrives, and the bandwidths of cached and of non-temporal ones.
 fn stores(machine: &Machine, cached: f64, non_temporal: f64) -> Planted {
@@ -33,17 +32,6 @@ fn matrix(machine: &Machine, times: [f64; 4]) -> Planted {
         ];
         let index = all.iter().position(|name| *name == series);
         time(times[index.expect("a sweep")])
-    })
-}
-
-/// Bandwidth of `movntdqa` over that of `movdqa`, level by level.
-fn loads(machine: &Machine, faster: [f64; 4]) -> Planted {
-    Planted::new("E5", machine, |series, x| {
-        let plain = by_level(machine, x, [300.0, 150.0, 40.0, 16.0]);
-        time(match series {
-            "movntdqa" => plain * by_level(machine, x, faster),
-            _ => plain,
-        })
     })
 }
 
@@ -129,20 +117,5 @@ pub fn rows() -> Vec<Row> {
         row("E4", TWICE, Untestable, |m| {
             matrix(m, [5.0; 4]).without(|series, _| series == "non-temporal, by row")
         }),
-        row("E5", LOADS, Holds, |m| loads(m, [1.0; 4])),
-        row("E5", LOADS, DoesNotHold, |m| loads(m, [0.5, 1.0, 1.0, 1.0]))
-            .says("bandwidth in L1d 0.50"),
-        row("E5", LOADS, DoesNotHold, |m| loads(m, [1.0, 1.0, 1.0, 1.3]))
-            .says("bandwidth in memory 1.30"),
-        row("E5", LOADS, Inconclusive, |m| {
-            loads(m, [1.0, 1.0, 1.0, 1.1])
-        }),
-        row("E5", LOADS, Untestable, |m| {
-            Planted::new("E5", m, |series, _| match series {
-                "movntdqa" => Value::Untestable("this CPU has no SSE4.1"),
-                _ => time(16.0),
-            })
-        })
-        .says("this CPU has no SSE4.1"),
     ]
 }

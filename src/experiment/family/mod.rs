@@ -6,15 +6,18 @@ mod alignment;
 mod associativity;
 mod combining;
 mod elements;
+mod evict;
 mod hierarchy;
 mod jump;
 mod loaduse;
 mod orders;
 mod pages;
+mod policy;
 mod prefetch;
 mod random;
 mod sequential;
 mod streaming;
+mod streamload;
 mod structure;
 mod word;
 
@@ -33,6 +36,9 @@ pub fn built() -> impl Iterator<Item = &'static Experiment> {
         associativity::ALL,
         streaming::ALL,
         combining::ALL,
+        streamload::ALL,
+        policy::ALL,
+        evict::ALL,
         prefetch::ALL,
         jump::ALL,
         loaduse::ALL,

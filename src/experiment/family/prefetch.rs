@@ -2,17 +2,16 @@
 
 use super::word::paired;
 use crate::cpu::{Hint, prefetch};
-use crate::experiment::evidence::ratio;
+use crate::experiment::evidence::{ratio, share_of_miss};
 use crate::experiment::setup::{
     CountSetup, HintSetup, Passage, Past, Place, PollutionSetup, PrefetchSetup,
 };
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
-    Untestable, all_of, at_least, at_most, between, plain_curves,
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit, all_of,
+    at_least, at_most, between, plain_curves,
 };
 use crate::kernel::{Ahead, Pace};
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 /// The rows of this family.
 pub(super) static ALL: &[Experiment] = &[HINTS, FIG_6_7];
@@ -167,18 +166,9 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges that the load behind `series` takes less than half of a flushed one. Both have the
-/// empty stretch taken off, so a hit can come out near zero, or below.
+/// Judges that the load behind `series` takes less than half of a flushed one.
 fn hits(e: &Evidence<'_>, series: &str, past: f64) -> Judged {
-    let miss = e.at(FLUSHED, past)?;
-    let load = e.at(series, past)?;
-    if miss.lo <= 0.0 {
-        return Err(Untestable(format!("a load of a flushed line took {miss}")));
-    }
-    // The end of the miss that makes the share smallest, or largest, depends on its sign.
-    let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };
-    let most = load.hi / if load.hi > 0.0 { miss.lo } else { miss.hi };
-    let share = Interval::new(least, most);
+    let share = share_of_miss(e.at(series, past)?, e.at(FLUSHED, past)?)?;
     Ok(at_most(&format!("share of a miss {series}"), share, 0.5))
 }
 

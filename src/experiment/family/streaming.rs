@@ -1,8 +1,7 @@
-//! Drepper 6.1, bypassing the cache: non-temporal stores and loads, Figure 6.1 and Table 6.1.
+//! Drepper 6.1, bypassing the cache: the non-temporal stores, Figure 6.1 and Table 6.1.
 
-use super::word::paired;
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{ArriveSetup, LoadSetup, MatrixSetup, Streamed};
+use crate::experiment::setup::{ArriveSetup, MatrixSetup, Streamed};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
     Untestable, all_of, at_least, at_most, between, plain_curves,
@@ -12,7 +11,7 @@ use crate::mem::PAGE;
 use crate::stats::Interval;
 
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[INTRINSICS, FIG_6_1, LOADS];
+pub(super) static ALL: &[Experiment] = &[INTRINSICS, FIG_6_1];
 
 const STORES: [(&str, Temporal); 2] = [
     ("cached stores", Temporal::Cached),
@@ -211,49 +210,3 @@ fn each_matrix(
     }
     Ok(all_of(parts))
 }
-
-const LOADS: Experiment = Experiment {
-    id: "E5",
-    name: "drepper-nt-loads",
-    title: "Non-temporal loads of ordinary memory",
-    question: "Does movntdqa bypass anything when the memory is write-back?",
-    source: "Drepper 6.1, on movntdqa and streaming load buffers",
-    today: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
-            load there, and earns its name only on write-combining memory, such as a frame buffer.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesASecond,
-        reference: &[],
-    }),
-    cases: |machine| {
-        let mut cases = Vec::new();
-        for bytes in machine.few_working_sets(2) {
-            for (series, non_temporal) in LOAD_SERIES {
-                let setup = LoadSetup {
-                    bytes,
-                    non_temporal,
-                };
-                let case = Case::new(series, bytes as f64, setup);
-                cases.push(case.in_large_pages().in_turn());
-            }
-        }
-        cases
-    },
-    curves: plain_curves,
-    claims: &[Claim {
-        text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",
-        judge: |e| {
-            let ranges = &e.machine.ranges;
-            let mut parts = Vec::new();
-            for (name, range) in [("L1d", ranges.l1), ("memory", ranges.memory)] {
-                let faster = paired(e, LOAD_SERIES[1].0, LOAD_SERIES[0].0, range)?;
-                parts.push(between(&format!("bandwidth in {name}"), faster, 0.9, 1.1));
-            }
-            Ok(all_of(parts))
-        },
-    }],
-};
-
-const LOAD_SERIES: [(&str, bool); 2] = [("movdqa", false), ("movntdqa", true)];

@@ -134,4 +134,5 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X1", "store-forwarding"),
     ("X2", "load-to-use"),
     ("X3", "first-touch"),
+    ("X4", "flush-cost"),
 ];

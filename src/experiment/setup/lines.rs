@@ -1,7 +1,7 @@
 //! Runs of lines that are filled or read.
 
 use crate::experiment::{Context, Setup, Subject, Untestable};
-use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay};
+use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector};
 use crate::mem::Region;
 
 /// Lines, and a way to fill them. An operation is a line.
@@ -28,12 +28,14 @@ impl Setup for FillSetup {
     }
 }
 
-/// Lines that are read 16 bytes at a time. An operation is a line.
+/// Lines that are read 16, 32 or 64 bytes at a time. An operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LoadSetup {
     /// Bytes of all lines together.
     pub bytes: usize,
-    /// By `movntdqa` rather than `movdqa`.
+    /// Bytes of a load.
+    pub width: usize,
+    /// By `movntdqa` rather than `movdqa`, or their wider forms.
     pub non_temporal: bool,
 }
 
@@ -47,13 +49,16 @@ impl Setup for LoadSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Subject<'m>, Untestable> {
+        let features = context.features;
+        let vector = Vector::of(self.width, features)
+            .ok_or_else(|| Untestable(format!("this CPU has no loads of {} bytes", self.width)))?;
         let way = if self.non_temporal {
-            let token = context.features.sse41();
-            LoadWay::NonTemporal(token.ok_or_else(|| {
-                Untestable("movntdqa needs SSE4.1, which this CPU lacks".to_owned())
-            })?)
+            let token = features.sse41().ok_or_else(|| {
+                Untestable::because("movntdqa needs SSE4.1, which this CPU lacks")
+            })?;
+            LoadWay::NonTemporal(token, vector)
         } else {
-            LoadWay::Cached
+            LoadWay::Cached(vector)
         };
         let load = LoadLines::new(region, way);
         let lap = load.pass();

@@ -3,6 +3,7 @@
 mod arrive;
 mod chase;
 mod count;
+mod evict;
 mod fields;
 mod hint;
 mod jump;
@@ -13,11 +14,13 @@ mod pair;
 mod pollution;
 mod prefetch;
 mod register;
+mod rewrite;
 mod walk;
 
 pub use arrive::{ArriveSetup, Streamed};
 pub use chase::ChaseSetup;
 pub use count::CountSetup;
+pub use evict::{Evict, EvictSetup, LineState, ReloadSetup, Then};
 pub use fields::FieldsSetup;
 pub use hint::{HintSetup, Past, Place};
 pub use jump::JumpSetup;
@@ -28,4 +31,5 @@ pub use pair::PairSetup;
 pub use pollution::{Passage, PollutionSetup};
 pub use prefetch::PrefetchSetup;
 pub use register::RegisterSetup;
+pub use rewrite::{Policy, ReadBackSetup, RewriteSetup};
 pub use walk::WalkSetup;

@@ -3,7 +3,7 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
 use crate::cpu::Features;
-use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, all};
+use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector, all};
 use crate::mem::{LINE, Region};
 
 /// The first `lines` lines of `memory`.
@@ -87,9 +87,18 @@ impl Oracle<'_, '_> {
 
     pub(super) fn loads(&mut self, features: Features) {
         let cases = |way| [1, 2, 100].map(|lines| LoadCase { lines, way });
-        self.check("linefill_load_cached", cases(LoadWay::Cached));
-        if let Some(sse41) = features.sse41() {
-            self.check("linefill_load_stream", cases(LoadWay::NonTemporal(sse41)));
+        for (bytes, cached, streamed) in [
+            (16, "linefill_load_cached", "linefill_load_stream"),
+            (32, "linefill_load_cached32", "linefill_load_stream32"),
+            (64, "linefill_load_cached64", "linefill_load_stream64"),
+        ] {
+            let Some(vector) = Vector::of(bytes, features) else {
+                continue;
+            };
+            self.check(cached, cases(LoadWay::Cached(vector)));
+            if let Some(sse41) = features.sse41() {
+                self.check(streamed, cases(LoadWay::NonTemporal(sse41, vector)));
+            }
         }
     }
 }

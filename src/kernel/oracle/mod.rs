@@ -17,6 +17,7 @@ mod orders;
 mod pair;
 mod prefetch;
 mod register;
+mod rewrite;
 mod ring;
 mod run;
 mod store;
@@ -53,4 +54,5 @@ pub fn check_all(
     oracle.fills();
     oracle.loads(*features);
     oracle.bandwidths(*features);
+    oracle.rewrites(*features);
 }

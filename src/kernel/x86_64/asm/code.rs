@@ -90,7 +90,11 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_jump
         linefill_jump_checked
         linefill_load_cached
+        linefill_load_cached32
+        linefill_load_cached64
         linefill_load_stream
+        linefill_load_stream32
+        linefill_load_stream64
         linefill_orders_apart
         linefill_orders_split
         linefill_orders_whole
@@ -108,6 +112,9 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_prefetch_w
         linefill_prefetch_w_serial
         linefill_register
+        linefill_rewrite
+        linefill_rewrite_stream
+        linefill_rewrite_through
         linefill_store16
         linefill_store32
         linefill_store4

@@ -12,5 +12,6 @@ pub mod orders;
 pub mod pair;
 pub mod prefetch;
 pub mod register;
+pub mod rewrite;
 pub mod store;
 pub mod walk;

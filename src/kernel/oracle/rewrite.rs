@@ -1,0 +1,37 @@
+//! Stores to one word.
+
+use super::check::{Built, Case, WithKernel, WithTwin};
+use super::run::Oracle;
+use crate::cpu::Features;
+use crate::kernel::{Rewrite, RewriteWay, all};
+use crate::mem::Region;
+
+struct RewriteCase(RewriteWay);
+
+impl Case for RewriteCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        then(&mut Rewrite::new(memory, self.0));
+        Some(())
+    }
+
+    fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        let mut count = 0;
+        then(&mut |operations| {
+            count = all::rewrite::rewrite(&mut memory, count, operations);
+            count
+        });
+        Some(())
+    }
+}
+
+impl Oracle<'_, '_> {
+    pub(super) fn rewrites(&mut self, features: Features) {
+        self.check("linefill_rewrite", [RewriteCase(RewriteWay::Back)]);
+        if let Some(clwb) = features.clwb() {
+            let case = RewriteCase(RewriteWay::Through(clwb));
+            self.check("linefill_rewrite_through", [case]);
+        }
+        let case = RewriteCase(RewriteWay::NonTemporal);
+        self.check("linefill_rewrite_stream", [case]);
+    }
+}

@@ -1,0 +1,85 @@
+//! Storing to one line again and again (Drepper, section 3.3.3): what a write-back cache saves.
+
+// Calls assembly with an address inside the region.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::rewrite as asm;
+use super::{Access, Kernel, Work};
+use crate::cpu::{Clwb, sfence};
+use crate::mem::Region;
+
+/// What becomes of each store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewriteWay {
+    /// It stays in the cache: write-back.
+    Back,
+    /// It stays in the cache and is written to memory by `clwb` as well, with proof that the CPU
+    /// has it: as near to write-through as a program comes.
+    Through(Clwb),
+    /// It bypasses the cache by `movnti`: write-combining.
+    NonTemporal,
+}
+
+/// Counts in the region's first word. An operation is one store.
+#[derive(Debug)]
+pub struct Rewrite<'m> {
+    region: Region<'m>,
+    way: RewriteWay,
+    count: u64,
+}
+
+impl<'m> Rewrite<'m> {
+    /// A count from 0.
+    pub fn new(region: Region<'m>, way: RewriteWay) -> Self {
+        Rewrite {
+            region,
+            way,
+            count: 0,
+        }
+    }
+}
+
+impl Kernel for Rewrite<'_> {
+    /// Returns the count, which is the word's value. Non-temporal stores have left the core when
+    /// it returns.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.count;
+        }
+        let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
+        // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably; the
+        // token proves `clwb`; there is at least one store.
+        let behind = unsafe {
+            match self.way {
+                RewriteWay::Back => asm::linefill_rewrite(at, operations, self.count + 1),
+                RewriteWay::Through(_) => {
+                    asm::linefill_rewrite_through(at, operations, self.count + 1)
+                }
+                RewriteWay::NonTemporal => {
+                    asm::linefill_rewrite_stream(at, operations, self.count + 1)
+                }
+            }
+        };
+        sfence();
+        self.count = behind - 1;
+        self.count
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            stores: 1,
+            bytes_written: 8,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            sink(match self.way {
+                RewriteWay::NonTemporal => Access::non_temporal_store(0, 8),
+                _ => Access::store(0, 8),
+            });
+        }
+        self.count += operations;
+    }
+}

@@ -1,0 +1,130 @@
+//! Write policies: Drepper 3.3.3.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+const OVER_AND_OVER: &str = "write-through is slow";
+const COLLECTS: &str = "write-combining collects";
+const UNCACHEABLE: &str = "uncacheable";
+const IN_CACHE: &str = "a line under write-back";
+const THROUGH: &str = "so is a line";
+const BYPASSED: &str = "is not: it takes 0.8";
+const READ_BACK: &str = "to read back";
+
+/// Core cycles of a store to one word under write-back, write-through, write-combining and
+/// uncacheable memory.
+fn stores(machine: &Machine, cycles: [f64; 4]) -> Planted {
+    policies(machine, cycles.map(time), [4.0, 50.0, 400.0], [2.0, 6.0])
+}
+
+/// Core cycles of a load of a line stored under the first three; one from memory takes 400.
+fn loads(machine: &Machine, cycles: [f64; 3]) -> Planted {
+    policies(machine, [time(1.0); 4], cycles, [2.0, 6.0])
+}
+
+/// Core cycles of a line that is read back after cached and after non-temporal stores.
+fn read(machine: &Machine, cycles: [f64; 2]) -> Planted {
+    policies(machine, [time(1.0); 4], [4.0, 50.0, 400.0], cycles)
+}
+
+fn policies(machine: &Machine, stores: [Value; 4], loads: [f64; 3], read: [f64; 2]) -> Planted {
+    Planted::new("D22", machine, |series, x| {
+        let all = ["write-back", "write-through", "write-combining", "uncach"];
+        let policy = all.iter().position(|name| series.starts_with(name));
+        match (policy, x as u32) {
+            (Some(policy), 0) => stores[policy],
+            (Some(policy), 1) => time(loads[policy]),
+            (Some(policy), 2) => time(read[policy / 2]),
+            _ => time(400.0),
+        }
+    })
+}
+
+/// What a program sees on every system there is.
+fn without_uncacheable(machine: &Machine) -> Planted {
+    let stores = [
+        time(1.0),
+        time(600.0),
+        time(1.0),
+        Value::Untestable("the kernel alone sets the type of a page"),
+    ];
+    policies(machine, stores, [4.0, 50.0, 400.0], [2.0, 6.0])
+}
+
+fn without_clwb(machine: &Machine) -> Planted {
+    Planted::new("D22", machine, |series, _| {
+        if series.starts_with("write-through") {
+            Value::Untestable("this CPU has no clwb")
+        } else {
+            time(1.0)
+        }
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D22", OVER_AND_OVER, Holds, without_uncacheable),
+        row("D22", OVER_AND_OVER, DoesNotHold, |m| {
+            stores(m, [1.0, 1.2, 1.0, 1.0])
+        }),
+        row("D22", OVER_AND_OVER, Inconclusive, |m| {
+            stores(m, [1.0, 2.0, 1.0, 1.0])
+        }),
+        row("D22", OVER_AND_OVER, Untestable, without_clwb).says("this CPU has no clwb"),
+        row("D22", COLLECTS, Holds, without_uncacheable),
+        row("D22", COLLECTS, DoesNotHold, |m| {
+            stores(m, [1.0, 600.0, 500.0, 1.0])
+        }),
+        row("D22", COLLECTS, Inconclusive, |m| {
+            stores(m, [1.0, 600.0, 300.0, 1.0])
+        }),
+        row("D22", COLLECTS, Untestable, without_clwb).says("this CPU has no clwb"),
+        row("D22", UNCACHEABLE, Holds, |m| {
+            stores(m, [1.0, 600.0, 1.0, 300.0])
+        }),
+        row("D22", UNCACHEABLE, DoesNotHold, |m| {
+            stores(m, [1.0, 600.0, 1.0, 0.5])
+        }),
+        row("D22", UNCACHEABLE, Inconclusive, |m| {
+            stores(m, [1.0, 600.0, 1.0, 1.0])
+        }),
+        row("D22", UNCACHEABLE, Untestable, without_uncacheable)
+            .says("the kernel alone sets the type of a page"),
+        row("D22", IN_CACHE, Holds, |m| loads(m, [4.0, 50.0, 400.0])),
+        // A hit may come out at nothing, the empty stretch taken off.
+        row("D22", IN_CACHE, Holds, |m| loads(m, [-2.0, 50.0, 400.0])),
+        row("D22", IN_CACHE, DoesNotHold, |m| {
+            loads(m, [300.0, 50.0, 400.0])
+        }),
+        row("D22", IN_CACHE, Inconclusive, |m| {
+            loads(m, [200.0, 50.0, 400.0])
+        }),
+        row("D22", IN_CACHE, Untestable, |m| {
+            loads(m, [4.0; 3]).without(|series, _| series == "a line in no cache")
+        }),
+        row("D22", THROUGH, Holds, |m| loads(m, [4.0, 50.0, 400.0])),
+        row("D22", THROUGH, DoesNotHold, |m| {
+            loads(m, [4.0, 395.0, 400.0])
+        }),
+        row("D22", THROUGH, Inconclusive, |m| {
+            loads(m, [4.0, 200.0, 400.0])
+        }),
+        row("D22", THROUGH, Untestable, without_clwb),
+        row("D22", BYPASSED, Holds, |m| loads(m, [4.0, 50.0, 390.0])),
+        row("D22", BYPASSED, DoesNotHold, |m| loads(m, [4.0, 50.0, 4.0])),
+        row("D22", BYPASSED, Inconclusive, |m| {
+            loads(m, [4.0, 50.0, 320.0])
+        }),
+        row("D22", BYPASSED, Untestable, |m| {
+            loads(m, [4.0; 3]).without(|series, _| series.starts_with("write-combining"))
+        }),
+        row("D22", READ_BACK, Holds, |m| read(m, [2.0, 6.0])),
+        row("D22", READ_BACK, DoesNotHold, |m| read(m, [2.0, 2.0])),
+        row("D22", READ_BACK, Inconclusive, |m| read(m, [2.0, 3.0])),
+        row("D22", READ_BACK, Untestable, |m| {
+            read(m, [2.0, 6.0]).without(|_, x| x == 2.0)
+        }),
+    ]
+}
