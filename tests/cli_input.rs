@@ -41,7 +41,13 @@ fn list_shows_the_whole_mission() {
     let folder = Folder::new("list");
     let text = folder.run(&["list"]).ok().out;
     let rows = text.lines().take_while(|line| !line.is_empty()).count();
-    assert_eq!(rows, 128);
+    assert_eq!(rows, linefill::experiment::all().len());
+    let text = folder.run(&["list", "streaming"]).ok().out;
+    let mut rows = text.lines().take_while(|line| !line.is_empty());
+    assert!(
+        rows.all(|row| row.starts_with('E') && row.contains("  streaming  ")),
+        "{text}"
+    );
     let text = folder.run(&["list", "d1?"]).ok().out;
     let rows: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
     assert_eq!(rows.len(), 10);

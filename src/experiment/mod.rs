@@ -27,7 +27,7 @@ pub use machine::Machine;
 pub use passes::merged;
 pub use point::{Measured, Point, State};
 pub use ranges::{Capacity, Range, Ranges, Rung};
-pub use registry::{Entry, all, find, nearest};
+pub use registry::{Entry, Named, all, find, nearest};
 pub use rig::{Effort, LADDER, Rig, rung_of};
 pub use unit::Unit;
 pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};

@@ -1,7 +1,7 @@
 //! Every row of the mission, built or not.
 
 use super::Experiment;
-use super::family;
+use super::family::{self, FAMILIES, Family};
 
 mod planned;
 
@@ -56,13 +56,27 @@ pub fn find(id: &str) -> Option<Entry> {
         .find(|entry| entry.id().eq_ignore_ascii_case(id))
 }
 
-/// The row whose id or name is spelt most like `text`: what somebody meant who misspelt it.
-pub fn nearest(text: &str) -> Entry {
+/// What can be selected by a name.
+#[derive(Clone, Copy, Debug)]
+pub enum Named {
+    /// A row, by its id or name.
+    Row(Entry),
+    /// All experiments of a family.
+    Family(&'static Family),
+}
+
+/// What is spelt most like `text`, by id or name: what somebody meant who misspelt it.
+pub fn nearest(text: &str) -> Named {
     let text = text.to_ascii_lowercase();
-    all()
-        .into_iter()
-        .min_by_key(|entry| {
-            distance(&text, &entry.id().to_ascii_lowercase()).min(distance(&text, entry.name()))
+    let rows = all().into_iter().map(Named::Row);
+    let families = FAMILIES.iter().map(Named::Family);
+    rows.chain(families)
+        .min_by_key(|named| match named {
+            Named::Row(entry) => {
+                let id = distance(&text, &entry.id().to_ascii_lowercase());
+                id.min(distance(&text, entry.name()))
+            }
+            Named::Family(family) => distance(&text, family.name),
         })
         .expect("the registry is not empty")
 }
@@ -121,9 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn a_family_is_named_like_no_row_and_no_other_family() {
+        for (index, family) in FAMILIES.iter().enumerate() {
+            let is = |name: &str| name.eq_ignore_ascii_case(family.name);
+            assert!(!all().iter().any(|row| is(row.id()) || is(row.name())));
+            assert!(!FAMILIES[..index].iter().any(|other| is(other.name)));
+            assert!(!family.experiments.is_empty(), "{}", family.name);
+        }
+    }
+
+    #[test]
     fn misspelt_ids_find_their_neighbour() {
-        assert_eq!(nearest("D144").id(), "D14");
-        assert_eq!(nearest("drepper-fig-310").id(), "D14");
+        for text in ["D144", "drepper-fig-310"] {
+            assert!(matches!(nearest(text), Named::Row(entry) if entry.id() == "D14"));
+        }
+        assert!(matches!(nearest("streamng"), Named::Family(family) if family.name == "streaming"));
         assert_eq!(find("e18").unwrap().id(), "E18");
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use glob::{MatchOptions, Pattern};
 
-use crate::experiment::{Entry, Experiment, all, nearest};
+use crate::experiment::{Entry, Experiment, Named, all, family, nearest};
 
 /// What was selected, in the order of the registry.
 #[derive(Debug, Default)]
@@ -14,11 +14,12 @@ pub struct Selection {
     pub planned: Vec<Entry>,
 }
 
-/// The rows that match any of `patterns`, each an id, a name or a glob of either; all rows if there
-/// is no pattern. Upper and lower case are the same.
+/// The rows that match any of `patterns`, each an id, a name, a glob of either, or the name of a
+/// family, which means what is built of it; all rows if there is no pattern. Upper and lower case
+/// are the same.
 ///
 /// # Errors
-/// If a pattern matches nothing: with the nearest row.
+/// If a pattern matches nothing: with the nearest row or family.
 pub fn rows(patterns: &[String]) -> Result<Vec<Entry>> {
     let compiled: Vec<Pattern> = patterns
         .iter()
@@ -70,19 +71,21 @@ fn matches(pattern: &Pattern, entry: &Entry) -> bool {
         case_sensitive: false,
         ..MatchOptions::new()
     };
-    pattern.matches_with(entry.id(), options) || pattern.matches_with(entry.name(), options)
+    let of_family = |family: &family::Family| family.name.eq_ignore_ascii_case(pattern.as_str());
+    pattern.matches_with(entry.id(), options)
+        || pattern.matches_with(entry.name(), options)
+        || family::of(entry.id()).is_some_and(of_family)
 }
 
 fn unknown(text: &str) -> anyhow::Error {
     if text.contains(['*', '?', '[']) {
         return anyhow::anyhow!("no experiment matches `{text}`; `linefill list` shows all");
     }
-    let near = nearest(text);
-    anyhow::anyhow!(
-        "unknown experiment `{text}`; did you mean `{}` ({})? `linefill list` shows all",
-        near.id(),
-        near.name()
-    )
+    let near = match nearest(text) {
+        Named::Row(entry) => format!("`{}` ({})", entry.id(), entry.name()),
+        Named::Family(family) => format!("the family `{}`", family.name),
+    };
+    anyhow::anyhow!("unknown experiment `{text}`; did you mean {near}? `linefill list` shows all")
 }
 
 #[cfg(test)]
@@ -106,6 +109,20 @@ mod tests {
         assert_eq!(ids(&["drepper-fig-3.10"]), ["D14"]);
         assert_eq!(ids(&["F?"]), ["F1", "F2", "F3", "F4"]);
         assert_eq!(ids(&["startin-*"]).len(), 8);
+    }
+
+    #[test]
+    fn a_family_selects_what_is_built_of_it() {
+        let mut sequential: Vec<_> = family::FAMILIES
+            .iter()
+            .find(|family| family.name == "sequential")
+            .map(|family| family.experiments.iter().map(|e| e.id).collect())
+            .unwrap();
+        sequential.sort_unstable();
+        assert_eq!(ids(&["Sequential"]), sequential);
+        assert!(error(&["seqential"]).contains("did you mean the family `sequential`?"));
+        // A glob is about ids and names.
+        assert!(error(&["sequentia?"]).contains("no experiment matches"));
     }
 
     #[test]

@@ -21,30 +21,55 @@ mod streamload;
 mod structure;
 mod word;
 
+/// The experiments of one file of this room.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The file's name, by which the family can be selected.
+    pub name: &'static str,
+    /// What is in it, in the order in which it is measured.
+    pub experiments: &'static [Experiment],
+}
+
+macro_rules! families {
+    ($($file:ident),* $(,)?) => {
+        /// Every family, in the order in which they are measured.
+        pub static FAMILIES: &[Family] = &[$(Family {
+            name: stringify!($file),
+            experiments: $file::ALL,
+        }),*];
+    };
+}
+
+families![
+    hierarchy,
+    structure,
+    sequential,
+    pages,
+    random,
+    word,
+    elements,
+    orders,
+    alignment,
+    associativity,
+    streaming,
+    combining,
+    streamload,
+    policy,
+    evict,
+    prefetch,
+    jump,
+    loaduse,
+];
+
 /// Every experiment that works, family by family.
 pub fn built() -> impl Iterator<Item = &'static Experiment> {
-    [
-        hierarchy::ALL,
-        structure::ALL,
-        sequential::ALL,
-        pages::ALL,
-        random::ALL,
-        word::ALL,
-        elements::ALL,
-        orders::ALL,
-        alignment::ALL,
-        associativity::ALL,
-        streaming::ALL,
-        combining::ALL,
-        streamload::ALL,
-        policy::ALL,
-        evict::ALL,
-        prefetch::ALL,
-        jump::ALL,
-        loaduse::ALL,
-    ]
-    .into_iter()
-    .flatten()
+    FAMILIES.iter().flat_map(|family| family.experiments)
+}
+
+/// The family of the experiment with this id, if it works.
+pub fn of(id: &str) -> Option<&'static Family> {
+    let has = |family: &&Family| family.experiments.iter().any(|e| e.id == id);
+    FAMILIES.iter().find(has)
 }
 
 /// The machine of most figures of Drepper's section 3.3.

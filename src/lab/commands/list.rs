@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Status, say};
-use crate::experiment::{Entry, all};
+use crate::experiment::{Entry, all, family};
 use crate::lab::selection::rows;
 
 /// List every experiment, and say which are built.
@@ -16,10 +16,11 @@ use crate::lab::selection::rows;
 Examples:
   linefill list              all of them
   linefill list 'D1*'        ids D1 and D10 to D19
-  linefill list '*tlb*'      what has to do with the TLB, by name")]
+  linefill list '*tlb*'      what has to do with the TLB, by name
+  linefill list streaming    a family: what shares a subject and a file, as the third column says")]
 pub(super) struct Args {
-    /// Ids, names, or globs of either; quote globs so that the shell leaves them alone.
-    #[arg(value_name = "ID OR GLOB")]
+    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
+    #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
 }
 
@@ -28,6 +29,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let mut built = 0;
     let rows = rows(&args.patterns)?;
     let names = rows.iter().map(|row| row.name().len()).max().unwrap_or(0);
+    let family = |row: &Entry| family::of(row.id()).map_or("", |family| family.name);
+    let families = rows.iter().map(|row| family(row).len()).max().unwrap_or(0);
     for row in &rows {
         let title = match row {
             Entry::Built(experiment) => {
@@ -36,7 +39,12 @@ pub(super) fn run(args: &Args) -> Result<Status> {
             }
             Entry::Planned { .. } => "(not built yet)",
         };
-        text += &format!("{:<4} {:<names$}  {title}\n", row.id(), row.name());
+        text += &format!(
+            "{:<4} {:<names$}  {:<families$}  {title}\n",
+            row.id(),
+            row.name(),
+            family(row)
+        );
     }
     let shown = match args.patterns.is_empty() {
         true => String::new(),

@@ -29,15 +29,16 @@ use crate::os::{Pages, interrupt};
 Examples:
   linefill run                            all experiments, about a minute
   linefill run D14                        one, by id ...
-  linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names
+  linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
+  linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
   linefill run --resume                   go on with the last run
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
-    /// Ids, names, or globs of either; quote globs so that the shell leaves them alone. All that
-    /// is built if there is none.
-    #[arg(value_name = "ID OR GLOB")]
+    /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
+    /// All that is built if there is none.
+    #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
     /// How much time to take [default: quick].
     #[arg(long, value_enum)]
