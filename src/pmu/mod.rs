@@ -13,6 +13,8 @@ mod registers;
 
 pub use capabilities::{Capabilities, Maker};
 pub use encoding::{Encoding, Flavour};
+#[cfg(test)]
+pub(crate) use page::made_up_page;
 pub use page::{Page, Reading, Unread};
 pub use port::{Cpu, MsrPort, Rdpmc};
 pub use program::{Count, Counters, ProgramError, Slot};

@@ -18,18 +18,18 @@ pub struct Page {
     version: AtomicU32,
     compat_version: AtomicU32,
     /// Grows by one when the kernel begins to write, and by one when it is done.
-    pub(crate) lock: AtomicU32,
+    lock: AtomicU32,
     /// One more than the hardware counter, or 0 while the event has none.
-    pub(crate) index: AtomicU32,
+    index: AtomicU32,
     /// What the hardware counter is to be added to.
-    pub(crate) offset: AtomicI64,
+    offset: AtomicI64,
     /// Nanoseconds for which the event was enabled.
-    pub(crate) time_enabled: AtomicU64,
+    time_enabled: AtomicU64,
     /// Nanoseconds for which it had a counter.
-    pub(crate) time_running: AtomicU64,
-    pub(crate) capabilities: AtomicU64,
+    time_running: AtomicU64,
+    capabilities: AtomicU64,
     /// Bits of the hardware counter.
-    pub(crate) width: AtomicU16,
+    width: AtomicU16,
 }
 
 /// Offset of `pmc_width` in the kernel's structure.
@@ -37,16 +37,16 @@ const _: () = assert!(core::mem::offset_of!(Page, width) == 48);
 const _: () = assert!(core::mem::offset_of!(Page, capabilities) == 40);
 
 /// `cap_bit0_is_deprecated`: the bits below mean what they say (Linux 3.12 and later).
-pub(crate) const MEANT: u64 = 1 << 1;
+const MEANT: u64 = 1 << 1;
 /// `cap_user_rdpmc`: `rdpmc` may be executed.
-pub(crate) const USER_RDPMC: u64 = 1 << 2;
+const USER_RDPMC: u64 = 1 << 2;
 
 /// How often a reader starts again because the kernel wrote meanwhile. The kernel writes at
 /// context switches and interrupts: a second time in a row is rare, a hundredth is a defect.
 const PATIENCE: u32 = 100;
 
 /// A count, and for how much of the time it was really counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// The count.
     pub value: u64,
@@ -150,19 +150,41 @@ impl Page {
 }
 
 impl Reading {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Reading) -> Reading {
+        Reading {
+            value: self.value.wrapping_sub(earlier.value),
+            enabled: self.enabled.saturating_sub(earlier.enabled),
+            running: self.running.saturating_sub(earlier.running),
+        }
+    }
+
     /// The count, extrapolated to the whole time if the event had a counter for a part of it
     /// only. `None` if it never had one.
     pub fn scaled(&self) -> Option<f64> {
-        match self.running {
-            0 => None,
-            running if running >= self.enabled => Some(self.value as f64),
-            running => Some(self.value as f64 * self.enabled as f64 / running as f64),
+        if !self.multiplexed() {
+            return Some(self.value as f64);
         }
+        let part = self.running as f64 / self.enabled as f64;
+        (part > 0.0).then(|| self.value as f64 / part)
     }
 
     /// Whether the event shared its counter with others.
     pub fn multiplexed(&self) -> bool {
         self.running < self.enabled
+    }
+}
+
+/// A page as the kernel could have written it.
+#[cfg(test)]
+pub(crate) fn made_up_page(index: u32, offset: i64, allowed: bool) -> Page {
+    let capabilities = if allowed { MEANT | USER_RDPMC } else { MEANT };
+    Page {
+        index: index.into(),
+        offset: offset.into(),
+        width: 48.into(),
+        capabilities: capabilities.into(),
+        ..Page::default()
     }
 }
 
@@ -350,5 +372,19 @@ mod tests {
             ..reading
         };
         assert_eq!(never.scaled(), None);
+        // Between two looks of the kernel no time passes.
+        let short = reading.since(&reading);
+        assert_eq!(short.scaled(), Some(0.0));
+    }
+
+    #[test]
+    fn a_difference_survives_a_counter_that_went_round() {
+        let reading = |value, enabled| Reading {
+            value,
+            enabled,
+            running: enabled,
+        };
+        let difference = reading(5, 900).since(&reading(u64::MAX - 4, 100));
+        assert_eq!(difference, reading(10, 800));
     }
 }

@@ -1,0 +1,205 @@
+//! One open event.
+// Maps the page that the kernel keeps of the event, and executes `rdpmc` as the page allows.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::marker::PhantomData;
+use std::os::fd::AsRawFd;
+use std::ptr::NonNull;
+
+use super::{Event, Refusal, paranoid, refusal::explain};
+use crate::mem::PAGE;
+use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
+
+/// An event that counts what the thread does that opened it. It stays on that thread, because
+/// `rdpmc` reads the counters of whoever executes it.
+#[derive(Debug)]
+pub struct Counter {
+    file: File,
+    page: Option<Shared>,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Counter {
+    /// Opens `event` for the calling thread, and counts from now on.
+    ///
+    /// # Errors
+    /// Why the kernel does not count it.
+    pub fn open(event: &Event) -> Result<Counter, Refusal> {
+        Counter::open_in(event, None)
+            .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
+    }
+
+    /// Opens `event` in the group of `leader`.
+    pub(super) fn open_in(event: &Event, leader: Option<&Counter>) -> io::Result<Counter> {
+        let file = event.open(leader.map(|leader| &leader.file))?;
+        // Without the page there is still `read`.
+        let page = Shared::map(&file).ok();
+        Ok(Counter {
+            file,
+            page,
+            of_this_thread: PhantomData,
+        })
+    }
+
+    /// What was counted so far: by `rdpmc` where the kernel allows it, by `read` otherwise.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    #[inline]
+    pub fn read(&self) -> io::Result<Reading> {
+        let page = self.page.as_ref().map(Shared::page);
+        // SAFETY: the page is the kernel's own for an event of this thread, from which neither
+        // it nor the counter can be sent away.
+        unsafe { read_one(page, &Cpu, || self.read_slowly()) }
+    }
+
+    /// Runs `work` and returns its result with what was counted meanwhile.
+    ///
+    /// # Errors
+    /// If the kernel does not answer.
+    #[inline]
+    pub fn scope<R>(&self, work: impl FnOnce() -> R) -> io::Result<(R, Reading)> {
+        let before = self.read()?;
+        let result = work();
+        Ok((result, self.read()?.since(&before)))
+    }
+
+    /// Whether `rdpmc` reads it at the moment.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn fast(&self) -> Result<(), Unread> {
+        let page = self.page.as_ref().ok_or(Unread::Forbidden)?.page();
+        // SAFETY: as in `read`.
+        unsafe { page.read(&Cpu) }.map(|_| ())
+    }
+
+    fn read_slowly(&self) -> io::Result<Reading> {
+        let mut one = [Reading::default(); 1];
+        self.read_group(&mut one)?;
+        Ok(one[0])
+    }
+
+    /// `read(2)` of a leader: the counts of its group, in the order in which they were opened.
+    #[doc(alias = "PERF_FORMAT_GROUP")]
+    pub(super) fn read_group(&self, into: &mut [Reading]) -> io::Result<()> {
+        let mut bytes = vec![0; 8 * (3 + into.len())];
+        (&self.file).read_exact(&mut bytes)?;
+        let mut numbers = bytes
+            .chunks_exact(8)
+            .map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")));
+        let mut next = || numbers.next().expect("three numbers more than counts");
+        let (_count, enabled, running) = (next(), next(), next());
+        for reading in into {
+            *reading = Reading {
+                value: next(),
+                enabled,
+                running,
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Reads the page, or falls back on `slowly` where the page gives no count.
+///
+/// # Safety
+/// As for [`Page::read`].
+#[inline(always)]
+unsafe fn read_one(
+    page: Option<&Page>,
+    counters: &impl Rdpmc,
+    slowly: impl FnOnce() -> io::Result<Reading>,
+) -> io::Result<Reading> {
+    if let Some(page) = page {
+        // SAFETY: handed on.
+        if let Ok(reading) = unsafe { page.read(counters) } {
+            return Ok(reading);
+        }
+    }
+    slowly()
+}
+
+/// The page that the kernel keeps of an event, mapped.
+#[derive(Debug)]
+struct Shared(NonNull<Page>);
+
+impl Shared {
+    fn map(file: &File) -> io::Result<Shared> {
+        // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
+        let at = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                PAGE,
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        match NonNull::new(at.cast::<Page>()) {
+            Some(page) if at != libc::MAP_FAILED => Ok(Shared(page)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn page(&self) -> &Page {
+        // SAFETY: the mapping is a page of zeros and of what the kernel writes, aligned to
+        // pages, readable until `self` is dropped; all fields are atomic.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: `map` mapped one page here, and no reference outlives `self`.
+        let status = unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
+        debug_assert_eq!(status, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pmu::made_up_page;
+
+    /// A CPU whose every counter holds 7.
+    struct Seven;
+
+    impl Rdpmc for Seven {
+        unsafe fn rdpmc(&self, _: u32) -> u64 {
+            7
+        }
+    }
+
+    const SLOW: Reading = Reading {
+        value: 1,
+        enabled: 1,
+        running: 1,
+    };
+
+    fn value(page: Option<&Page>) -> u64 {
+        // SAFETY: page and counter are made up.
+        unsafe { read_one(page, &Seven, || Ok(SLOW)) }
+            .unwrap()
+            .value
+    }
+
+    #[test]
+    fn a_page_that_gives_no_count_is_replaced_by_read() {
+        assert_eq!(value(None), 1);
+        assert_eq!(value(Some(&made_up_page(1, 100, true))), 107);
+        assert_eq!(value(Some(&made_up_page(1, 100, false))), 1);
+        assert_eq!(value(Some(&made_up_page(0, 100, true))), 1);
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_answer_is_an_error() {
+        let silent = || Err(io::Error::from_raw_os_error(libc::EIO));
+        // SAFETY: there is no page, and the counter is made up.
+        let answer = unsafe { read_one(None, &Seven, silent) };
+        assert_eq!(answer.unwrap_err().raw_os_error(), Some(libc::EIO));
+    }
+}

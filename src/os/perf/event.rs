@@ -1,0 +1,190 @@
+//! What is counted, as the kernel is told.
+// `perf_event_open` has no wrapper in C; its descriptor is adopted from a raw number.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+use super::Source;
+use crate::pmu::Encoding;
+
+// Constants and layout of `include/uapi/linux/perf_event.h`.
+const TYPE_HARDWARE: u32 = 0;
+const TYPE_SOFTWARE: u32 = 1;
+const CPU_CYCLES: u64 = 0;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HV: u64 = 1 << 6;
+const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED, _RUNNING and PERF_FORMAT_GROUP: `read` of a leader yields how
+/// many they are, both times, and all counts.
+const FORMAT: u64 = 1 << 0 | 1 << 1 | 1 << 3;
+
+/// `struct perf_event_attr` in its first version (`PERF_ATTR_SIZE_VER0`), which every kernel
+/// takes.
+#[repr(C)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    bp_type: u32,
+    config1: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 64);
+
+/// An event that the kernel itself counts: needs no PMU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Software {
+    /// Nanoseconds for which the thread ran.
+    TaskClock,
+    /// Page faults of both kinds.
+    PageFaults,
+    /// Context switches.
+    ContextSwitches,
+    /// Moves to another CPU.
+    Migrations,
+    /// Page faults served without waiting for a disk.
+    MinorFaults,
+    /// Page faults that waited for one.
+    MajorFaults,
+}
+
+impl Software {
+    /// All of them.
+    pub const ALL: [Software; 6] = [
+        Software::TaskClock,
+        Software::PageFaults,
+        Software::ContextSwitches,
+        Software::Migrations,
+        Software::MinorFaults,
+        Software::MajorFaults,
+    ];
+
+    /// Its name, as `perf list` prints it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Software::TaskClock => "task-clock",
+            Software::PageFaults => "page-faults",
+            Software::ContextSwitches => "context-switches",
+            Software::Migrations => "cpu-migrations",
+            Software::MinorFaults => "minor-faults",
+            Software::MajorFaults => "major-faults",
+        }
+    }
+
+    /// PERF_COUNT_SW_*.
+    const fn config(self) -> u64 {
+        match self {
+            Software::TaskClock => 1,
+            Software::PageFaults => 2,
+            Software::ContextSwitches => 3,
+            Software::Migrations => 4,
+            Software::MinorFaults => 5,
+            Software::MajorFaults => 6,
+        }
+    }
+}
+
+/// Something that can be counted, of the calling thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Event {
+    kind: u32,
+    config: u64,
+    config1: u64,
+    /// Whether what happens in the kernel is left out.
+    user_only: bool,
+}
+
+impl Event {
+    /// Core cycles, by the kernel's own name for them.
+    pub const CYCLES: Event = Event::generic(CPU_CYCLES);
+
+    /// Retired instructions.
+    pub const INSTRUCTIONS: Event = Event::generic(1);
+
+    const fn generic(config: u64) -> Event {
+        Event {
+            kind: TYPE_HARDWARE,
+            config,
+            config1: 0,
+            user_only: true,
+        }
+    }
+
+    /// An event of the kernel's own. What happens in the kernel on the thread's behalf counts,
+    /// because all of it does.
+    pub const fn software(software: Software) -> Event {
+        Event {
+            kind: TYPE_SOFTWARE,
+            config: software.config(),
+            config1: 0,
+            user_only: false,
+        }
+    }
+
+    /// An event of a PMU, in user mode alone.
+    pub fn hardware(source: &Source, encoding: Encoding) -> Event {
+        Event {
+            kind: source.kind,
+            config: encoding.select(source.flavour),
+            config1: encoding.offcore,
+            user_only: true,
+        }
+    }
+
+    /// Opens it for the calling thread, counting at once, or with its group's `leader`.
+    pub(super) fn open(&self, leader: Option<&File>) -> io::Result<File> {
+        // Unprivileged users may count in user mode alone, of software events too, unless the
+        // setting is loose; an event that would be all the same in user mode asks for no more.
+        match self.open_with(leader, self.user_only) {
+            Err(error) if !self.user_only && matches!(error.raw_os_error(), Some(libc::EACCES)) => {
+                self.open_with(leader, true)
+            }
+            answer => answer,
+        }
+    }
+
+    fn open_with(&self, leader: Option<&File>, user_only: bool) -> io::Result<File> {
+        let rings = if user_only {
+            EXCLUDE_KERNEL | EXCLUDE_HV
+        } else {
+            0
+        };
+        let attributes = Attributes {
+            kind: self.kind,
+            size: size_of::<Attributes>() as u32,
+            config: self.config,
+            sample_period: 0,
+            sample_type: 0,
+            read_format: FORMAT,
+            flags: rings,
+            wakeup_events: 0,
+            bp_type: 0,
+            config1: self.config1,
+        };
+        let (this_thread, any_cpu) = (0, -1);
+        let group = leader.map_or(-1, |leader| leader.as_raw_fd());
+        // SAFETY: `attributes` is valid and says its own size; the other arguments are numbers.
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                this_thread,
+                any_cpu,
+                group,
+                FLAG_FD_CLOEXEC,
+            )
+        };
+        match i32::try_from(descriptor) {
+            // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+            Ok(descriptor @ 0..) => Ok(unsafe { File::from_raw_fd(descriptor) }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}

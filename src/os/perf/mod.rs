@@ -1,0 +1,80 @@
+//! Counting events by `perf_event_open`: hardware events where there is a PMU and the kernel lets
+//! it be used, software events nearly everywhere, and the exact reason where not.
+
+mod counter;
+mod event;
+mod group;
+mod refusal;
+mod source;
+
+use std::io::{self, Read};
+use std::path::Path;
+
+pub use counter::Counter;
+pub use event::{Event, Software};
+pub use group::Group;
+pub use refusal::Refusal;
+pub use source::{Source, source_of};
+
+use super::root::read;
+use refusal::explain;
+
+/// Whether the CPU's performance monitoring unit can be used by this process.
+#[doc(alias = "perf_event_open")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pmu {
+    /// The cycles of this thread in user mode can be counted.
+    Available,
+    /// They cannot: why.
+    Refused(Refusal),
+}
+
+/// `perf_event_open` of the cycles event, for the calling thread in user mode, closed at once.
+pub fn probe() -> Pmu {
+    match Event::CYCLES.open(None) {
+        Ok(_event) => Pmu::Available,
+        Err(error) => Pmu::Refused(explain(&error, paranoid(Path::new("/proc")))),
+    }
+}
+
+/// `perf_event_open` of the thread's task clock: whether an event that needs no PMU counts.
+///
+/// # Errors
+/// Why it does not.
+pub fn probe_software() -> Result<(), Refusal> {
+    let other = |error: &io::Error| explain(error, paranoid(Path::new("/proc")));
+    let mut event = Event::software(Software::TaskClock)
+        .open(None)
+        .map_err(|error| other(&error))?;
+    // The clock runs while this thread does: the calls themselves take time enough.
+    let mut count = [0; 8];
+    event
+        .read_exact(&mut count)
+        .map_err(|error| other(&error))?;
+    if u64::from_ne_bytes(count) == 0 {
+        return Err(Refusal::Other(
+            "the task clock opened, and stands still".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The setting `kernel.perf_event_paranoid`, where there is one.
+pub fn paranoid(proc: &Path) -> Option<i64> {
+    read(&proc.join("sys/kernel/perf_event_paranoid"))
+        .ok()?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hardware_events_count_only_where_software_events_do() {
+        if probe() == Pmu::Available {
+            assert_eq!(probe_software(), Ok(()));
+        }
+    }
+}
