@@ -4,7 +4,8 @@
 //! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
 //! indices; both come with the fills of their documents. [`Links`] are a ring whose elements name
 //! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
-//! its rows or its columns. [`Orders`] are records of which few bytes are read.
+//! its rows or its columns. [`Orders`] are records of which few bytes are read. A [`Tensor`] has
+//! four indices, and is one run of floats or arrays that refer to arrays.
 
 mod chain;
 mod layout;
@@ -13,6 +14,7 @@ mod matrix;
 mod orders;
 mod ring;
 mod rng;
+mod tensor;
 
 pub use chain::{Chain, ChainError, Fill};
 pub use layout::{Layout, LayoutError};
@@ -21,3 +23,4 @@ pub use matrix::{Matrix, MatrixError};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
 pub use ring::{Order, Ring};
 pub use rng::Rng;
+pub use tensor::{Allocation, Heap, Hop, Shape, ShapeError, Storage, Tensor, TensorError};

@@ -4,8 +4,12 @@ use crate::kernel::{Access, Kernel, Kind, Work};
 use crate::mem::Region;
 use crate::pattern::Rng;
 
-/// Bytes of memory a case works in.
+/// Bytes of memory that most cases work in.
 pub(super) const PART: usize = 128 * 1024;
+
+/// Bytes of memory that the largest case works in: a tensor whose dimensions are constants of the
+/// code.
+pub(super) const LARGEST: usize = 5 * 1024 * 1024;
 
 /// Operations of the portions in turn: none, one, few, and enough to go round most patterns.
 const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
@@ -74,6 +78,11 @@ impl core::error::Error for Mismatch {}
 
 /// A kernel and its twin on one pattern.
 pub(super) trait Case {
+    /// Bytes of memory that it works in, whole lines and no more than [`LARGEST`].
+    fn bytes(&self) -> usize {
+        PART
+    }
+
     /// Builds the pattern in `memory` and hands the kernel to `then`.
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built;
 
@@ -104,9 +113,9 @@ impl<'m> Parts<'m> {
 
     /// Parts `region`; `None` if it is too small.
     pub(super) fn new(region: Region<'m>) -> Option<Self> {
-        let (memory, rest) = region.split(PART)?;
-        let (mut first, left) = rest.split(PART)?;
-        if left.len() < PART {
+        let (memory, rest) = region.split(LARGEST)?;
+        let (mut first, left) = rest.split(LARGEST)?;
+        if left.len() < LARGEST {
             return None;
         }
         // Known bytes, none of them likely to be right by chance.
@@ -121,24 +130,27 @@ impl<'m> Parts<'m> {
         })
     }
 
-    /// The memory as it is at first.
-    fn fresh(&mut self) -> Region<'_> {
-        self.memory.bytes_mut().copy_from_slice(self.first.bytes());
-        self.memory.reborrow()
+    /// The memory of a case as it is at first.
+    fn fresh(&mut self, case: &dyn Case) -> Region<'_> {
+        let bytes = case.bytes();
+        let memory = &mut self.memory.bytes_mut()[..bytes];
+        memory.copy_from_slice(&self.first.bytes()[..bytes]);
+        Region::new(memory).expect("a case works in at least a line")
     }
 
     /// Checks one case.
     pub(super) fn check(&mut self, case: &dyn Case) -> Result<(), Difference> {
         let proofs = self.run_kernel(case)?;
-        self.left.bytes_mut()[..PART].copy_from_slice(self.memory.bytes());
+        let bytes = case.bytes();
+        self.left.bytes_mut()[..bytes].copy_from_slice(&self.memory.bytes()[..bytes]);
         self.run_twin(case, &proofs)?;
-        self.compare()?;
+        self.compare(bytes)?;
         self.trace(case, &proofs)
     }
 
     fn run_kernel(&mut self, case: &dyn Case) -> Result<[u64; PORTIONS.len()], Difference> {
         let mut proofs = [0; PORTIONS.len()];
-        case.kernel(self.fresh(), &mut |kernel| {
+        case.kernel(self.fresh(case), &mut |kernel| {
             proofs = PORTIONS.map(|operations| kernel.run(operations));
         })
         .ok_or(Difference::NotBuilt)?;
@@ -147,7 +159,7 @@ impl<'m> Parts<'m> {
 
     fn run_twin(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
         let mut result = Ok(());
-        case.twin(self.fresh(), &mut |twin| {
+        case.twin(self.fresh(case), &mut |twin| {
             for (portion, (&kernel, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
                 let twin = twin(operations);
                 if twin != kernel && result.is_ok() {
@@ -163,8 +175,8 @@ impl<'m> Parts<'m> {
         result
     }
 
-    fn compare(&self) -> Result<(), Difference> {
-        let (kernel, twin) = (&self.left.bytes()[..PART], self.memory.bytes());
+    fn compare(&self, bytes: usize) -> Result<(), Difference> {
+        let (kernel, twin) = (&self.left.bytes()[..bytes], &self.memory.bytes()[..bytes]);
         if kernel == twin {
             return Ok(());
         }
@@ -182,10 +194,10 @@ impl<'m> Parts<'m> {
     /// Traces every other portion and runs the ones between, whose proofs must not have changed.
     fn trace(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
         let mut result = Ok(());
-        case.kernel(self.fresh(), &mut |kernel| {
+        case.kernel(self.fresh(case), &mut |kernel| {
             for (portion, (&run, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
                 let found = if portion % 2 == 1 {
-                    trace_portion(kernel, portion, operations)
+                    trace_portion(kernel, case.bytes(), portion, operations)
                 } else {
                     match kernel.run(operations) {
                         proof if proof == run => Ok(()),
@@ -207,13 +219,14 @@ impl<'m> Parts<'m> {
 /// Traces a portion and compares it with the kernel's declaration.
 fn trace_portion(
     kernel: &mut dyn Kernel,
+    bytes: usize,
     portion: usize,
     operations: u64,
 ) -> Result<(), Difference> {
     let mut traced = Work::default();
     let mut result = Ok(());
     kernel.trace(operations, &mut |access| {
-        if access.offset > PART || access.bytes as usize > PART - access.offset {
+        if access.offset > bytes || access.bytes as usize > bytes - access.offset {
             result = Err(Difference::Outside(access));
         }
         match access.kind {
@@ -323,7 +336,7 @@ mod tests {
     }
 
     fn found(fault: Fault) -> Result<(), Difference> {
-        let mut bytes = vec![0; Parts::COUNT * PART + 64];
+        let mut bytes = vec![0; Parts::COUNT * LARGEST + 64];
         let region = Region::new(&mut bytes).unwrap();
         Parts::new(region).unwrap().check(&fault)
     }

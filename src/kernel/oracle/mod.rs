@@ -21,6 +21,7 @@ mod rewrite;
 mod ring;
 mod run;
 mod store;
+mod tensor;
 mod walk;
 
 pub use check::{Difference, Mismatch};
@@ -29,7 +30,7 @@ use crate::cpu::Features;
 use crate::mem::Region;
 
 /// Bytes of region that [`check_all`] needs.
-pub const ROOM: usize = check::Parts::COUNT * check::PART;
+pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
 ///
@@ -51,6 +52,7 @@ pub fn check_all(
     oracle.orders(*features);
     oracle.prefetches();
     oracle.stores(*features);
+    oracle.tensors();
     oracle.fills();
     oracle.loads(*features);
     oracle.bandwidths(*features);

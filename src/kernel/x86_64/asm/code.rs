@@ -125,6 +125,15 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_stream4
         linefill_stream64
         linefill_stream8
+        linefill_tensor_array
+        linefill_tensor_boxes
+        linefill_tensor_boxes_unchecked
+        linefill_tensor_called
+        linefill_tensor_divided
+        linefill_tensor_masks
+        linefill_tensor_primes
+        linefill_tensor_strides
+        linefill_tensor_vectors
         linefill_walk_addnext
         linefill_walk_follow
         linefill_walk_inc

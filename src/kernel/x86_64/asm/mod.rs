@@ -14,4 +14,5 @@ pub mod prefetch;
 pub mod register;
 pub mod rewrite;
 pub mod store;
+pub mod tensor;
 pub mod walk;
