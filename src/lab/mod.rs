@@ -4,6 +4,7 @@ mod commands;
 pub mod convert;
 pub mod date;
 pub mod judge;
+pub mod layout;
 mod progress;
 pub mod read;
 pub mod record;

@@ -1,6 +1,7 @@
 //! The commands of `linefill`.
 
 mod doctor;
+mod layout;
 mod list;
 mod machine;
 mod report;
@@ -42,6 +43,7 @@ enum Command {
     Doctor(doctor::Args),
     Machine(machine::Args),
     Report(report::Args),
+    Layout(layout::Args),
 }
 
 /// How a command ended that did what it was asked.
@@ -61,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Machine(args) => machine::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Layout(args) => layout::run(&args),
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,

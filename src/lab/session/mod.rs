@@ -4,7 +4,7 @@ mod clock;
 mod limit;
 mod place;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
@@ -89,6 +89,12 @@ pub fn root() -> Root {
         Some(dir) => Root::under(Path::new(&dir)),
         None => Root::live(),
     }
+}
+
+/// Where debug files are installed: `/usr/lib/debug`, or the same in that recording.
+pub fn debug_tree() -> PathBuf {
+    let root = std::env::var_os("LINEFILL_ROOT").map_or_else(|| "/".into(), PathBuf::from);
+    root.join("usr/lib/debug")
 }
 
 /// The features to do without: the comma-separated list in `LINEFILL_MASK`.

@@ -1,0 +1,212 @@
+//! `linefill layout`.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Status, say};
+use crate::lab::layout::print::{Style, count, declaration, numbers};
+use crate::lab::layout::{
+    Binary, Definition, Language, Places, Reorder, Summary, SummaryJson, TypeJson,
+};
+use crate::lab::session::debug_tree;
+
+/// Show how a type lies in memory: members, holes, cache lines, and a better order.
+///
+/// Reads the debug information (DWARF) of a program, a shared library or an object file, or of the
+/// separate file that belongs to it. Types of C, C++ and Rust are printed as pahole prints
+/// them, with the lines that they touch if they start on one, and with an order of their members
+/// that makes them smaller, if there is one.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  linefill layout a.out --type order                    a C structure
+  linefill layout target/debug/app --type app::Config   a Rust type; the end of its path will do
+  linefill layout app --type 'Vec<*' --type node        several, also by glob
+  linefill layout libx.so --list                        every type, with size, lines and holes
+  linefill layout vmlinux --type task_struct --json
+
+Without debug information there is nothing to read: compile with -g (gcc, clang) or `debug = true`
+in the Cargo profile.")]
+pub(super) struct Args {
+    /// A program, shared library or object file.
+    binary: PathBuf,
+    /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Again for
+    /// several.
+    #[arg(long = "type", value_name = "NAME", required_unless_present = "list")]
+    types: Vec<String>,
+    /// List types by name, each in a line: all of them, or those of --type.
+    #[arg(long)]
+    list: bool,
+    /// Bytes of a cache line.
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
+    line: u64,
+    /// Print the members of members, too.
+    #[arg(long)]
+    expand: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// The file with the debug information [default: the binary, or the file that belongs to it by
+    /// build id or debug link].
+    #[arg(long, value_name = "FILE")]
+    debug_file: Option<PathBuf>,
+}
+
+/// Reads the size of a cache line.
+fn line_size(text: &str) -> Result<u64, String> {
+    let size: Option<u64> = text.parse().ok();
+    size.filter(|size| size.is_power_of_two() && (8..=65536).contains(size))
+        .ok_or_else(|| "a line is a power of two from 8 to 65536 bytes: 64, 128".to_owned())
+}
+
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let tree = debug_tree();
+    let places = Places {
+        named: args.debug_file.as_deref(),
+        tree: &tree,
+    };
+    let binary = Binary::open(&args.binary, &places)?;
+    warn(binary.missing());
+    let text = if args.list {
+        list(&binary, args)?
+    } else {
+        let found = binary.types(&args.types)?;
+        match args.json {
+            true => {
+                let types: Vec<TypeJson<'_>> = found
+                    .iter()
+                    .map(|one| TypeJson::of(one, args.line))
+                    .collect();
+                serde_json::to_string_pretty(&types)?
+            }
+            false => found
+                .iter()
+                .map(|one| show(one, args))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        }
+    };
+    say(&text)?;
+    Ok(Status::Done)
+}
+
+/// Says which parts of the debug information could not be read.
+fn warn(missing: &[String]) {
+    const SHOWN: usize = 3;
+    for problem in missing.iter().take(SHOWN) {
+        eprintln!("warning: {problem}; types that only it defines are left out");
+    }
+    if missing.len() > SHOWN {
+        eprintln!("warning: and so for {} more files", missing.len() - SHOWN);
+    }
+}
+
+/// The list of types.
+fn list(binary: &Binary, args: &Args) -> Result<String> {
+    let rows = binary.list(&args.types, args.line)?;
+    if args.json {
+        let rows: Vec<serde_json::Value> = rows
+            .iter()
+            .map(|(path, summary)| {
+                let mut row = json!(SummaryJson::of(summary));
+                row["type"] = json!(path);
+                row
+            })
+            .collect();
+        return Ok(serde_json::to_string_pretty(&rows)?);
+    }
+    let mut text = format!(
+        "{:>8} {:>6} {:>6} {:>8} {:>6}  type\n",
+        "size", "lines", "holes", "padding", "saves"
+    );
+    for (path, summary) in &rows {
+        text += &format!(
+            "{:>8} {:>6} {:>6} {:>8} {:>6}  {path}\n",
+            summary.size, summary.lines, summary.hole_bytes, summary.padding, summary.saves
+        );
+    }
+    text += &format!("\n{} types; all numbers but lines are bytes", rows.len());
+    Ok(text)
+}
+
+/// A type, its numbers, and a better order.
+fn show(definition: &Definition, args: &Args) -> String {
+    let aggregate = &*definition.aggregate;
+    let style = Style {
+        line: args.line,
+        expand: args.expand,
+    };
+    let summary = Summary::of(aggregate, args.line);
+    let mut text = format!("{}\n", from(definition));
+    text += &format!("{}\n", declaration(aggregate, style));
+    text += &numbers(aggregate, &summary, args.line);
+    match Reorder::of(aggregate, args.line) {
+        Reorder::No(why) => text += &format!("/* not reorganised: {why} */\n"),
+        Reorder::Better(better) => {
+            let mut gains = Vec::new();
+            if better.bytes > 0 {
+                gains.push(format!("saved {}", count(better.bytes, "byte")));
+            }
+            if better.lines > 0 {
+                gains.push(format!("saved {}", count(better.lines, "cacheline")));
+            }
+            if better.unsplit > 0 {
+                let members = count(better.unsplit as u64, "member");
+                gains.push(format!("{members} fewer across two cachelines"));
+            }
+            let note = match aggregate.language {
+                Language::Rust => " (without #[repr(C)] the compiler chooses the order)",
+                Language::C | Language::Cpp => "",
+            };
+            let other = &better.aggregate;
+            text += &format!("\n/* reorganised: {}{note} */\n", gains.join(", "));
+            text += &format!("{}\n", declaration(other, style));
+            let summary = Summary::of(other, args.line);
+            text += &numbers(other, &summary, args.line);
+        }
+    }
+    text
+}
+
+/// Where a definition comes from: `// order.h:12, in a.c, b.c and 3 more`.
+fn from(definition: &Definition) -> String {
+    const SHOWN: usize = 3;
+    let mut declared: Vec<&str> = Vec::new();
+    let mut units: Vec<&str> = Vec::new();
+    for origin in &definition.origins {
+        for (text, known) in [
+            (&origin.declared, &mut declared),
+            (&origin.unit, &mut units),
+        ] {
+            if let Some(text) = text.as_deref().filter(|text| !known.contains(text)) {
+                known.push(text);
+            }
+        }
+    }
+    let some = |texts: &[&str]| match texts.len().saturating_sub(SHOWN) {
+        0 => texts.join(", "),
+        more => format!("{} and {more} more", texts[..SHOWN].join(", ")),
+    };
+    let parts = match (declared.is_empty(), units.is_empty()) {
+        (false, false) => format!("{}, in {}", some(&declared), some(&units)),
+        (true, false) => format!("in {}", some(&units)),
+        (false, true) => some(&declared),
+        (true, true) => "from a unit without a name".to_owned(),
+    };
+    format!("// {parts}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_size;
+
+    #[test]
+    fn lines_are_powers_of_two() {
+        assert_eq!(line_size("64"), Ok(64));
+        for text in ["0", "4", "63", "131072", "-64", "line"] {
+            assert!(line_size(text).unwrap_err().contains("64, 128"), "{text}");
+        }
+    }
+}

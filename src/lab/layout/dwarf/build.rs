@@ -1,0 +1,342 @@
+//! An entry with its members, as an [`Aggregate`].
+
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result};
+use gimli::{
+    AttributeValue, DW_AT_alignment, DW_AT_const_value, DW_AT_data_member_location,
+    DW_AT_discr_value, DW_AT_name, DW_AT_virtuality, DW_TAG_class_type, DW_TAG_enumeration_type,
+    DW_TAG_enumerator, DW_TAG_inheritance, DW_TAG_member, DW_TAG_union_type, DW_TAG_variant,
+    DW_TAG_variant_part, EntriesTreeNode, UnitOffset,
+};
+
+use super::super::file::Slice;
+use super::super::{Aggregate, Kind, Language, Member, Role, Span, Variant};
+use super::program::{At, UnitAt};
+use super::scopes::is_aggregate;
+use super::types::{Entry, Types, deeper, is_declaration, number};
+
+impl<'a> Types<'_, 'a> {
+    /// The type at `at`, with everything in it.
+    ///
+    /// # Errors
+    /// If the debug information is damaged.
+    pub(super) fn aggregate(&self, at: At, depth: u32) -> Result<Rc<Aggregate>> {
+        if let Some(known) = self.aggregates.borrow().get(&at) {
+            return Ok(Rc::clone(known));
+        }
+        let built = self.build(at, deeper(depth)?).with_context(|| {
+            self.path(at)
+                .unwrap_or_else(|| "a type without a name".to_owned())
+        })?;
+        let built = Rc::new(built);
+        self.aggregates.borrow_mut().insert(at, Rc::clone(&built));
+        Ok(built)
+    }
+
+    fn build(&self, at: At, depth: u32) -> Result<Aggregate> {
+        let entry = self.entry(at)?;
+        let mut built = Aggregate {
+            path: self.path(at).unwrap_or_default(),
+            kind: match entry.tag() {
+                DW_TAG_class_type => Kind::Class,
+                DW_TAG_union_type => Kind::Union,
+                DW_TAG_enumeration_type => Kind::Enum,
+                _ => Kind::Struct,
+            },
+            language: self.language(at.unit),
+            size: self.size(at, depth)?.unwrap_or(0),
+            align: 1,
+            packed: false,
+            members: Vec::new(),
+            variants: Vec::new(),
+            values: Vec::new(),
+        };
+        let unit = self.program.unit(at.unit)?;
+        let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+        let mut children = tree.root()?.children();
+        while let Some(child) = children.next()? {
+            match child.entry().tag() {
+                DW_TAG_member => {
+                    built
+                        .members
+                        .extend(self.member(at.unit, child.entry(), &built, depth)?);
+                }
+                DW_TAG_inheritance => {
+                    built
+                        .members
+                        .push(self.base(at.unit, child.entry(), &built, depth)?);
+                }
+                DW_TAG_enumerator => built.values.extend(self.enumerator(at.unit, child.entry())),
+                DW_TAG_variant_part => {
+                    built.kind = Kind::Enum;
+                    self.variants(at.unit, child, &mut built, depth)?;
+                }
+                _ => {}
+            }
+        }
+        if built.kind == Kind::Enum && built.used().next().is_none() {
+            built.align = number(entry.attr(DW_AT_alignment))
+                .unwrap_or(built.size)
+                .max(1);
+        } else {
+            settle(&mut built, number(entry.attr(DW_AT_alignment)));
+        }
+        Ok(built)
+    }
+
+    /// A data member; none if it is static.
+    fn member(
+        &self,
+        unit: UnitAt,
+        entry: &Entry<'a>,
+        of: &Aggregate,
+        depth: u32,
+    ) -> Result<Option<Member>> {
+        if is_declaration(entry) || entry.attr(gimli::DW_AT_external).is_some() {
+            return Ok(None);
+        }
+        let target = self.type_of(unit, entry);
+        let name = self.name(unit, entry);
+        let size = match target {
+            Some(target) => self.size(target, depth)?.unwrap_or(0),
+            None => 0,
+        };
+        let stated = number(entry.attr(DW_AT_alignment)).unwrap_or(1);
+        let natural = match target {
+            Some(target) => self.align(target, depth)?,
+            None => 1,
+        };
+        let artificial = entry.attr_value(gimli::DW_AT_artificial).is_some();
+        let table = name
+            .as_deref()
+            .is_some_and(|name| name.starts_with("_vptr"));
+        let bits = number(entry.attr(gimli::DW_AT_bit_size));
+        let (elements, inner) = match target {
+            Some(target) => self.inside(target, depth)?,
+            None => (Vec::new(), None),
+        };
+        Ok(Some(Member {
+            type_name: self.spell(target, "", of.language),
+            declaration: self.spell(target, name.as_deref().unwrap_or(""), of.language),
+            name,
+            role: match artificial || table {
+                true => Role::Hidden,
+                false => Role::Field,
+            },
+            span: self.span(unit, entry, size, bits),
+            unit: bits.map(|_| size.max(1)),
+            align: natural.max(stated),
+            elements,
+            inner,
+        }))
+    }
+
+    /// The dimensions of a type if it is an array, and the members of what it is made of.
+    fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
+        let (mut at, mut entry) = self.bare(at)?;
+        let mut elements = Vec::new();
+        while entry.tag() == gimli::DW_TAG_array_type {
+            elements.extend(self.dimensions(at)?);
+            let Some(element) = self.type_of(at.unit, &entry) else {
+                return Ok((elements, None));
+            };
+            (at, entry) = self.bare(element)?;
+        }
+        let nested = is_aggregate(entry.tag())
+            && entry.tag() != DW_TAG_enumeration_type
+            && !is_declaration(&entry);
+        let inner = nested
+            .then(|| self.aggregate(at, deeper(depth)?))
+            .transpose()?;
+        Ok((elements, inner))
+    }
+
+    /// A base class.
+    fn base(&self, unit: UnitAt, entry: &Entry<'a>, of: &Aggregate, depth: u32) -> Result<Member> {
+        let target = self.type_of(unit, entry);
+        let (_, inner) = match target {
+            Some(target) => self.inside(target, depth)?,
+            None => (Vec::new(), None),
+        };
+        let is_virtual = !matches!(
+            entry.attr_value(DW_AT_virtuality),
+            None | Some(AttributeValue::Virtuality(gimli::DW_VIRTUALITY_none))
+        );
+        // A base without members takes no room, though alone it has a size.
+        let size = inner
+            .as_deref()
+            .map_or(0, |inner| match inner.used().any(has_room) {
+                true => inner.size,
+                false => 0,
+            });
+        let spelt = self.spell(target, "", of.language);
+        Ok(Member {
+            name: None,
+            declaration: match is_virtual {
+                true => format!("virtual {spelt}"),
+                false => spelt.clone(),
+            },
+            type_name: spelt,
+            role: match is_virtual {
+                true => Role::VirtualBase,
+                false => Role::Base,
+            },
+            span: self.span(unit, entry, size, None).filter(|_| !is_virtual),
+            unit: None,
+            align: inner.as_deref().map_or(1, |inner| inner.align),
+            elements: Vec::new(),
+            inner,
+        })
+    }
+
+    /// Where a member lies. The ways in which bit-fields are told differ between versions 3, 4
+    /// and 5 of DWARF (5.7.6 of version 5).
+    fn span(&self, unit: UnitAt, entry: &Entry<'a>, size: u64, bits: Option<u64>) -> Option<Span> {
+        let offset = match entry.attr(DW_AT_data_member_location) {
+            None => 0,
+            Some(location) => match (location.udata_value(), location.exprloc_value()) {
+                (Some(offset), _) => offset,
+                // `DW_OP_plus_uconst`: all that version 2 knew.
+                (None, Some(expression)) => {
+                    let encoding = self.program.unit(unit).ok()?.encoding();
+                    let mut operations = expression.operations(encoding);
+                    match operations.next().ok()?? {
+                        gimli::Operation::PlusConstant { value } => value,
+                        _ => return None,
+                    }
+                }
+                (None, None) => return None,
+            },
+        };
+        let Some(width) = bits else {
+            return Some(Span::of_bytes(offset, size));
+        };
+        let start = if let Some(start) = number(entry.attr(gimli::DW_AT_data_bit_offset)) {
+            offset * 8 + start
+        } else {
+            // Counted from the most significant bit of the storage unit, which comes last where
+            // the least significant byte is first.
+            let from_top = entry.attr(gimli::DW_AT_bit_offset);
+            let from_top = from_top.and_then(|attribute| attribute.sdata_value());
+            let unit_bytes = number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size);
+            let little = self.program.is_little();
+            match from_top {
+                Some(from_top) if little => {
+                    let low = (unit_bytes * 8) as i64 - from_top - width as i64;
+                    (offset * 8).checked_add_signed(low)?
+                }
+                Some(from_top) => (offset * 8).checked_add_signed(from_top)?,
+                None => offset * 8,
+            }
+        };
+        Some(Span {
+            start,
+            end: start + width,
+        })
+    }
+
+    fn enumerator(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<(String, i128)> {
+        let value = entry.attr(DW_AT_const_value).and_then(value_of)?;
+        Some((self.text(unit, entry.attr_value(DW_AT_name)?)?, value))
+    }
+
+    /// The variants of a Rust enum, each a structure over the whole of it.
+    fn variants(
+        &self,
+        unit: UnitAt,
+        part: EntriesTreeNode<'_, '_, Slice<'a>>,
+        built: &mut Aggregate,
+        depth: u32,
+    ) -> Result<()> {
+        let mut children = part.children();
+        while let Some(child) = children.next()? {
+            if child.entry().tag() == DW_TAG_member {
+                let tag = self.member(unit, child.entry(), built, depth)?;
+                built.members.extend(tag.map(|tag| Member {
+                    role: Role::Tag,
+                    declaration: format!("(tag): {}", tag.type_name),
+                    ..tag
+                }));
+                continue;
+            }
+            if child.entry().tag() != DW_TAG_variant {
+                continue;
+            }
+            let value = child.entry().attr(DW_AT_discr_value).and_then(value_of);
+            let mut inner = child.children();
+            while let Some(child) = inner.next()? {
+                let entry = child.entry();
+                if entry.tag() != DW_TAG_member {
+                    continue;
+                }
+                let offset = number(entry.attr(DW_AT_data_member_location)).unwrap_or(0);
+                let members = match self.type_of(unit, entry) {
+                    Some(target) => self.inside(target, depth)?.1,
+                    None => None,
+                };
+                let members = members.map_or_else(Vec::new, |inner| inner.members.clone());
+                built.variants.push(Variant {
+                    name: self.name(unit, entry).unwrap_or_default(),
+                    value,
+                    members: members
+                        .into_iter()
+                        .map(|member| moved(member, offset))
+                        .collect(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn moved(member: Member, bytes: u64) -> Member {
+    Member {
+        span: member.span.map(|span| span.moved(bytes)),
+        ..member
+    }
+}
+
+fn has_room(member: &Member) -> bool {
+    member.span.is_none_or(|span| span.bits() > 0)
+}
+
+/// A constant, signed if it says so.
+fn value_of(attribute: &gimli::Attribute<Slice<'_>>) -> Option<i128> {
+    match attribute.value() {
+        AttributeValue::Sdata(value) => Some(value.into()),
+        AttributeValue::Udata(value) => Some(value.into()),
+        AttributeValue::Data1(value) => Some(value.into()),
+        AttributeValue::Data2(value) => Some(value.into()),
+        AttributeValue::Data4(value) => Some(value.into()),
+        AttributeValue::Data8(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+/// Settles a type's alignment: what is stated, or what its members ask for, unless they lie where
+/// that would not let them.
+fn settle(built: &mut Aggregate, stated: Option<u64>) {
+    let wanted = built.used().map(|member| member.align).max().unwrap_or(1);
+    let mut crooked = 0;
+    for member in built.used().filter(|member| member.unit.is_none()) {
+        if let Some(span) = member.span
+            && span.offset() % member.align != 0
+        {
+            crooked |= span.offset();
+        }
+    }
+    let align = stated.unwrap_or(wanted);
+    if !built.size.is_multiple_of(align.max(1)) {
+        crooked |= built.size;
+    }
+    built.packed = crooked != 0;
+    built.align = match crooked {
+        0 => align.max(1),
+        crooked => align.min(1 << crooked.trailing_zeros()).max(1),
+    };
+    // Unused in a language that states it: there a type is as aligned as it says.
+    if built.language == Language::Rust && stated.is_some() {
+        built.align = align.max(1);
+    }
+}

@@ -1,0 +1,280 @@
+//! The types that somebody named.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::rc::Rc;
+
+use anyhow::{Result, anyhow, bail};
+use gimli::{DW_AT_decl_file, DW_AT_decl_line, DW_AT_name, DW_TAG_typedef};
+
+use super::super::name::{Answer, Wanted};
+use super::super::{Aggregate, Definition, Origin};
+use super::program::{At, UnitAt};
+use super::scopes::{Node, Scopes, is_aggregate};
+use super::types::{Types, number};
+
+/// How many suggestions are made, and how many names an error lists.
+const SUGGESTIONS: usize = 5;
+
+/// A type that answers to a name.
+struct Candidate {
+    answer: Answer,
+    path: String,
+    at: At,
+}
+
+impl<'a> Types<'_, 'a> {
+    /// The types that `wanted` means, in the order of their names, each definition once.
+    ///
+    /// # Errors
+    /// If there is none, with those of like names; or if a name that is no glob means several.
+    pub fn find(&self, wanted: &Wanted) -> Result<Vec<Definition>> {
+        let mut candidates = Vec::new();
+        for unit in self.program.units() {
+            let scopes = Scopes::of(self.program, unit)?;
+            for node in scopes.types() {
+                candidates.extend(self.candidate(unit, &scopes, node, wanted)?);
+            }
+        }
+        let best = candidates.iter().map(|candidate| candidate.answer).max();
+        candidates.retain(|candidate| Some(candidate.answer) == best);
+        let mut by_path: BTreeMap<String, Vec<At>> = BTreeMap::new();
+        for candidate in candidates {
+            by_path
+                .entry(candidate.path)
+                .or_default()
+                .push(candidate.at);
+        }
+        if by_path.is_empty() {
+            return Err(self.unknown(wanted)?);
+        }
+        if by_path.len() > 1 && !wanted.is_glob() {
+            let names: Vec<&String> = by_path.keys().collect();
+            bail!(
+                "`{}` is ambiguous: {}. Say more of the name, or use a glob to see them all",
+                wanted.text(),
+                some(&names)
+            );
+        }
+        let mut found = Vec::new();
+        for (path, places) in by_path {
+            found.extend(self.definitions_at(&path, places)?);
+        }
+        Ok(found)
+    }
+
+    fn candidate(
+        &self,
+        unit: UnitAt,
+        scopes: &Scopes<'a>,
+        node: &Node<'a>,
+        wanted: &Wanted,
+    ) -> Result<Option<Candidate>> {
+        let Some(path) = self.path_in(scopes, node) else {
+            return Ok(None);
+        };
+        let Some(answer) = wanted.answer(&path) else {
+            return Ok(None);
+        };
+        let offset = node.offset;
+        let mut candidate = Candidate {
+            answer,
+            path,
+            at: At { unit, offset },
+        };
+        if node.tag == DW_TAG_typedef {
+            let (at, entry) = self.bare(candidate.at)?;
+            if !is_aggregate(entry.tag()) || super::types::is_declaration(&entry) {
+                return Ok(None);
+            }
+            candidate.at = at;
+            if let Some(path) = self.path(at) {
+                // What has a name of its own is found by it.
+                if wanted.is_glob() {
+                    return Ok(None);
+                }
+                candidate.path = path;
+            }
+        }
+        Ok(Some(candidate))
+    }
+
+    fn path_in(&self, scopes: &Scopes<'a>, node: &Node<'a>) -> Option<String> {
+        scopes.path(self.program, node, &|other| self.path(other))
+    }
+
+    /// The different definitions among the types at `places`, all of one name.
+    fn definitions_at(&self, path: &str, mut places: Vec<At>) -> Result<Vec<Definition>> {
+        places.sort_unstable();
+        places.dedup();
+        let mut found: Vec<Definition> = Vec::new();
+        for at in places {
+            let mut aggregate = self.aggregate(at, 0)?;
+            if aggregate.path.is_empty() {
+                Rc::make_mut(&mut aggregate).path = path.to_owned();
+            }
+            let origin = self.origin(at);
+            match found
+                .iter_mut()
+                .find(|other| other.aggregate.lies_like(&aggregate))
+            {
+                Some(other) => other.origins.push(origin),
+                None => found.push(Definition {
+                    aggregate,
+                    origins: vec![origin],
+                }),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where a type was defined, as far as that is told.
+    fn origin(&self, at: At) -> Origin {
+        let read = || -> gimli::Result<Origin> {
+            let unit = self.program.unit(at.unit)?;
+            let root = unit.entry(unit.header.root_offset())?;
+            let name = root.attr_value(DW_AT_name);
+            let entry = self.entry(at)?;
+            let file = entry
+                .attr(DW_AT_decl_file)
+                .and_then(|file| file.udata_value());
+            let line = number(entry.attr(DW_AT_decl_line));
+            let file = file.and_then(|file| self.file(at.unit, file));
+            Ok(Origin {
+                unit: name.and_then(|name| self.text(at.unit, name)),
+                declared: file.zip(line).map(|(file, line)| format!("{file}:{line}")),
+            })
+        };
+        read().unwrap_or_default()
+    }
+
+    /// A file of a unit's line table, without its directory.
+    fn file(&self, at: UnitAt, index: u64) -> Option<String> {
+        let unit = self.program.unit(at).ok()?;
+        let header = unit.line_program.as_ref()?.header();
+        let name = header.file(index)?.path_name();
+        let name = self.program.dwarf(at).attr_string(unit, name).ok()?;
+        let name = name.to_string_lossy().into_owned();
+        Some(name.rsplit('/').next().unwrap_or(&name).to_owned())
+    }
+
+    /// All types with members or values, each definition once, in the order of their names:
+    /// handed to `visit`, which returns what is kept of each.
+    ///
+    /// # Errors
+    /// If the debug information is damaged.
+    pub fn all<T: PartialEq>(
+        &self,
+        wanted: &[Wanted],
+        visit: impl Fn(&Aggregate) -> T,
+    ) -> Result<Vec<(String, T)>> {
+        let mut all: BTreeMap<String, Vec<T>> = BTreeMap::new();
+        for unit in self.program.units() {
+            let scopes = self.scopes(unit)?;
+            for node in scopes.types() {
+                let Some(path) = self.path_in(&scopes, node) else {
+                    continue;
+                };
+                let offset = node.offset;
+                let mut at = At { unit, offset };
+                if node.tag == DW_TAG_typedef {
+                    let (target, entry) = self.bare(at)?;
+                    if !is_aggregate(entry.tag())
+                        || super::types::is_declaration(&entry)
+                        || self.path(target).is_some()
+                    {
+                        continue;
+                    }
+                    at = target;
+                }
+                if !wanted.is_empty() && wanted.iter().all(|name| name.answer(&path).is_none()) {
+                    continue;
+                }
+                let kept = visit(&*self.aggregate(at, 0)?);
+                match all.entry(path) {
+                    Slot::Vacant(slot) => {
+                        slot.insert(vec![kept]);
+                    }
+                    Slot::Occupied(mut slot) if !slot.get().contains(&kept) => {
+                        slot.get_mut().push(kept);
+                    }
+                    Slot::Occupied(_) => {}
+                }
+            }
+            self.forget(unit);
+        }
+        if all.is_empty() {
+            let first = wanted.first().cloned().unwrap_or_default();
+            return Err(self.unknown(&first)?);
+        }
+        let each = all.into_iter();
+        Ok(each
+            .flat_map(|(path, kept)| kept.into_iter().map(move |kept| (path.clone(), kept)))
+            .collect())
+    }
+
+    /// Why nothing answers to a name.
+    fn unknown(&self, wanted: &Wanted) -> Result<anyhow::Error> {
+        let mut near: BTreeMap<String, usize> = BTreeMap::new();
+        let mut declared = false;
+        for unit in self.program.units() {
+            let scopes = Scopes::of(self.program, unit)?;
+            for node in scopes.aggregates() {
+                let Some(path) = self.path_in(&scopes, node) else {
+                    continue;
+                };
+                if node.defined {
+                    let distance = wanted.distance(&path);
+                    near.insert(path, distance);
+                } else {
+                    declared |= wanted.answer(&path).is_some();
+                }
+            }
+        }
+        let text = wanted.text();
+        if near.is_empty() {
+            return Ok(anyhow!(
+                "the debug information tells of no types, perhaps of lines alone (-g1, `debug = \
+                 \"line-tables-only\"`). Compile with -g, or with `debug = true` in the Cargo \
+                 profile"
+            ));
+        }
+        if declared {
+            return Ok(anyhow!(
+                "`{text}` is declared, but not defined in what this binary was compiled from"
+            ));
+        }
+        if wanted.is_glob() {
+            return Ok(anyhow!(
+                "no type matches `{text}`; --list shows all {}",
+                near.len()
+            ));
+        }
+        let count = near.len();
+        let mut near: Vec<(String, usize)> = near.into_iter().collect();
+        near.sort_by_key(|(_, distance)| *distance);
+        let close = 1 + text.chars().count() / 3;
+        near.retain(|(_, distance)| *distance <= close);
+        let names: Vec<&String> = near.iter().map(|(path, _)| path).collect();
+        Ok(match names.is_empty() {
+            true => anyhow!("no type `{text}`; --list shows all {count}"),
+            false => anyhow!(
+                "no type `{text}`; did you mean {}? --list shows all {count}",
+                some(&names)
+            ),
+        })
+    }
+}
+
+/// The first of several names.
+fn some(names: &[&String]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(SUGGESTIONS)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match names.len().saturating_sub(SUGGESTIONS) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,205 @@
+//! Types as their languages write them.
+
+use gimli::{
+    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_class_type, DW_TAG_const_type,
+    DW_TAG_enumeration_type, DW_TAG_formal_parameter, DW_TAG_pointer_type,
+    DW_TAG_ptr_to_member_type, DW_TAG_reference_type, DW_TAG_restrict_type,
+    DW_TAG_rvalue_reference_type, DW_TAG_structure_type, DW_TAG_subroutine_type, DW_TAG_union_type,
+    DW_TAG_unspecified_parameters, DW_TAG_volatile_type, DwTag, UnitOffset,
+};
+
+use super::super::Language;
+use super::program::At;
+use super::types::{Types, is_declaration, is_qualifier};
+
+/// How far types are spelt out, pointers to pointers and so on.
+const DEEPEST: u32 = 30;
+
+impl Types<'_, '_> {
+    /// A declaration of `name` with the type at `at`; the type alone if the name is empty.
+    pub(super) fn spell(&self, at: Option<At>, name: &str, language: Language) -> String {
+        match language {
+            Language::Rust => {
+                let spelt = self.rust(at, 0);
+                match name.is_empty() {
+                    true => spelt,
+                    false => format!("{name}: {spelt}"),
+                }
+            }
+            Language::C | Language::Cpp => self.c(at, name.to_owned(), language, 0),
+        }
+    }
+
+    /// A C declaration: it is written from the inside, around what is declared.
+    fn c(&self, at: Option<At>, inside: String, language: Language, depth: u32) -> String {
+        let before = |word: &str| match inside.is_empty() || inside.starts_with('[') {
+            true => format!("{word}{inside}"),
+            false => format!("{word} {inside}"),
+        };
+        let Some(at) = at else {
+            return before("void");
+        };
+        let Ok(entry) = self.entry(at) else {
+            return before("?");
+        };
+        let tag = entry.tag();
+        let target = self.type_of(at.unit, &entry);
+        if depth > DEEPEST {
+            return before("...");
+        }
+        if let Some(word) = qualifier(tag) {
+            // `const int x`, but `int *const p`.
+            let of_pointer = target
+                .and_then(|target| self.entry(target).ok())
+                .is_some_and(|target| is_indirect(target.tag()));
+            return match of_pointer {
+                true => self.c(target, before(word), language, depth + 1),
+                false => format!("{word} {}", self.c(target, inside, language, depth + 1)),
+            };
+        }
+        if let Some(mark) = mark(tag) {
+            let mark = match tag == DW_TAG_ptr_to_member_type {
+                true => {
+                    let class = self.reference(at.unit, &entry, gimli::DW_AT_containing_type);
+                    let class = class.and_then(|class| self.path(class));
+                    format!("{}::*", class.unwrap_or_default())
+                }
+                false => mark.to_owned(),
+            };
+            let around = target
+                .and_then(|target| self.entry(target).ok())
+                .is_some_and(|target| {
+                    [DW_TAG_array_type, DW_TAG_subroutine_type].contains(&target.tag())
+                });
+            let inside = match around {
+                true => format!("({mark}{inside})"),
+                false => format!("{mark}{inside}"),
+            };
+            return self.c(target, inside, language, depth + 1);
+        }
+        if tag == DW_TAG_array_type {
+            let lengths = self.dimensions(at).unwrap_or_default();
+            let lengths = lengths.iter().map(|length| match length {
+                0 => "[]".to_owned(),
+                length => format!("[{length}]"),
+            });
+            let inside = format!("{inside}{}", lengths.collect::<String>());
+            return self.c(target, inside, language, depth + 1);
+        }
+        if tag == DW_TAG_subroutine_type {
+            let inside = format!("{inside}({})", self.parameters(at, language, depth));
+            return self.c(target, inside, language, depth + 1);
+        }
+        before(&self.named(at, tag, language))
+    }
+
+    /// A type that has a name, or ought to have one.
+    fn named(&self, at: At, tag: DwTag, language: Language) -> String {
+        // What only gives a signature has its name where the type is defined.
+        let (at, tag) = match self.entry(at).ok().filter(is_declaration) {
+            Some(_) => self
+                .bare(at)
+                .map_or((at, tag), |(at, entry)| (at, entry.tag())),
+            None => (at, tag),
+        };
+        let keyword = match tag {
+            DW_TAG_structure_type => "struct",
+            DW_TAG_class_type => "class",
+            DW_TAG_union_type => "union",
+            DW_TAG_enumeration_type => "enum",
+            _ => "",
+        };
+        let path = self.path(at).or_else(|| {
+            let entry = self.entry(at).ok()?;
+            self.name(at.unit, &entry)
+        });
+        match (path, language) {
+            (Some(path), Language::C) if !keyword.is_empty() => format!("{keyword} {path}"),
+            (Some(path), _) => path,
+            (None, _) if !keyword.is_empty() => format!("{keyword} {{...}}"),
+            (None, _) => "?".to_owned(),
+        }
+    }
+
+    fn parameters(&self, at: At, language: Language, depth: u32) -> String {
+        let read = || -> gimli::Result<Vec<String>> {
+            let unit = self.program.unit(at.unit)?;
+            let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+            let mut children = tree.root()?.children();
+            let mut found = Vec::new();
+            while let Some(child) = children.next()? {
+                let entry = child.entry();
+                if entry.attr(gimli::DW_AT_artificial).is_some() {
+                    // `this`.
+                } else if entry.tag() == DW_TAG_formal_parameter {
+                    let target = self.type_of(at.unit, entry);
+                    found.push(self.c(target, String::new(), language, depth + 1));
+                } else if entry.tag() == DW_TAG_unspecified_parameters {
+                    found.push("...".to_owned());
+                }
+            }
+            Ok(found)
+        };
+        let parameters = read().unwrap_or_default();
+        match parameters.is_empty() && language == Language::C {
+            true => "void".to_owned(),
+            false => parameters.join(", "),
+        }
+    }
+
+    /// A Rust type. Most have their names in the debug information.
+    fn rust(&self, at: Option<At>, depth: u32) -> String {
+        let Some(at) = at else {
+            return "()".to_owned();
+        };
+        let Ok(entry) = self.entry(at) else {
+            return "?".to_owned();
+        };
+        let target = self.type_of(at.unit, &entry);
+        if depth > DEEPEST {
+            return "...".to_owned();
+        }
+        if entry.tag() == DW_TAG_array_type {
+            let element = self.rust(target, depth + 1);
+            let lengths = self.dimensions(at).unwrap_or_default();
+            return lengths
+                .iter()
+                .rev()
+                .fold(element, |inner, length| format!("[{inner}; {length}]"));
+        }
+        if let Some(path) = self.path(at).or_else(|| self.name(at.unit, &entry)) {
+            return path;
+        }
+        if is_qualifier(entry.tag()) {
+            return self.rust(target, depth + 1);
+        }
+        match is_indirect(entry.tag()) {
+            true => format!("*const {}", self.rust(target, depth + 1)),
+            false => "?".to_owned(),
+        }
+    }
+}
+
+fn qualifier(tag: DwTag) -> Option<&'static str> {
+    match tag {
+        DW_TAG_const_type => Some("const"),
+        DW_TAG_volatile_type => Some("volatile"),
+        DW_TAG_restrict_type => Some("restrict"),
+        DW_TAG_atomic_type => Some("_Atomic"),
+        _ => None,
+    }
+}
+
+/// What stands before a name that is declared as a pointer to something.
+fn mark(tag: DwTag) -> Option<&'static str> {
+    match tag {
+        DW_TAG_pointer_type | DW_TAG_ptr_to_member_type => Some("*"),
+        DW_TAG_reference_type => Some("&"),
+        DW_TAG_rvalue_reference_type => Some("&&"),
+        _ => None,
+    }
+}
+
+fn is_indirect(tag: DwTag) -> bool {
+    mark(tag).is_some()
+}

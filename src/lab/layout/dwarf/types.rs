@@ -1,0 +1,322 @@
+//! What entries say of types: what they refer to, how large they are, how they are aligned.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use anyhow::{Result, bail};
+use gimli::{
+    Attribute, AttributeValue, DW_AT_GNU_vector, DW_AT_alignment, DW_AT_byte_size, DW_AT_count,
+    DW_AT_declaration, DW_AT_encoding, DW_AT_language, DW_AT_name, DW_AT_signature, DW_AT_type,
+    DW_AT_upper_bound, DW_LANG_C_plus_plus, DW_LANG_C_plus_plus_03, DW_LANG_C_plus_plus_11,
+    DW_LANG_C_plus_plus_14, DW_LANG_C_plus_plus_17, DW_LANG_C_plus_plus_20, DW_LANG_Rust,
+    DW_TAG_array_type, DW_TAG_atomic_type, DW_TAG_base_type, DW_TAG_const_type,
+    DW_TAG_pointer_type, DW_TAG_ptr_to_member_type, DW_TAG_reference_type, DW_TAG_restrict_type,
+    DW_TAG_rvalue_reference_type, DW_TAG_subrange_type, DW_TAG_subroutine_type, DW_TAG_typedef,
+    DW_TAG_volatile_type, DebuggingInformationEntry, DwAt, DwTag, UnitOffset,
+};
+
+use super::super::file::Slice;
+use super::super::{Aggregate, Language};
+use super::program::{At, Program, UnitAt};
+use super::scopes::{Scopes, is_aggregate};
+
+/// How deep types may be nested: what is deeper goes in circles.
+const DEEPEST: u32 = 100;
+
+pub(super) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
+
+/// Reads types out of debug information.
+pub struct Types<'p, 'a> {
+    pub(super) program: &'p Program<'a>,
+    scopes: RefCell<HashMap<UnitAt, Rc<Scopes<'a>>>>,
+    pub(super) aggregates: RefCell<HashMap<At, Rc<Aggregate>>>,
+    /// Where types are defined, by their full name; found when a declaration asks for it.
+    defined: RefCell<Option<Rc<HashMap<String, At>>>>,
+}
+
+impl<'p, 'a> Types<'p, 'a> {
+    /// Reads nothing yet.
+    pub fn new(program: &'p Program<'a>) -> Self {
+        Types {
+            program,
+            scopes: RefCell::default(),
+            aggregates: RefCell::default(),
+            defined: RefCell::default(),
+        }
+    }
+
+    /// The scopes of a unit.
+    pub fn scopes(&self, unit: UnitAt) -> gimli::Result<Rc<Scopes<'a>>> {
+        if let Some(scopes) = self.scopes.borrow().get(&unit) {
+            return Ok(Rc::clone(scopes));
+        }
+        let scopes = Rc::new(Scopes::of(self.program, unit)?);
+        self.scopes.borrow_mut().insert(unit, Rc::clone(&scopes));
+        Ok(scopes)
+    }
+
+    /// Forgets what was read of a unit, which bounds what a list of all types needs.
+    pub fn forget(&self, unit: UnitAt) {
+        self.scopes.borrow_mut().remove(&unit);
+        self.aggregates.borrow_mut().retain(|at, _| at.unit != unit);
+    }
+
+    /// The full name of an entry.
+    pub fn path(&self, at: At) -> Option<String> {
+        let scopes = self.scopes(at.unit).ok()?;
+        let node = scopes.node(at.offset)?;
+        scopes.path(self.program, node, &|other| self.path(other))
+    }
+
+    /// An entry, read whole.
+    pub(super) fn entry(&self, at: At) -> gimli::Result<Entry<'a>> {
+        self.program.unit(at.unit)?.entry(UnitOffset(at.offset))
+    }
+
+    /// An attribute's text.
+    pub(super) fn text(&self, unit: UnitAt, value: AttributeValue<Slice<'a>>) -> Option<String> {
+        let text = self
+            .program
+            .dwarf(unit)
+            .attr_string(self.program.unit(unit).ok()?, value);
+        Some(text.ok()?.to_string_lossy().into_owned())
+    }
+
+    /// The name that an entry itself has.
+    pub(super) fn name(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<String> {
+        self.text(unit, entry.attr_value(DW_AT_name)?)
+    }
+
+    /// What an entry refers to by an attribute.
+    pub(super) fn reference(&self, unit: UnitAt, entry: &Entry<'a>, by: DwAt) -> Option<At> {
+        self.program.referred(unit, &entry.attr_value(by)?)
+    }
+
+    /// The type of an entry, defined if it is defined anywhere.
+    pub(super) fn type_of(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<At> {
+        self.reference(unit, entry, DW_AT_type)
+    }
+
+    /// The language of a unit.
+    pub(super) fn language(&self, unit: UnitAt) -> Language {
+        let read = || -> gimli::Result<Option<Language>> {
+            let unit = self.program.unit(unit)?;
+            let root = unit.entry(unit.header.root_offset())?;
+            Ok(match root.attr_value(DW_AT_language) {
+                Some(AttributeValue::Language(language)) => Some(match language {
+                    DW_LANG_Rust => Language::Rust,
+                    DW_LANG_C_plus_plus
+                    | DW_LANG_C_plus_plus_03
+                    | DW_LANG_C_plus_plus_11
+                    | DW_LANG_C_plus_plus_14
+                    | DW_LANG_C_plus_plus_17
+                    | DW_LANG_C_plus_plus_20 => Language::Cpp,
+                    _ => Language::C,
+                }),
+                _ => None,
+            })
+        };
+        read().ok().flatten().unwrap_or(Language::C)
+    }
+
+    /// The type behind names and qualifiers, and behind a declaration if it is defined elsewhere.
+    pub(super) fn bare(&self, mut at: At) -> Result<(At, Entry<'a>)> {
+        for _ in 0..DEEPEST {
+            let entry = self.entry(at)?;
+            let next = match is_qualifier(entry.tag()) || entry.tag() == DW_TAG_typedef {
+                true => self.type_of(at.unit, &entry),
+                false if is_declaration(&entry) => self.definition(at, &entry)?,
+                false => None,
+            };
+            match next.filter(|next| *next != at) {
+                Some(next) => at = next,
+                None => return Ok((at, entry)),
+            }
+        }
+        bail!("damaged debug information: a type refers to itself")
+    }
+
+    /// Where a type is defined that is declared at `at`.
+    fn definition(&self, at: At, entry: &Entry<'a>) -> gimli::Result<Option<At>> {
+        if let Some(signed) = self.reference(at.unit, entry, DW_AT_signature) {
+            return Ok(Some(signed));
+        }
+        let Some(path) = self.path(at) else {
+            return Ok(None);
+        };
+        Ok(self.definitions()?.get(&path).copied())
+    }
+
+    /// All types that are defined, by their full names.
+    fn definitions(&self) -> gimli::Result<Rc<HashMap<String, At>>> {
+        if let Some(defined) = self.defined.borrow().as_ref() {
+            return Ok(Rc::clone(defined));
+        }
+        let mut defined = HashMap::new();
+        for unit in self.program.units() {
+            let scopes = Scopes::of(self.program, unit)?;
+            for node in scopes.types().filter(|node| is_aggregate(node.tag)) {
+                let path = scopes.path(self.program, node, &|other| self.path(other));
+                let offset = node.offset;
+                path.map(|path| defined.entry(path).or_insert(At { unit, offset }));
+            }
+        }
+        let defined = Rc::new(defined);
+        *self.defined.borrow_mut() = Some(Rc::clone(&defined));
+        Ok(defined)
+    }
+
+    /// Bytes of a type; `None` if the debug information does not tell.
+    pub(super) fn size(&self, at: At, depth: u32) -> Result<Option<u64>> {
+        let (at, entry) = self.bare(at)?;
+        if let Some(size) = number(entry.attr(DW_AT_byte_size)) {
+            return Ok(Some(size));
+        }
+        let tag = entry.tag();
+        if is_pointer(tag) {
+            return Ok(Some(self.pointer(at.unit)?));
+        }
+        if tag == DW_TAG_ptr_to_member_type {
+            // Itanium C++ ABI 2.3: to a function it is a pointer and an adjustment.
+            let target = self
+                .type_of(at.unit, &entry)
+                .map(|target| self.bare(target));
+            let target = target.transpose()?.map(|(_, target)| target.tag());
+            let words = if target == Some(DW_TAG_subroutine_type) {
+                2
+            } else {
+                1
+            };
+            return Ok(Some(words * self.pointer(at.unit)?));
+        }
+        if tag != DW_TAG_array_type {
+            return Ok(None);
+        }
+        let element = match self.type_of(at.unit, &entry) {
+            Some(element) => self.size(element, deeper(depth)?)?,
+            None => None,
+        };
+        let count: u64 = self.dimensions(at)?.iter().product();
+        Ok(element.map(|element| element * count))
+    }
+
+    /// The alignment that a type asks for, in bytes.
+    pub(super) fn align(&self, at: At, depth: u32) -> Result<u64> {
+        let (inner, entry) = self.bare(at)?;
+        // Between the name and the type an alignment may have been asked for.
+        let mut stated = 1;
+        let mut outer = at;
+        while outer != inner {
+            let entry = self.entry(outer)?;
+            stated = stated.max(number(entry.attr(DW_AT_alignment)).unwrap_or(1));
+            let next = self
+                .type_of(outer.unit, &entry)
+                .filter(|_| !is_declaration(&entry));
+            outer = next.unwrap_or(inner);
+        }
+        let tag = entry.tag();
+        let own = if tag == DW_TAG_array_type && entry.attr(DW_AT_GNU_vector).is_none() {
+            match self.type_of(inner.unit, &entry) {
+                Some(element) => self.align(element, deeper(depth)?)?,
+                None => 1,
+            }
+        } else if is_aggregate(tag) && tag != gimli::DW_TAG_enumeration_type {
+            self.aggregate(inner, deeper(depth)?)?.align
+        } else if tag == DW_TAG_ptr_to_member_type {
+            self.pointer(inner.unit)?
+        } else {
+            let size = self.size(inner, depth)?.unwrap_or(1).max(1);
+            let parts = match entry.attr_value(DW_AT_encoding) {
+                // Complex numbers are aligned as their halves are.
+                Some(AttributeValue::Encoding(gimli::DW_ATE_complex_float)) => 2,
+                _ => 1,
+            };
+            let widest = match tag == DW_TAG_base_type {
+                true => self.program.widest,
+                // Vectors.
+                false => 64,
+            };
+            let natural = size / parts;
+            (1 << natural.trailing_zeros().min(6)).min(widest)
+        };
+        let atomic = match self.entry(at)?.tag() == DW_TAG_atomic_type {
+            true => self
+                .size(at, depth)?
+                .filter(|size| size.is_power_of_two() && *size <= 16),
+            false => None,
+        };
+        let entry = number(entry.attr(DW_AT_alignment)).unwrap_or(1);
+        Ok(own.max(stated).max(entry).max(atomic.unwrap_or(1)))
+    }
+
+    /// The lengths of an array's dimensions, outermost first; 0 where it is open.
+    pub(super) fn dimensions(&self, at: At) -> gimli::Result<Vec<u64>> {
+        let unit = self.program.unit(at.unit)?;
+        let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
+        let mut children = tree.root()?.children();
+        let mut lengths = Vec::new();
+        while let Some(child) = children.next()? {
+            let entry = child.entry();
+            if entry.tag() != DW_TAG_subrange_type {
+                continue;
+            }
+            let count = number(entry.attr(DW_AT_count));
+            let upper = entry
+                .attr(DW_AT_upper_bound)
+                .and_then(|bound| match bound.value() {
+                    AttributeValue::Exprloc(_) => None,
+                    // A last index of -1, however wide, is an array without elements.
+                    _ => bound.sdata_value().map(|last| (last + 1).max(0) as u64),
+                });
+            lengths.push(count.or(upper).unwrap_or(0));
+        }
+        Ok(lengths)
+    }
+
+    /// Bytes of a pointer.
+    pub(super) fn pointer(&self, unit: UnitAt) -> gimli::Result<u64> {
+        Ok(u64::from(self.program.unit(unit)?.encoding().address_size))
+    }
+}
+
+/// One level deeper.
+///
+/// # Errors
+/// If types go in circles.
+pub(super) fn deeper(depth: u32) -> Result<u32> {
+    if depth >= DEEPEST {
+        bail!("damaged debug information: a type holds itself");
+    }
+    Ok(depth + 1)
+}
+
+/// A number that is stated as such, and not computed.
+pub(super) fn number(attribute: Option<&Attribute<Slice<'_>>>) -> Option<u64> {
+    attribute?.udata_value()
+}
+
+/// Whether an entry stands for a type that is defined elsewhere.
+pub(super) fn is_declaration(entry: &Entry<'_>) -> bool {
+    entry.attr(DW_AT_signature).is_some()
+        || entry.attr_value(DW_AT_declaration) == Some(AttributeValue::Flag(true))
+}
+
+pub(super) fn is_qualifier(tag: DwTag) -> bool {
+    [
+        DW_TAG_const_type,
+        DW_TAG_volatile_type,
+        DW_TAG_restrict_type,
+        DW_TAG_atomic_type,
+    ]
+    .contains(&tag)
+}
+
+pub(super) fn is_pointer(tag: DwTag) -> bool {
+    [
+        DW_TAG_pointer_type,
+        DW_TAG_reference_type,
+        DW_TAG_rvalue_reference_type,
+    ]
+    .contains(&tag)
+}

@@ -1,0 +1,88 @@
+//! Sections of relocatable objects, with their references filled in.
+
+use anyhow::{Result, bail};
+use object::{Object, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget, SectionIndex};
+
+/// All sections called `name`, one behind the other, as a linker would join them.
+///
+/// Type units lie in sections of their own under one name. A reference into a section that comes
+/// behind others of its name is moved along with it.
+pub(super) fn joined(object: &object::File<'_>, name: &str) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    for section in object
+        .sections()
+        .filter(|section| section.name() == Ok(name))
+    {
+        let base = all.len();
+        all.extend_from_slice(&section.uncompressed_data()?);
+        for (offset, relocation) in section.relocations() {
+            if relocation.kind() != RelocationKind::Absolute {
+                continue;
+            }
+            let RelocationTarget::Symbol(index) = relocation.target() else {
+                continue;
+            };
+            let symbol = object.symbol_by_index(index)?;
+            let moved = symbol
+                .section_index()
+                .map(|at| before(object, at))
+                .transpose()?;
+            let width = usize::from(relocation.size() / 8);
+            let start = base + usize::try_from(offset)?;
+            let Some(place) = all.get_mut(start..start + width) else {
+                bail!("a relocation lies outside the section");
+            };
+            let mut value = symbol.address().wrapping_add(moved.unwrap_or(0));
+            value = value.wrapping_add_signed(relocation.addend());
+            if relocation.has_implicit_addend() {
+                value = value.wrapping_add(number(place, object.is_little_endian()));
+            }
+            write(place, value, object.is_little_endian());
+        }
+    }
+    Ok(all)
+}
+
+/// Bytes of the sections that have the name of section `index` and come before it.
+fn before(object: &object::File<'_>, index: SectionIndex) -> Result<u64> {
+    let name = object.section_by_index(index)?.name()?.to_owned();
+    if !name.starts_with(".debug_") {
+        return Ok(0);
+    }
+    let earlier = object
+        .sections()
+        .take_while(|section| section.index() != index);
+    let same = earlier.filter(|section| section.name() == Ok(&name));
+    Ok(same.map(|section| section.size()).sum())
+}
+
+fn number(bytes: &[u8], little: bool) -> u64 {
+    let add = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+    match little {
+        true => bytes.iter().rev().fold(0, add),
+        false => bytes.iter().fold(0, add),
+    }
+}
+
+fn write(place: &mut [u8], value: u64, little: bool) {
+    let count = place.len();
+    for (index, byte) in place.iter_mut().enumerate() {
+        let power = if little { index } else { count - 1 - index };
+        *byte = (value >> (8 * power)) as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_in_and_out_in_both_orders() {
+        for little in [true, false] {
+            let mut place = [0xFF; 4];
+            write(&mut place, 0x0102_0304, little);
+            assert_eq!(number(&place, little), 0x0102_0304);
+            assert_eq!(place[0], if little { 4 } else { 1 });
+        }
+    }
+}

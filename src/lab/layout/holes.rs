@@ -1,0 +1,202 @@
+//! Bytes and bits of a type that no member uses.
+
+use super::{Aggregate, Member, Span};
+
+/// A stretch that no member uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Where it is.
+    pub span: Span,
+    /// Whether it is the rest of a bit-field's storage unit, and counted in bits.
+    pub in_bits: bool,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holes {
+    /// Between members.
+    pub between: Vec<Hole>,
+    /// Behind the last member.
+    pub behind: Vec<Hole>,
+    /// Bits that members use; what two of them share counts once.
+    pub used: u64,
+}
+
+impl Holes {
+    /// The holes of a type: bytes that none of its members uses, in whichever variant it is.
+    pub fn of(aggregate: &Aggregate) -> Self {
+        if !aggregate.values.is_empty() {
+            // Values are no members, and take all of it.
+            return Holes {
+                used: aggregate.size * 8,
+                ..Holes::default()
+            };
+        }
+        Self::between(aggregate.used(), aggregate.size)
+    }
+
+    /// The holes that `members` leave in `size` bytes.
+    pub fn between<'m>(members: impl IntoIterator<Item = &'m Member>, size: u64) -> Self {
+        let places = members.into_iter().filter_map(|member| {
+            let unit = member.unit.map(|bytes| bytes * 8);
+            let span = member.span?;
+            // An array without a stated length takes no room, but what lies before it is a hole.
+            (span.bits() > 0 || member.open_ended()).then_some((span, unit))
+        });
+        Self::around(places.collect(), size)
+    }
+
+    /// The holes around stretches; a bit-field's comes with the bits of its storage unit.
+    fn around(mut places: Vec<(Span, Option<u64>)>, size: u64) -> Self {
+        places.sort_unstable_by_key(|(span, _)| *span);
+        let mut holes = Holes::default();
+        let mut at = 0;
+        // The end of the storage unit of the bit-field before.
+        let mut unit_end = 0;
+        for (span, unit) in places {
+            split(at, span.start, unit_end, &mut holes.between);
+            if span.end > at {
+                holes.used += span.bits().min(span.end - at);
+                at = span.end;
+                unit_end = unit.map_or(0, |bits| span.start / bits * bits + bits);
+            }
+        }
+        split(at, size * 8, unit_end, &mut holes.behind);
+        holes
+    }
+
+    /// Bytes of the holes between members.
+    pub fn bytes(&self) -> u64 {
+        bytes(&self.between)
+    }
+
+    /// Bits of the holes between bit-fields.
+    pub fn bits(&self) -> u64 {
+        bits(&self.between)
+    }
+
+    /// Bytes behind the last member.
+    pub fn padding(&self) -> u64 {
+        bytes(&self.behind)
+    }
+
+    /// Bits behind the last bit-field.
+    pub fn bit_padding(&self) -> u64 {
+        bits(&self.behind)
+    }
+
+    /// How many holes of bytes there are between members, and how many of bits.
+    pub fn counts(&self) -> (usize, usize) {
+        let in_bits = self.between.iter().filter(|hole| hole.in_bits).count();
+        (self.between.len() - in_bits, in_bits)
+    }
+}
+
+/// Adds the stretch between two members: what belongs to a bit-field's storage unit in bits, the
+/// rest in bytes.
+fn split(start: u64, end: u64, unit_end: u64, holes: &mut Vec<Hole>) {
+    // Without a stated unit, bits up to the next byte.
+    let border = unit_end
+        .max(start.next_multiple_of(8))
+        .clamp(start, end.max(start));
+    for (start, end, in_bits) in [(start, border, true), (border, end, false)] {
+        if start < end {
+            let span = Span { start, end };
+            holes.push(Hole { span, in_bits });
+        }
+    }
+}
+
+fn bytes(holes: &[Hole]) -> u64 {
+    let whole = holes.iter().filter(|hole| !hole.in_bits);
+    whole.map(|hole| hole.span.bytes()).sum()
+}
+
+fn bits(holes: &[Hole]) -> u64 {
+    let parts = holes.iter().filter(|hole| hole.in_bits);
+    parts.map(|hole| hole.span.bits()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(places: &[(u64, u64)], size: u64) -> Holes {
+        let spans = places.iter().map(|&(at, bytes)| Span::of_bytes(at, bytes));
+        Holes::around(spans.map(|span| (span, None)).collect(), size)
+    }
+
+    #[test]
+    fn figure_6_3() {
+        let holes = whole(&[(0, 4), (8, 56), (64, 4)], 72);
+        assert_eq!((holes.counts(), holes.bytes()), ((1, 0), 4));
+        assert_eq!(holes.between[0].span, Span::of_bytes(4, 4));
+        assert_eq!((holes.padding(), holes.used), (4, 64 * 8));
+    }
+
+    #[test]
+    fn an_order_has_57_bytes_of_members_and_a_hole_of_7() {
+        let holes = whole(&[(0, 8), (8, 1), (16, 40), (56, 8)], 64);
+        assert_eq!((holes.used / 8, holes.bytes(), holes.padding()), (57, 7, 0));
+    }
+
+    #[test]
+    fn a_union_has_no_holes_and_what_its_largest_member_leaves_is_padding() {
+        let holes = whole(&[(0, 4), (0, 9), (0, 1)], 12);
+        assert_eq!((holes.used, holes.bytes(), holes.padding()), (72, 0, 3));
+    }
+
+    #[test]
+    fn the_rest_of_a_storage_unit_is_counted_in_bits() {
+        // unsigned a:3; int b;
+        let field = (Span { start: 0, end: 3 }, Some(32));
+        let holes = Holes::around(vec![field, (Span::of_bytes(4, 4), None)], 8);
+        assert_eq!((holes.counts(), holes.bits()), ((0, 1), 29));
+        // unsigned char a:3; int b;
+        let field = (Span { start: 0, end: 3 }, Some(8));
+        let holes = Holes::around(vec![field, (Span::of_bytes(4, 4), None)], 8);
+        assert_eq!(
+            (holes.counts(), holes.bits(), holes.bytes()),
+            ((1, 1), 5, 3)
+        );
+        // unsigned a:3, at the end.
+        let field = (Span { start: 0, end: 3 }, Some(32));
+        let holes = Holes::around(vec![field], 4);
+        assert_eq!((holes.bit_padding(), holes.padding()), (29, 0));
+    }
+
+    #[test]
+    fn what_lies_inside_another_member_ends_no_hole() {
+        // A base class of 8 bytes whose last 3 hold a member of the derived class.
+        let holes = whole(&[(0, 8), (5, 1)], 12);
+        assert_eq!((holes.used, holes.bytes(), holes.padding()), (64, 0, 4));
+    }
+
+    proptest! {
+        #[test]
+        fn members_and_holes_add_up_to_the_size(
+            places in proptest::collection::vec((0_u64..60, 0_u64..20, 0_usize..4), 0..12),
+            size in 80_u64..100,
+        ) {
+            const UNITS: [Option<u64>; 4] = [None, Some(8), Some(16), Some(32)];
+            let places: Vec<(Span, Option<u64>)> = places
+                .into_iter()
+                .map(|(at, length, unit)| match UNITS[unit] {
+                    None => (Span::of_bytes(at, length), None),
+                    unit => (Span { start: at * 8, end: at * 8 + length % 9 }, unit),
+                })
+                .collect();
+            let holes = Holes::around(places.clone(), size);
+            let unused = 8 * (holes.bytes() + holes.padding()) + holes.bits() + holes.bit_padding();
+            prop_assert_eq!(holes.used + unused, size * 8);
+            for hole in holes.between.iter().chain(&holes.behind) {
+                prop_assert!(hole.in_bits || hole.span.start % 8 == 0);
+                for (span, _) in &places {
+                    let overlap = span.start.max(hole.span.start) < span.end.min(hole.span.end);
+                    prop_assert!(!overlap, "{:?} in {:?}", span, hole);
+                }
+            }
+        }
+    }
+}

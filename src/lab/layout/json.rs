@@ -1,0 +1,234 @@
+//! A type as JSON.
+
+use serde::Serialize;
+
+use super::{Aggregate, Definition, Holes, Member, Reorder, Role, Summary};
+
+/// A type.
+#[derive(Debug, Serialize)]
+pub struct TypeJson<'a> {
+    #[serde(rename = "type")]
+    path: &'a str,
+    kind: &'static str,
+    units: Vec<&'a str>,
+    declared: Vec<&'a str>,
+    align: u64,
+    packed: bool,
+    line: u64,
+    #[serde(flatten)]
+    numbers: SummaryJson,
+    holes: Vec<HoleJson>,
+    members: Vec<MemberJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    variants: Vec<VariantJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<ValueJson<'a>>,
+    /// `None` if no order is better.
+    reorganised: Option<BetterJson>,
+}
+
+/// The numbers of a type.
+#[derive(Debug, Serialize)]
+pub struct SummaryJson {
+    size: u64,
+    lines: u64,
+    lines_in_array: f64,
+    sum_members: u64,
+    sum_holes: u64,
+    sum_bit_holes: u64,
+    padding: u64,
+    bit_padding: u64,
+    last_line: Option<u64>,
+    saves: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct HoleJson {
+    offset: u64,
+    bits: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct MemberJson<'a> {
+    name: Option<&'a str>,
+    #[serde(rename = "type")]
+    type_name: &'a str,
+    role: &'static str,
+    offset: Option<u64>,
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_bit: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u64>,
+    align: u64,
+    lines: Vec<u64>,
+    straddles: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elements: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    members: Vec<MemberJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct VariantJson<'a> {
+    name: &'a str,
+    value: Option<i128>,
+    members: Vec<MemberJson<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ValueJson<'a> {
+    name: &'a str,
+    value: i128,
+}
+
+#[derive(Debug, Serialize)]
+struct BetterJson {
+    order: Vec<String>,
+    size: u64,
+    lines: u64,
+    saves_bytes: u64,
+    saves_lines: u64,
+}
+
+impl<'a> TypeJson<'a> {
+    /// A definition on lines of `line` bytes.
+    pub fn of(definition: &'a Definition, line: u64) -> Self {
+        let aggregate = &*definition.aggregate;
+        let origins = &definition.origins;
+        TypeJson {
+            path: &aggregate.path,
+            kind: aggregate.kind.word(),
+            units: unique(origins.iter().filter_map(|origin| origin.unit.as_deref())),
+            declared: unique(
+                origins
+                    .iter()
+                    .filter_map(|origin| origin.declared.as_deref()),
+            ),
+            align: aggregate.align,
+            packed: aggregate.packed,
+            line,
+            numbers: SummaryJson::of(&Summary::of(aggregate, line)),
+            holes: holes(aggregate),
+            members: members(&aggregate.members, 0, line),
+            variants: variants(aggregate, line),
+            values: values(aggregate),
+            reorganised: match Reorder::of(aggregate, line) {
+                Reorder::No(_) => None,
+                Reorder::Better(better) => Some(BetterJson {
+                    order: labels(&better.aggregate),
+                    size: better.aggregate.size,
+                    lines: better.aggregate.size.div_ceil(line),
+                    saves_bytes: better.bytes,
+                    saves_lines: better.lines,
+                }),
+            },
+        }
+    }
+}
+
+impl SummaryJson {
+    /// A type's numbers.
+    pub fn of(summary: &Summary) -> Self {
+        SummaryJson {
+            size: summary.size,
+            lines: summary.lines,
+            lines_in_array: summary.lines_in_array,
+            sum_members: summary.used,
+            sum_holes: summary.hole_bytes,
+            sum_bit_holes: summary.bit_hole_bits,
+            padding: summary.padding,
+            bit_padding: summary.bit_padding,
+            last_line: summary.last_line,
+            saves: summary.saves,
+        }
+    }
+}
+
+fn unique<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for text in texts {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
+}
+
+fn holes(aggregate: &Aggregate) -> Vec<HoleJson> {
+    let holes = Holes::of(aggregate);
+    let all = holes.between.iter().chain(&holes.behind);
+    all.map(|hole| HoleJson {
+        offset: hole.span.offset(),
+        bits: hole.span.bits(),
+    })
+    .collect()
+}
+
+fn labels(aggregate: &Aggregate) -> Vec<String> {
+    let members = aggregate.members.iter();
+    members.map(|member| member.label().to_owned()).collect()
+}
+
+/// Members of a type that starts at byte `base` of the type that was asked for.
+fn members(members: &[Member], base: u64, line: u64) -> Vec<MemberJson<'_>> {
+    members.iter().map(|one| member(one, base, line)).collect()
+}
+
+fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
+    let span = member.span.map(|span| span.moved(base));
+    let in_bits = span.filter(|_| member.unit.is_some());
+    let inner = member.inner.as_deref();
+    MemberJson {
+        name: member.name.as_deref(),
+        type_name: &member.type_name,
+        role: match member.role {
+            Role::Field => "field",
+            Role::Base => "base",
+            Role::VirtualBase => "virtual base",
+            Role::Hidden => "hidden",
+            Role::Tag => "tag",
+        },
+        offset: span.map(|span| span.offset()),
+        size: span.map(|span| span.bytes()),
+        first_bit: in_bits.map(|span| span.start % 8),
+        bits: in_bits.map(|span| span.bits()),
+        align: member.align,
+        lines: span
+            .and_then(|span| span.lines(line))
+            .map_or_else(Vec::new, Iterator::collect),
+        straddles: span.is_some_and(|span| span.straddles(line)),
+        elements: member.elements.clone(),
+        // Of an array, those of its first element.
+        members: match (inner, span) {
+            (Some(inner), Some(span)) => members_of(inner, span.offset(), line),
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn members_of(aggregate: &Aggregate, base: u64, line: u64) -> Vec<MemberJson<'_>> {
+    let used = aggregate.used();
+    used.map(|one| member(one, base, line)).collect()
+}
+
+fn variants(aggregate: &Aggregate, line: u64) -> Vec<VariantJson<'_>> {
+    let variants = aggregate.variants.iter();
+    variants
+        .map(|variant| VariantJson {
+            name: &variant.name,
+            value: variant.value,
+            members: members(&variant.members, 0, line),
+        })
+        .collect()
+}
+
+fn values(aggregate: &Aggregate) -> Vec<ValueJson<'_>> {
+    let values = aggregate.values.iter();
+    values
+        .map(|(name, value)| ValueJson {
+            name,
+            value: *value,
+        })
+        .collect()
+}

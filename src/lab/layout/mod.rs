@@ -1,0 +1,136 @@
+//! How types lie in memory: members, holes, lines, and a better order (Drepper 6.2.1,
+//! Figure 6.3).
+//!
+//! The arithmetic ([`Span`], [`Holes`], [`Reorder`]) works on an [`Aggregate`] wherever it comes
+//! from; [`Binary`] reads these from the debug information of a binary.
+
+mod aggregate;
+mod dwarf;
+mod field;
+mod file;
+mod holes;
+mod json;
+mod name;
+mod order;
+mod place;
+#[cfg(test)]
+mod planted;
+pub mod print;
+mod reorder;
+mod span;
+mod summary;
+
+use std::path::Path;
+use std::rc::Rc;
+
+use anyhow::{Context as _, Result, bail};
+
+pub use aggregate::{Aggregate, Kind, Language, Member, Role, Variant};
+pub use file::Places;
+pub use holes::{Hole, Holes};
+pub use json::{SummaryJson, TypeJson};
+pub use reorder::{Better, Reorder};
+pub use span::Span;
+pub use summary::Summary;
+
+use dwarf::{Program, Types};
+use file::Opened;
+use name::Wanted;
+
+/// A binary with debug information.
+#[derive(Debug)]
+pub struct Binary {
+    opened: Opened,
+}
+
+/// A type as some of a binary's units define it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The type.
+    pub aggregate: Rc<Aggregate>,
+    /// Where it is defined so, once a unit.
+    pub origins: Vec<Origin>,
+}
+
+/// Where a definition comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The compilation unit, if it has a name.
+    pub unit: Option<String>,
+    /// The file and line of the definition, `order.h:12`, if they are told.
+    pub declared: Option<String>,
+}
+
+impl Binary {
+    /// Opens a binary and what else holds its debug information.
+    ///
+    /// # Errors
+    /// If it is no ELF object, or there is no debug information.
+    pub fn open(path: &Path, places: &Places<'_>) -> Result<Self> {
+        Ok(Binary {
+            opened: Opened::new(path, places)?,
+        })
+    }
+
+    /// Files with a part of the debug information that could not be used, and why.
+    pub fn missing(&self) -> &[String] {
+        &self.opened.missing
+    }
+
+    /// The types of each of these names or globs, one after the other. A type that is defined in
+    /// several ways is there as often.
+    ///
+    /// # Errors
+    /// If a name means no type or several, or the debug information is damaged.
+    pub fn types(&self, names: &[String]) -> Result<Vec<Definition>> {
+        self.with(|types| {
+            let mut found: Vec<Definition> = Vec::new();
+            for name in names {
+                for definition in types.find(&Wanted::new(name)?)? {
+                    if !found.contains(&definition) {
+                        found.push(definition);
+                    }
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The only type of a name, for those who need one: where its fields lie tells
+    /// [`Aggregate::field`].
+    ///
+    /// # Errors
+    /// As for [`types`](Self::types), and if it is defined in several ways.
+    pub fn only(&self, name: &str) -> Result<Rc<Aggregate>> {
+        let found = self.types(&[name.to_owned()])?;
+        match found.as_slice() {
+            [one] => Ok(Rc::clone(&one.aggregate)),
+            _ => bail!(
+                "`{name}` is defined in {} ways; `linefill layout` shows them",
+                found.len()
+            ),
+        }
+    }
+
+    /// All types by name, or those of these names, each with its numbers on lines of `line` bytes.
+    ///
+    /// # Errors
+    /// If a glob is broken, or the debug information is damaged.
+    pub fn list(&self, names: &[String], line: u64) -> Result<Vec<(String, Summary)>> {
+        let wanted: Vec<Wanted> = names
+            .iter()
+            .map(|name| Wanted::new(name))
+            .collect::<Result<_>>()?;
+        self.with(|types| types.all(&wanted, |aggregate| Summary::of(aggregate, line)))
+    }
+
+    fn with<T>(&self, read: impl FnOnce(&Types<'_, '_>) -> Result<T>) -> Result<T> {
+        let path = self.opened.path.display();
+        let damaged = || format!("{path}: damaged debug information");
+        let program = Program::new(&self.opened).with_context(damaged)?;
+        read(&Types::new(&program)).map_err(|error| match error.is::<gimli::Error>() {
+            true => error.context(damaged()),
+            false => error,
+        })
+    }
+}

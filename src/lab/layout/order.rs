@@ -1,0 +1,211 @@
+//! An order of pieces that makes a type smaller.
+
+use core::cmp::Reverse;
+
+use super::place::{Frame, Piece, Placed, place};
+
+/// The best order found: the smallest type, then the fewest members across two lines, then what
+/// leaves most members where they were. The last `fixed` pieces stay the last.
+///
+/// Sizes of types are multiples of their alignment, so that members by falling alignment leave no
+/// hole, and none but the type's own padding. The paper's second rule (6.2.1) wants members that
+/// are used together to stay together, so the order of the definition with its holes filled
+/// from behind comes first, and wins if it is as good.
+pub fn best(pieces: &[Piece], fixed: usize, frame: Frame, line: u64) -> (Vec<usize>, Placed) {
+    let free = pieces.len() - fixed;
+    let given: Vec<usize> = (0..pieces.len()).collect();
+    let mut by_align = given.clone();
+    by_align[..free].sort_by_key(|&index| Reverse(pieces[index].align()));
+    let filled = [
+        filled(pieces, given.clone(), free, frame),
+        filled(pieces, by_align.clone(), free, frame),
+    ];
+    let unsplit = filled
+        .clone()
+        .map(|order| unsplit(pieces, order, free, frame, line));
+    let candidates = filled.into_iter().chain(unsplit).chain([by_align, given]);
+    candidates
+        .map(|order| {
+            let placed = place(pieces, &order, frame);
+            (order, placed)
+        })
+        .min_by_key(|(order, placed)| (placed.size, straddling(placed, line), moved(order)))
+        .expect("there are candidates")
+}
+
+/// Members that lie across two lines although they have room in one.
+pub fn straddling(placed: &Placed, line: u64) -> usize {
+    let members = placed.spans.iter().flatten();
+    members.filter(|span| span.straddles(line)).count()
+}
+
+/// Pairs of pieces that changed their order.
+fn moved(order: &[usize]) -> usize {
+    let pairs = order.iter().enumerate();
+    pairs
+        .map(|(at, index)| order[at..].iter().filter(|later| *later < index).count())
+        .sum()
+}
+
+/// The order with pieces from behind moved into its holes, front to back: of those with room, the
+/// largest, and of equals the last.
+fn filled(pieces: &[Piece], mut order: Vec<usize>, free: usize, frame: Frame) -> Vec<usize> {
+    let mut at = 0;
+    let mut end = frame.front;
+    while at < free {
+        let start = pieces[order[at]]
+            .put(end)
+            .first()
+            .map_or(end, |span| span.start);
+        let fits = |place: &usize| {
+            let spans = pieces[order[*place]].put(end);
+            spans
+                .last()
+                .is_some_and(|span| span.end <= start && span.bits() > 0)
+        };
+        let filler = (at + 1..free)
+            .filter(fits)
+            .max_by_key(|&place| pieces[order[place]].size());
+        if let Some(place) = filler {
+            let index = order.remove(place);
+            order.insert(at, index);
+        }
+        let spans = pieces[order[at]].put(end);
+        end = spans.last().map_or(end, |last| last.end.max(end));
+        at += 1;
+    }
+    order
+}
+
+/// The order with something from behind moved before each member that would lie across two lines:
+/// the largest that does not, and starts where that would.
+fn unsplit(
+    pieces: &[Piece],
+    mut order: Vec<usize>,
+    free: usize,
+    frame: Frame,
+    line: u64,
+) -> Vec<usize> {
+    let mut end = frame.front;
+    for at in 0..free {
+        let spans = |place: usize| pieces[order[place]].put(end);
+        let splits = |place: usize| spans(place).iter().any(|span| span.straddles(line));
+        let start = |place: usize| spans(place).first().map(|span| span.start);
+        if splits(at) {
+            let other = (at + 1..free)
+                .filter(|&place| !splits(place) && start(place) == start(at))
+                .max_by_key(|&place| pieces[order[place]].size());
+            if let Some(place) = other {
+                let index = order.remove(place);
+                order.insert(at, index);
+            }
+        }
+        let spans = pieces[order[at]].put(end);
+        end = spans.last().map_or(end, |last| last.end.max(end));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(size: u64, align: u64) -> Piece {
+        Piece::Whole { size, align }
+    }
+
+    #[test]
+    fn figure_6_3_is_reorganised_as_pahole_does() {
+        let pieces = [whole(4, 4), whole(56, 8), whole(4, 4)];
+        let (order, placed) = best(&pieces, 0, Frame { front: 0, align: 8 }, 64);
+        assert_eq!(order, [0, 2, 1]);
+        assert_eq!(placed.size, 64);
+    }
+
+    #[test]
+    fn what_cannot_be_better_stays() {
+        let pieces = [whole(8, 8), whole(1, 1), whole(40, 8), whole(8, 8)];
+        let (order, placed) = best(&pieces, 0, Frame { front: 0, align: 8 }, 64);
+        assert_eq!(placed.size, 64);
+        assert_eq!(order, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_open_end_stays_at_the_end() {
+        let pieces = [whole(1, 1), whole(8, 8), whole(1, 1), whole(0, 1)];
+        let (order, placed) = best(&pieces, 1, Frame { front: 0, align: 8 }, 64);
+        assert_eq!(order, [0, 2, 1, 3]);
+        assert_eq!(placed.size, 16);
+    }
+
+    #[test]
+    fn of_orders_of_one_size_the_one_that_splits_no_member_wins() {
+        // The array lies across the first line's end: 56..72 of 80 bytes.
+        let pieces = [whole(56, 8), whole(16, 8), whole(8, 8)];
+        let (order, placed) = best(&pieces, 0, Frame { front: 0, align: 8 }, 64);
+        assert_eq!(straddling(&placed, 64), 0, "{order:?}");
+    }
+
+    fn pieces(most: usize) -> impl Strategy<Value = Vec<Piece>> {
+        let piece = (0_u32..5, 1_u64..5).prop_map(|(shift, times)| {
+            let align = 1 << shift;
+            whole(align * times, align)
+        });
+        proptest::collection::vec(piece, 1..most)
+    }
+
+    fn frame_of(pieces: &[Piece], front: u64) -> Frame {
+        Frame {
+            front: front * 8,
+            align: pieces.iter().map(Piece::align).max().unwrap(),
+        }
+    }
+
+    /// The smallest size of all orders.
+    fn smallest(pieces: &[Piece], order: &mut Vec<usize>, frame: Frame) -> u64 {
+        if order.len() == pieces.len() {
+            return place(pieces, order, frame).size;
+        }
+        let mut least = u64::MAX;
+        for index in 0..pieces.len() {
+            if !order.contains(&index) {
+                order.push(index);
+                least = least.min(smallest(pieces, order, frame));
+                order.pop();
+            }
+        }
+        least
+    }
+
+    proptest! {
+        #[test]
+        fn an_order_holds_every_piece_once_in_an_aligned_place_of_its_own(
+            pieces in pieces(12),
+            front in 0_u64..20,
+        ) {
+            let frame = frame_of(&pieces, front);
+            let (order, placed) = best(&pieces, 0, frame, 64);
+            let mut seen = order.clone();
+            seen.sort_unstable();
+            prop_assert!(seen.into_iter().eq(0..pieces.len()));
+            let mut end = frame.front;
+            for (index, spans) in order.iter().zip(&placed.spans) {
+                prop_assert!(spans[0].start >= end);
+                prop_assert_eq!(spans[0].offset() % pieces[*index].align(), 0);
+                prop_assert_eq!(spans[0].bytes(), pieces[*index].size());
+                end = spans[0].end;
+            }
+            prop_assert!(end <= placed.size * 8);
+            let given: Vec<usize> = (0..pieces.len()).collect();
+            prop_assert!(placed.size <= place(&pieces, &given, frame).size);
+        }
+
+        #[test]
+        fn without_a_front_no_order_is_smaller(pieces in pieces(7)) {
+            let frame = frame_of(&pieces, 0);
+            let (_, placed) = best(&pieces, 0, frame, 64);
+            prop_assert_eq!(placed.size, smallest(&pieces, &mut Vec::new(), frame));
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A type as text, in the manner of `pahole`.
+
+use super::{Aggregate, Hole, Holes, Kind, Language, Member, Role, Span, Summary, Variant};
+
+/// How a type is printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Bytes of a line.
+    pub line: u64,
+    /// Whether the members of members are printed, and not only of those without a name.
+    pub expand: bool,
+}
+
+/// The widest column of declarations: what is wider moves its numbers to the right.
+const WIDEST: usize = 56;
+
+/// A type and its members, without numbers below: `struct foo {`, lines, `}`.
+pub fn declaration(aggregate: &Aggregate, style: Style) -> String {
+    let mut lines = Lines {
+        style,
+        rows: Vec::new(),
+        border: 1,
+    };
+    lines.body(aggregate, 0, 1);
+    let head = match aggregate.path.is_empty() {
+        true => aggregate.kind.word().to_owned(),
+        false => format!("{} {}", aggregate.kind.word(), aggregate.path),
+    };
+    format!("{head} {{\n{}}}", lines.text())
+}
+
+/// The rows of a type.
+struct Lines {
+    style: Style,
+    rows: Vec<Row>,
+    /// The next line boundary to draw, in lines.
+    border: u64,
+}
+
+/// A row: what is declared, and where it lies; or a remark.
+struct Row {
+    depth: usize,
+    text: String,
+    place: Option<String>,
+}
+
+impl Lines {
+    fn text(&self) -> String {
+        let width = |row: &Row| 4 * row.depth + row.text.chars().count();
+        let placed = self.rows.iter().filter(|row| row.place.is_some());
+        let column = placed.map(width).max().unwrap_or(0).clamp(28, WIDEST);
+        let mut text = String::new();
+        for row in &self.rows {
+            let line = format!("{}{}", "    ".repeat(row.depth), row.text);
+            match &row.place {
+                Some(place) => text += &format!("{line:<column$}  /* {place} */\n"),
+                None => text += &format!("{}\n", line.trim_end()),
+            }
+        }
+        text
+    }
+
+    fn row(&mut self, depth: usize, text: impl Into<String>, place: Option<String>) {
+        self.rows.push(Row {
+            depth,
+            text: text.into(),
+            place,
+        });
+    }
+
+    /// The members of a type that starts at byte `base`.
+    fn body(&mut self, aggregate: &Aggregate, base: u64, depth: usize) {
+        for (name, value) in &aggregate.values {
+            self.row(depth, format!("{name} = {value},"), None);
+        }
+        let union = aggregate.kind == Kind::Union || !aggregate.variants.is_empty();
+        let holes = match union {
+            true => Vec::new(),
+            false => Holes::of(aggregate).between,
+        };
+        self.members(
+            &aggregate.members,
+            &holes,
+            aggregate.language,
+            base,
+            depth,
+            union,
+        );
+        for variant in &aggregate.variants {
+            self.variant(aggregate, variant, base, depth);
+        }
+    }
+
+    fn members(
+        &mut self,
+        members: &[Member],
+        holes: &[Hole],
+        language: Language,
+        base: u64,
+        depth: usize,
+        union: bool,
+    ) {
+        // By their places: a compiler of Rust does not keep to the definition.
+        let mut sorted: Vec<&Member> = members.iter().collect();
+        sorted.sort_by_key(|member| member.span);
+        let mut holes = holes.iter().peekable();
+        for member in sorted {
+            while let (Some(hole), Some(span)) = (holes.peek(), member.span)
+                && hole.span.end <= span.start
+            {
+                self.hole(hole, depth);
+                holes.next();
+            }
+            if let Some(span) = member.span.filter(|_| !union) {
+                self.boundary(span.moved(base), depth);
+            }
+            self.member(member, language, base, depth);
+        }
+        for hole in holes {
+            self.hole(hole, depth);
+        }
+    }
+
+    fn hole(&mut self, hole: &Hole, depth: usize) {
+        let amount = match hole.in_bits {
+            true => count(hole.span.bits(), "bit"),
+            false => count(hole.span.bytes(), "byte"),
+        };
+        self.row(depth, format!("/* XXX {amount} hole */"), None);
+    }
+
+    /// Draws the boundaries of lines that lie before the member at `span`, or in it if it is the
+    /// first to lie behind them.
+    fn boundary(&mut self, span: Span, depth: usize) {
+        let line = self.style.line;
+        let at = span.offset();
+        let passed = at / line;
+        if passed >= self.border {
+            let bytes = passed * line;
+            let ago = match at - bytes {
+                0 => String::new(),
+                ago => format!(" was {} ago", count(ago, "byte")),
+            };
+            let text = format!("/* --- cacheline {passed} boundary ({bytes} bytes){ago} --- */");
+            self.row(depth, text, None);
+            self.border = passed + 1;
+        }
+    }
+
+    fn member(&mut self, member: &Member, language: Language, base: u64, depth: usize) {
+        let mut place = place(member, base);
+        if member
+            .span
+            .is_some_and(|span| span.moved(base).straddles(self.style.line))
+        {
+            place += ", across two lines";
+        }
+        let end = match language {
+            Language::Rust => ",",
+            Language::C | Language::Cpp => ";",
+        };
+        let role = match member.role {
+            Role::Base => "base class ",
+            Role::VirtualBase | Role::Hidden | Role::Field | Role::Tag => "",
+        };
+        let nameless = |inner: &Aggregate| inner.path.is_empty();
+        let inner = member.inner.as_deref();
+        let opened = inner.filter(|inner| self.style.expand || nameless(inner));
+        let width = match (member.unit, member.span) {
+            (Some(_), Some(span)) => format!(":{}", span.bits()),
+            _ => String::new(),
+        };
+        let (Some(inner), Some(span)) = (opened, member.span) else {
+            let text = format!("{role}{}{width}{end}", member.declaration);
+            self.row(depth, text, Some(place));
+            return;
+        };
+        let first = match language {
+            Language::Rust => format!("{} {{", member.declaration),
+            Language::C | Language::Cpp if nameless(inner) => format!("{} {{", inner.kind.word()),
+            Language::C | Language::Cpp => {
+                format!("{role}{} {} {{", inner.kind.word(), inner.path)
+            }
+        };
+        self.row(depth, first, None);
+        // The boundaries inside an array's elements differ from one to the next.
+        self.body(inner, base + span.offset(), depth + 1);
+        let dimensions: String = member.elements.iter().map(|n| format!("[{n}]")).collect();
+        let last = match (language, &member.name) {
+            (Language::Rust, _) => "},".to_owned(),
+            (_, Some(name)) => format!("}} {name}{dimensions};"),
+            (_, None) => "};".to_owned(),
+        };
+        self.row(depth, last, Some(place));
+    }
+
+    fn variant(&mut self, aggregate: &Aggregate, variant: &Variant, base: u64, depth: usize) {
+        let value = match variant.value {
+            Some(value) => format!(" = {value}"),
+            // The tag has any other value.
+            None => String::new(),
+        };
+        if variant.members.is_empty() {
+            self.row(depth, format!("{}{value},", variant.name), None);
+            return;
+        }
+        self.row(depth, format!("{}{value} {{", variant.name), None);
+        let members = aggregate.members.iter().chain(&variant.members);
+        let holes = Holes::between(members, aggregate.size);
+        self.border = 1;
+        let language = aggregate.language;
+        self.members(
+            &variant.members,
+            &holes.between,
+            language,
+            base,
+            depth + 1,
+            false,
+        );
+        self.row(depth, "},", None);
+    }
+}
+
+/// Offset and size, as `pahole` aligns them; of a bit-field its first bit too.
+fn place(member: &Member, base: u64) -> String {
+    let Some(span) = member.span else {
+        return "known when the program runs".to_owned();
+    };
+    match member.unit {
+        None => format!("{:>5} {:>5}", base + span.offset(), span.bytes()),
+        Some(unit) => {
+            // The storage unit in which it starts, and its bit there.
+            let bits = 8 * unit;
+            let start = base + span.start / bits * unit;
+            format!("{start:>5}:{:>2} {unit:>2}", span.start % bits)
+        }
+    }
+}
+
+/// `1 byte`, `4 bytes`.
+pub fn count(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// What `pahole` prints below the members.
+pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
+    let mut rows = vec![format!(
+        "size: {}, cachelines: {}, members: {}",
+        summary.size, summary.lines, summary.members
+    )];
+    if summary.holes > 0 || summary.bit_holes > 0 {
+        let mut row = format!("sum members: {}", summary.used);
+        if summary.holes > 0 {
+            row += &format!(
+                ", holes: {}, sum holes: {}",
+                summary.holes, summary.hole_bytes
+            );
+        }
+        if summary.bit_holes > 0 {
+            let bits = count(summary.bit_hole_bits, "bit");
+            row += &format!(", bit holes: {}, sum bit holes: {bits}", summary.bit_holes);
+        }
+        rows.push(row);
+    }
+    if summary.padding > 0 {
+        rows.push(format!("padding: {}", summary.padding));
+    }
+    if aggregate
+        .members
+        .iter()
+        .any(|member| member.role == Role::VirtualBase)
+    {
+        rows.push("virtual base classes lie in the padding".to_owned());
+    }
+    if summary.bit_padding > 0 {
+        rows.push(format!(
+            "bit padding: {}",
+            count(summary.bit_padding, "bit")
+        ));
+    }
+    if let Some(bytes) = summary.last_line {
+        rows.push(format!("last cacheline: {}", count(bytes, "byte")));
+    }
+    let packed = if aggregate.packed { ", packed" } else { "" };
+    rows.push(format!("alignment: {}{packed}", aggregate.align));
+    if summary.size > 0 {
+        let average = (summary.lines_in_array * 100.0).round() / 100.0;
+        let plural = if average == 1.0 { "" } else { "s" };
+        rows.push(format!(
+            "in an array: {average} cacheline{plural} an element"
+        ));
+    }
+    let straddling = aggregate.straddling(line);
+    if !straddling.is_empty() {
+        rows.push(format!("across two cachelines: {}", straddling.join(", ")));
+    }
+    rows.iter().map(|row| format!("/* {row} */\n")).collect()
+}
