@@ -11,6 +11,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::experiment::LADDER;
 use linefill::kernel::x86_64::asm::code;
 use linefill::lab::convert::{ladder_of, machine_of};
@@ -187,6 +188,25 @@ fn the_record_is_one_that_the_lab_reads() {
     assert_eq!(machine.largest, 32 << 20);
 }
 
+/// The features that a kernel's instructions need, by the names that records have for them.
+fn needed(kernel: &code::Code) -> BTreeSet<&'static str> {
+    let mut needed = BTreeSet::new();
+    for instruction in Decoder::new(64, kernel.bytes, DecoderOptions::NONE).iter() {
+        for operand in 0..instruction.op_count() {
+            let register = instruction.op_register(operand);
+            if register.is_zmm() {
+                needed.insert("avx512");
+            } else if register.is_ymm() {
+                needed.insert("avx2");
+            }
+        }
+        if instruction.mnemonic() == Mnemonic::Movntdqa {
+            needed.insert("sse4.1");
+        }
+    }
+    needed
+}
+
 /// Every assembled kernel that the emulated CPU can run agrees with its plain twin; those that it cannot run are not reported.
 #[test]
 fn every_kernel_agrees_with_its_twin() {
@@ -198,18 +218,10 @@ fn every_kernel_agrees_with_its_twin() {
     let Some(Line::Header(header)) = record.first() else {
         panic!("no header: {record:?}");
     };
-    let runs = |kernel: &str| {
-        let needed = match kernel {
-            "linefill_store64" | "linefill_stream64" => "avx512",
-            "linefill_store32" | "linefill_stream32" => "avx2",
-            "linefill_load_stream" => "sse4.1",
-            _ => return true,
-        };
-        header.cpu.features.iter().any(|feature| feature == needed)
-    };
+    let has = |needed: &&str| header.cpu.features.iter().any(|name| name == needed);
     let expected: BTreeSet<_> = code::all()
+        .filter(|kernel| needed(kernel).iter().all(has))
         .map(|kernel| kernel.name)
-        .filter(|kernel| runs(kernel))
         .collect();
     let agreed: BTreeSet<_> = boot
         .checks()

@@ -3,9 +3,10 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Bandwidth, Chase, ChaseError, Direction, Fields, FillLines, FillWay, Jump, Kernel,
-    LoadLines, LoadWay, Mode, Motion, Outstanding, Pace, Pair, PrefetchWalk, Rewrite, RewriteWay,
-    Step, Store, Sweep, Temporal, Vector, Walk, Width, Work,
+    Ahead, Alias, Bandwidth, Burst, Chase, ChaseError, Direction, Fields, FillLines, FillWay,
+    Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair,
+    Passing, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep, Temporal,
+    Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
@@ -205,4 +206,49 @@ fn blocks_by_vectors_of_every_width_and_by_strings() {
             assert_eq!(found, expected, "{motion:?} {vector:?}");
         }
     }
+}
+
+#[test]
+fn bursts_are_eight_accesses() {
+    let features = Features::detect();
+    for bytes in Width::BYTES {
+        let Some(width) = Width::of(bytes, features) else {
+            continue;
+        };
+        let places = Places::sequential(1, 64, 64);
+        let burst = |transfer| {
+            declared(|region| Burst::new(region, places, transfer, width).unwrap().work())
+        };
+        assert_eq!(burst(Transfer::Load), work(8, 0, 8 * bytes as u32, 0));
+        assert_eq!(burst(Transfer::Store), work(0, 8, 0, 8 * bytes as u32));
+        let straddle = declared(|region| Straddle::new(ring(region), width).unwrap().work());
+        assert_eq!(straddle, work(1, 0, bytes as u32, 0));
+    }
+    let aligned = |transfer| {
+        let places = Places::fixed(0, 16);
+        declared(|region| {
+            Burst::new(region, places, transfer, Width::W16)
+                .unwrap()
+                .work()
+        })
+    };
+    assert_eq!(aligned(Transfer::LoadAligned), work(8, 0, 128, 0));
+    assert_eq!(aligned(Transfer::StoreAligned), work(0, 8, 0, 128));
+}
+
+#[test]
+fn stores_that_are_loaded() {
+    let features = Features::detect();
+    let forward =
+        |trip: Trip| declared(|region| Forward::new(region, trip, 0, 0, features).unwrap().work());
+    assert_eq!(forward(Trip::new(8, 2)), work(1, 1, 2, 8));
+    assert_eq!(forward(Trip::new(4, 8).by(Passing::Two)), work(1, 2, 8, 8));
+    assert_eq!(
+        forward(Trip::new(16, 8).by(Passing::General)),
+        work(1, 1, 8, 16)
+    );
+    let alias = declared(|region| Alias::new(region, 0, 4096).unwrap().work());
+    assert_eq!(alias, work(1, 1, 8, 8));
+    let lock = declared(|region| LockAdd::new(region, 0, None).unwrap().work());
+    assert_eq!(lock, work(1, 1, 8, 8));
 }

@@ -21,6 +21,7 @@ pub mod identity;
 pub mod list;
 pub mod microarch;
 pub mod prefetch;
+mod split;
 pub mod stream;
 pub mod tlb;
 pub mod token;
@@ -36,6 +37,7 @@ pub use identity::{CoreType, Identity, Vendor};
 pub use list::{List, Text};
 pub use microarch::Core;
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
+pub use split::SplitLocks;
 pub use stream::{
     movntdq, movntdqa, movnti32, movnti64, movntpd, movntps, vmovntdq256, vmovntdq512,
     vmovntdqa256, vmovntdqa512,

@@ -5,13 +5,17 @@
 //! what one operation does. Each exists twice: as assembly or intrinsics whose instructions are
 //! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests.
 
+mod alias;
 pub mod all;
 mod bandwidth;
+mod burst;
 mod chase;
 mod fields;
 mod fill;
+mod forward;
 mod jump;
 mod load;
+mod lock;
 pub mod oracle;
 mod orders;
 mod pair;
@@ -19,6 +23,7 @@ mod prefetch;
 mod register;
 mod rewrite;
 mod store;
+mod straddle;
 mod tensor;
 mod vector;
 mod walk;
@@ -26,18 +31,23 @@ mod width;
 mod work;
 pub mod x86_64;
 
+pub use alias::{Alias, AliasError};
 pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion};
+pub use burst::{BURST, Burst, BurstError, Places, Transfer};
 pub use chase::{Chase, ChaseError, Mode};
 pub use fields::{Direction, Fields, FieldsError};
 pub use fill::{FillError, FillLines, FillWay};
+pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use jump::Jump;
 pub use load::{LoadLines, LoadWay};
+pub use lock::{LockAdd, LockError};
 pub use orders::{NoAvx2, Outstanding};
 pub use pair::{Pair, PairError};
 pub use prefetch::{Ahead, MOST_WORK, Pace, PrefetchError, PrefetchWalk};
 pub use register::Register;
 pub use rewrite::{Rewrite, RewriteWay};
 pub use store::{Store, StoreError, Sweep, Temporal};
+pub use straddle::{Straddle, StraddleError};
 pub use tensor::{Get, ReadTensor, ReadTensorError};
 pub use vector::Vector;
 pub use walk::{Step, Walk, WalkError};

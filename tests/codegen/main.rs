@@ -5,7 +5,9 @@
 
 mod bandwidth;
 mod chases;
+mod forward;
 mod kernel;
+mod offsets;
 mod prefetch;
 mod streaming;
 mod tensor;
@@ -48,6 +50,8 @@ fn all_stated() -> Vec<Stated> {
     [
         bandwidth::STATED,
         chases::STATED,
+        forward::STATED,
+        offsets::STATED,
         prefetch::STATED,
         streaming::STATED,
         tensor::STATED,

@@ -1,17 +1,22 @@
 //! Plain twins: safe Rust that does what each kernel does, with no thought of speed. They are
 //! the oracle against which the kernels are checked.
 
+pub mod alias;
 pub mod bandwidth;
+pub mod burst;
 pub mod chase;
 pub mod fields;
 pub mod fill;
+pub mod forward;
 pub mod jump;
 pub mod load;
+pub mod lock;
 pub mod orders;
 pub mod pair;
 pub mod prefetch;
 pub mod register;
 pub mod rewrite;
 pub mod store;
+pub mod straddle;
 pub mod tensor;
 pub mod walk;

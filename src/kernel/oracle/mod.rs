@@ -7,12 +7,16 @@
 //! declares and with where it stops. A family's file says on which patterns its kernels are
 //! checked.
 
+mod alias;
 mod bandwidth;
+mod burst;
 mod chase;
 mod check;
 mod fields;
+mod forward;
 mod jump;
 mod lines;
+mod lock;
 mod orders;
 mod pair;
 mod prefetch;
@@ -21,6 +25,7 @@ mod rewrite;
 mod ring;
 mod run;
 mod store;
+mod straddle;
 mod tensor;
 mod walk;
 
@@ -57,4 +62,9 @@ pub fn check_all(
     oracle.loads(*features);
     oracle.bandwidths(*features);
     oracle.rewrites(*features);
+    oracle.bursts(*features);
+    oracle.straddles(*features);
+    oracle.aliases();
+    oracle.locks();
+    oracle.forwards(*features);
 }

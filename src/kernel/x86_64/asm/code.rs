@@ -40,6 +40,7 @@ macro_rules! code {
 /// Every kernel of `asm/`, in the order of their names.
 pub fn all() -> impl Iterator<Item = Code> {
     code! {
+        linefill_alias
         linefill_bandwidth_copy16
         linefill_bandwidth_copy32
         linefill_bandwidth_copy64
@@ -63,6 +64,18 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_bandwidth_write16
         linefill_bandwidth_write32
         linefill_bandwidth_write64
+        linefill_burst_load16
+        linefill_burst_load16_aligned
+        linefill_burst_load32
+        linefill_burst_load4
+        linefill_burst_load64
+        linefill_burst_load8
+        linefill_burst_store16
+        linefill_burst_store16_aligned
+        linefill_burst_store32
+        linefill_burst_store4
+        linefill_burst_store64
+        linefill_burst_store8
         linefill_chase_base
         linefill_chase_disp32
         linefill_chase_disp8
@@ -87,6 +100,43 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_fill_rep_stosb
         linefill_fill_stream
         linefill_fill_three_quarters
+        linefill_forward16_16
+        linefill_forward16_32
+        linefill_forward16_32_two
+        linefill_forward16_64
+        linefill_forward16_8
+        linefill_forward16_8_general
+        linefill_forward1_1
+        linefill_forward1_2
+        linefill_forward1_4
+        linefill_forward1_8
+        linefill_forward2_1
+        linefill_forward2_2
+        linefill_forward2_4
+        linefill_forward2_8
+        linefill_forward32_16
+        linefill_forward32_32
+        linefill_forward32_64
+        linefill_forward32_64_two
+        linefill_forward32_8
+        linefill_forward4_1
+        linefill_forward4_2
+        linefill_forward4_4
+        linefill_forward4_8
+        linefill_forward4_8_two
+        linefill_forward64_16
+        linefill_forward64_32
+        linefill_forward64_64
+        linefill_forward64_8
+        linefill_forward8_1
+        linefill_forward8_16
+        linefill_forward8_16_two
+        linefill_forward8_2
+        linefill_forward8_32
+        linefill_forward8_4
+        linefill_forward8_64
+        linefill_forward8_8
+        linefill_forward8_8_renamed
         linefill_jump
         linefill_jump_checked
         linefill_load_cached
@@ -95,6 +145,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_load_stream
         linefill_load_stream32
         linefill_load_stream64
+        linefill_lock_add
         linefill_orders_apart
         linefill_orders_split
         linefill_orders_whole
@@ -120,6 +171,10 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_store4
         linefill_store64
         linefill_store8
+        linefill_straddle16
+        linefill_straddle32
+        linefill_straddle4
+        linefill_straddle64
         linefill_stream16
         linefill_stream32
         linefill_stream4

@@ -1,18 +1,23 @@
 //! Kernels in `asm/*.S`, one family a file, under the same names. All follow the System V
 //! calling convention and call nothing.
 
+pub mod alias;
 pub mod bandwidth;
+pub mod burst;
 pub mod chase;
 pub mod code;
 pub mod fields;
 pub mod fill;
+pub mod forward;
 pub mod jump;
 pub mod load;
+pub mod lock;
 pub mod orders;
 pub mod pair;
 pub mod prefetch;
 pub mod register;
 pub mod rewrite;
 pub mod store;
+pub mod straddle;
 pub mod tensor;
 pub mod walk;

@@ -1,0 +1,87 @@
+/* Independent accesses of one width, eight at a time, at places that a few registers choose.
+
+   rdi  address of the first place
+   rsi  index of the first burst, in bytes
+   rdx  bytes from a burst's index to the next
+   rcx  mask that wraps the index
+   r8   bytes from an access of a burst to the next
+   r9   bursts, not 0
+   rax  result: low 8 bytes of the last value loaded or stored (low 4 where the width is 4)
+
+   8 loads or 8 stores of one width an iteration, and nothing else: at rdi + (index & rcx) + k * r8
+   for k from 0 to 7. No access waits for another; the index is a chain of one cycle an iteration.
+   Kernels of one width differ in the direction of the access alone, and those that end in
+   `_aligned` from their neighbours in the instruction: `movdqa` for `movdqu`. Stores write the
+   index behind their burst, unwrapped and repeated every 8 bytes. */
+
+#include "linefill.h"
+
+.macro load op, reg, place:vararg
+        \op     \reg, \place
+.endm
+
+.macro store op, reg, place:vararg
+        \op     \place, \reg
+.endm
+
+/* Has `reg` hold the index where it is stored. */
+.macro repeat direction, reg
+        .ifc    \direction, store
+        .ifc    \reg, xmm0
+        movq    xmm0, rsi
+        punpcklqdq xmm0, xmm0
+        .endif
+        .ifc    \reg, ymm0
+        vmovq   xmm0, rsi
+        vpbroadcastq ymm0, xmm0
+        .endif
+        .ifc    \reg, zmm0
+        vpbroadcastq zmm0, rsi
+        .endif
+        .endif
+.endm
+
+.macro burst name, direction, op, reg, last:vararg
+kernel \name
+        lea     r10, [r8 + 2 * r8]
+        .balign 32
+1:      mov     rax, rsi
+        and     rax, rcx
+        add     rax, rdi
+        add     rsi, rdx
+        repeat  \direction, \reg
+        \direction \op, \reg, [rax]
+        \direction \op, \reg, [rax + r8]
+        \direction \op, \reg, [rax + 2 * r8]
+        \direction \op, \reg, [rax + r10]
+        lea     rax, [rax + 4 * r8]
+        \direction \op, \reg, [rax]
+        \direction \op, \reg, [rax + r8]
+        \direction \op, \reg, [rax + 2 * r8]
+        \direction \op, \reg, [rax + r10]
+        dec     r9
+        jnz     1b
+        \last
+        .ifc    \reg, ymm0
+        vzeroupper
+        .endif
+        .ifc    \reg, zmm0
+        vzeroupper
+        .endif
+        ret
+kernel_end \name
+.endm
+
+burst linefill_burst_load4, load, mov, r11d, mov eax, r11d
+burst linefill_burst_load8, load, mov, r11, mov rax, r11
+burst linefill_burst_load16, load, movdqu, xmm0, movq rax, xmm0
+burst linefill_burst_load16_aligned, load, movdqa, xmm0, movq rax, xmm0
+burst linefill_burst_load32, load, vmovdqu, ymm0, vmovq rax, xmm0
+burst linefill_burst_load64, load, vmovdqu64, zmm0, vmovq rax, xmm0
+
+burst linefill_burst_store4, store, mov, esi, mov eax, esi
+burst linefill_burst_store8, store, mov, rsi, mov rax, rsi
+burst linefill_burst_store16, store, movdqu, xmm0, movq rax, xmm0
+burst linefill_burst_store16_aligned, store, movdqa, xmm0, movq rax, xmm0
+burst linefill_burst_store32, store, vmovdqu, ymm0, vmovq rax, xmm0
+burst linefill_burst_store64, store, vmovdqu64, zmm0, vmovq rax, xmm0

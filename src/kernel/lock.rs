@@ -1,0 +1,98 @@
+//! Locked additions, within a line and across two (Drepper, section 6.2.1, on alignment; Intel SDM
+//! volume 3, "Bus Locking").
+
+// Calls assembly with a place inside the region.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::lock as asm;
+use super::{Access, Kernel, Work};
+use crate::cpu::SplitLocks;
+use crate::mem::{LINE, Region};
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Why a word cannot be added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockError {
+    /// The word at this byte offset does not lie in the region.
+    Outside(usize),
+    /// The word at this byte offset lies across two lines, and there is no proof that this is
+    /// allowed.
+    Split(usize),
+}
+
+impl core::fmt::Display for LockError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            LockError::Outside(offset) => {
+                write!(f, "no word at byte {offset} lies in the region")
+            }
+            LockError::Split(offset) => write!(
+                f,
+                "the word at byte {offset} lies across two lines, where a locked addition may be trapped"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LockError {}
+
+/// Locked additions of 1 to a word. An operation is an addition.
+#[derive(Debug)]
+pub struct LockAdd<'m> {
+    region: Region<'m>,
+    at: usize,
+}
+
+impl<'m> LockAdd<'m> {
+    /// Additions to the word at byte `at`; across two lines only with `allowed`.
+    ///
+    /// # Errors
+    /// If the word does not lie in the region, or across two lines without proof that it may.
+    pub fn new(
+        region: Region<'m>,
+        at: usize,
+        allowed: Option<SplitLocks>,
+    ) -> Result<Self, LockError> {
+        if at > region.len() - WORD {
+            return Err(LockError::Outside(at));
+        }
+        if at % LINE > LINE - WORD && allowed.is_none() {
+            return Err(LockError::Split(at));
+        }
+        Ok(LockAdd { region, at })
+    }
+}
+
+impl Kernel for LockAdd<'_> {
+    /// Returns the word as it was before the last addition; as it is, if there is none.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.region.word(self.at);
+        }
+        let at = self.region.bytes_mut()[self.at..].as_mut_ptr();
+        // SAFETY: `new` has seen to it that the word lies in the region, which is borrowed
+        // mutably, and that it lies in one line or the token proves that it need not.
+        unsafe { asm::linefill_lock_add(at, operations) }
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            stores: 1,
+            bytes_read: WORD as u32,
+            bytes_written: WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            sink(Access::load(self.at, WORD as u32));
+            sink(Access::store(self.at, WORD as u32));
+            let word = self.region.word(self.at).wrapping_add(1);
+            self.region.set_word(self.at, word);
+        }
+    }
+}

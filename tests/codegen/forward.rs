@@ -1,0 +1,131 @@
+//! Values that go through memory.
+
+use iced_x86::{Instruction, Mnemonic, Register};
+
+use super::kernel::{Kernel, text, traffic};
+use super::{Stated, stated};
+
+pub const STATED: &[Stated] = &[
+    stated("linefill_forward1_1", 1, 1, 1, 1),
+    stated("linefill_forward1_2", 1, 1, 2, 1),
+    stated("linefill_forward1_4", 1, 1, 4, 1),
+    stated("linefill_forward1_8", 1, 1, 8, 1),
+    stated("linefill_forward2_1", 1, 1, 1, 2),
+    stated("linefill_forward2_2", 1, 1, 2, 2),
+    stated("linefill_forward2_4", 1, 1, 4, 2),
+    stated("linefill_forward2_8", 1, 1, 8, 2),
+    stated("linefill_forward4_1", 1, 1, 1, 4),
+    stated("linefill_forward4_2", 1, 1, 2, 4),
+    stated("linefill_forward4_4", 1, 1, 4, 4),
+    stated("linefill_forward4_8", 1, 1, 8, 4),
+    stated("linefill_forward8_1", 1, 1, 1, 8),
+    stated("linefill_forward8_2", 1, 1, 2, 8),
+    stated("linefill_forward8_4", 1, 1, 4, 8),
+    stated("linefill_forward8_8", 1, 1, 8, 8),
+    stated("linefill_forward8_16", 1, 1, 16, 8),
+    stated("linefill_forward8_32", 1, 1, 32, 8),
+    stated("linefill_forward8_64", 1, 1, 64, 8),
+    stated("linefill_forward16_8", 1, 1, 8, 16),
+    stated("linefill_forward16_16", 1, 1, 16, 16),
+    stated("linefill_forward16_32", 1, 1, 32, 16),
+    stated("linefill_forward16_64", 1, 1, 64, 16),
+    stated("linefill_forward32_8", 1, 1, 8, 32),
+    stated("linefill_forward32_16", 1, 1, 16, 32),
+    stated("linefill_forward32_32", 1, 1, 32, 32),
+    stated("linefill_forward32_64", 1, 1, 64, 32),
+    stated("linefill_forward64_8", 1, 1, 8, 64),
+    stated("linefill_forward64_16", 1, 1, 16, 64),
+    stated("linefill_forward64_32", 1, 1, 32, 64),
+    stated("linefill_forward64_64", 1, 1, 64, 64),
+    stated("linefill_forward4_8_two", 1, 2, 8, 8),
+    stated("linefill_forward8_16_two", 1, 2, 16, 16),
+    stated("linefill_forward16_32_two", 1, 2, 32, 32),
+    stated("linefill_forward32_64_two", 1, 2, 64, 64),
+    stated("linefill_forward8_8_renamed", 1, 1, 8, 8),
+    stated("linefill_forward16_8_general", 1, 1, 8, 16),
+];
+
+/// The stores and loads of the loop of `name`.
+fn accesses(name: &str) -> Vec<Instruction> {
+    let kernel = Kernel::named(name);
+    let body = kernel.innermost().unwrap().iter();
+    body.filter(|instruction| traffic([*instruction]) != traffic([]))
+        .copied()
+        .collect()
+}
+
+fn base(instruction: &Instruction) -> Register {
+    assert_eq!(instruction.memory_index(), Register::None);
+    assert_eq!(instruction.memory_displacement64(), 0);
+    instruction.memory_base()
+}
+
+/// The register of an access, at its full width.
+fn value(instruction: &Instruction) -> Register {
+    let operand = u32::from(instruction.op0_register() == Register::None);
+    instruction.op_register(operand).full_register()
+}
+
+#[test]
+fn a_value_is_stored_from_the_register_that_it_was_loaded_into() {
+    for Stated { name, .. } in STATED {
+        let accesses = accesses(name);
+        let (load, stores) = accesses.split_last().unwrap();
+        let bases: Vec<_> = stores.iter().map(base).collect();
+        if name.ends_with("_two") {
+            assert_eq!(bases, [Register::RDI, Register::R8], "{name}");
+        } else {
+            assert_eq!(bases, [Register::RDI], "{name}");
+        }
+        let renamed = name.ends_with("_renamed");
+        let from = if renamed {
+            Register::RDI
+        } else {
+            Register::RSI
+        };
+        assert_eq!(base(load), from, "{name}");
+        for store in stores {
+            if name.ends_with("_general") {
+                assert_eq!((value(store), value(load)), (Register::ZMM0, Register::RAX));
+            } else {
+                assert_eq!(value(store), value(load), "{name}");
+            }
+        }
+    }
+}
+
+/// Nothing but the accesses, the carry of the kernel that changes registers, and the loop.
+#[test]
+fn nothing_else_is_in_a_round_trip() {
+    for Stated { name, .. } in STATED {
+        let kernel = Kernel::named(name);
+        let body = kernel.innermost().unwrap().iter();
+        let others: Vec<_> = body
+            .filter(|instruction| traffic([*instruction]) == traffic([]))
+            .collect();
+        let carried = usize::from(name.ends_with("_general"));
+        let texts: Vec<_> = others.iter().map(|other| text(other)).collect();
+        assert_eq!(texts[carried..], ["dec rdx", "Jne"], "{name}");
+        if carried == 1 {
+            assert_eq!(texts[0], "movq xmm0,rax");
+        }
+    }
+}
+
+/// The operands are sums, so that no copy of a register tells that they meet.
+#[test]
+fn places_are_computed_from_the_first() {
+    for Stated { name, .. } in STATED {
+        let kernel = Kernel::named(name);
+        assert_eq!(text(&kernel.code[0]), "add rsi,rdi", "{name}");
+        if name.ends_with("_two") {
+            assert_eq!(text(&kernel.code[1]), "add r8,rdi", "{name}");
+        }
+        assert!(
+            kernel
+                .code
+                .iter()
+                .any(|one| one.mnemonic() == Mnemonic::Ret)
+        );
+    }
+}
