@@ -57,6 +57,10 @@ fn clwb(instruction: &iced_x86::Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Clwb
 }
 
+fn fused(instruction: &iced_x86::Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Vfmadd231pd && !zmm(instruction)
+}
+
 #[test]
 fn every_kernel_agrees_with_its_twin() {
     let features = Features::detect();
@@ -66,6 +70,9 @@ fn every_kernel_agrees_with_its_twin() {
     }
     if features.avx2().is_none() {
         missing.append(&mut needing(wide));
+    }
+    if features.fma().is_none() {
+        missing.append(&mut needing(fused));
     }
     if features.sse41().is_none() {
         missing.append(&mut needing(sse41));
@@ -87,6 +94,7 @@ fn masked_features_leave_their_kernels_out_and_no_others() {
     };
     assert_eq!(without("avx512"), less(needing(zmm)));
     assert_eq!(without("avx2"), less(needing(wide)));
+    assert_eq!(without("fma"), less(needing(fused)));
     let old = less(needing(|instruction| {
         wide(instruction) || sse41(instruction)
     }));

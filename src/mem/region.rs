@@ -1,6 +1,6 @@
 //! A borrowed run of bytes that starts on a cache line.
 
-// Reinterprets the borrowed bytes as 32-bit words, which a byte slice cannot do safely.
+// Reinterprets the borrowed bytes as words and doubles, which a byte slice cannot do safely.
 #![allow(unsafe_code)]
 
 use super::LINE;
@@ -122,6 +122,14 @@ impl<'m> Region<'m> {
         let len = self.bytes.len() / size_of::<u32>();
         // SAFETY: the bytes are borrowed for 'm and start on a line, every bit pattern is a u32,
         // and `len` words do not exceed them.
+        unsafe { core::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), len) }
+    }
+
+    /// The region as doubles, for as long as the region borrowed its bytes.
+    pub fn into_f64s(self) -> &'m mut [f64] {
+        let len = self.bytes.len() / size_of::<f64>();
+        // SAFETY: the bytes are borrowed for 'm and start on a line, every bit pattern is an f64,
+        // and `len` doubles do not exceed them.
         unsafe { core::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), len) }
     }
 }

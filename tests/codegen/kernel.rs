@@ -73,6 +73,15 @@ pub struct Traffic {
     pub written: usize,
 }
 
+impl Traffic {
+    pub const NONE: Traffic = Traffic {
+        loads: 0,
+        stores: 0,
+        read: 0,
+        written: 0,
+    };
+}
+
 /// What `code` does to memory, each instruction executed once. Prefetches do nothing to it, nor
 /// does writing a line back.
 pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {

@@ -11,6 +11,7 @@ pub mod forward;
 pub mod jump;
 pub mod load;
 pub mod lock;
+pub mod matmul;
 pub mod orders;
 pub mod pair;
 pub mod prefetch;

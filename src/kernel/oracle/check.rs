@@ -1,5 +1,7 @@
 //! One kernel against its twin.
 
+use core::ops::Range;
+
 use crate::kernel::{Access, Kernel, Kind, Work};
 use crate::mem::Region;
 use crate::pattern::Rng;
@@ -89,6 +91,11 @@ pub(super) trait Case {
     /// Builds the same pattern in `memory` and hands the twin to `then`: a function that does a
     /// number of operations and returns their proof.
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built;
+
+    /// Bytes of the memory that the kernel uses and a plain twin does not.
+    fn scratch(&self) -> Range<usize> {
+        0..0
+    }
 }
 
 /// What is done with a kernel.
@@ -144,7 +151,7 @@ impl<'m> Parts<'m> {
         let bytes = case.bytes();
         self.left.bytes_mut()[..bytes].copy_from_slice(&self.memory.bytes()[..bytes]);
         self.run_twin(case, &proofs)?;
-        self.compare(bytes)?;
+        self.compare(bytes, &case.scratch())?;
         self.trace(case, &proofs)
     }
 
@@ -175,13 +182,16 @@ impl<'m> Parts<'m> {
         result
     }
 
-    fn compare(&self, bytes: usize) -> Result<(), Difference> {
+    fn compare(&self, bytes: usize, scratch: &Range<usize>) -> Result<(), Difference> {
         let (kernel, twin) = (&self.left.bytes()[..bytes], &self.memory.bytes()[..bytes]);
         if kernel == twin {
             return Ok(());
         }
         let mut pairs = kernel.iter().zip(twin).enumerate();
-        match pairs.find(|(_, (kernel, twin))| kernel != twin) {
+        let differ = |(offset, (kernel, twin)): &(usize, (&u8, &u8))| {
+            kernel != twin && !scratch.contains(offset)
+        };
+        match pairs.find(differ) {
             None => Ok(()),
             Some((offset, (&kernel, &twin))) => Err(Difference::Byte {
                 offset,

@@ -3,9 +3,9 @@
 //! Runs wherever the kernels run, the bare image included: it allocates nothing and knows no
 //! operating system. A kernel and its twin start from the same bytes at the same addresses, do
 //! the same operations in the same portions, and must return the same proofs and leave the same
-//! bytes behind, also outside the pattern. The kernel's trace must agree with the work it
-//! declares and with where it stops. A family's file says on which patterns its kernels are
-//! checked.
+//! bytes behind, also outside the pattern; only what a kernel packs beside it may differ. The
+//! kernel's trace must agree with the work it declares and with where it stops. A family's file
+//! says on which patterns its kernels are checked.
 
 mod alias;
 mod bandwidth;
@@ -17,6 +17,7 @@ mod forward;
 mod jump;
 mod lines;
 mod lock;
+mod matmul;
 mod orders;
 mod pair;
 mod prefetch;
@@ -67,4 +68,5 @@ pub fn check_all(
     oracle.aliases();
     oracle.locks();
     oracle.forwards(*features);
+    oracle.matmuls(*features);
 }

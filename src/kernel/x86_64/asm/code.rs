@@ -146,6 +146,10 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_load_stream32
         linefill_load_stream64
         linefill_lock_add
+        linefill_matmul_copy
+        linefill_matmul_dot
+        linefill_matmul_submatrix
+        linefill_matmul_submatrix_sse2
         linefill_orders_apart
         linefill_orders_split
         linefill_orders_whole
@@ -189,6 +193,8 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_tensor_primes
         linefill_tensor_strides
         linefill_tensor_vectors
+        linefill_tile_avx2
+        linefill_tile_avx512
         linefill_walk_addnext
         linefill_walk_follow
         linefill_walk_inc

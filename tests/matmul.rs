@@ -1,0 +1,218 @@
+//! Matrix multiplications give what the plain loops give, whatever the elements and the size, and
+//! declare what they do.
+
+use linefill::cpu::Features;
+use linefill::kernel::{Kernel, Matmul, MatmulError, MatmulWay, TileMatmul, TileWay, Work, all};
+use linefill::mem::Region;
+use linefill::pattern::{Product, Rng};
+
+/// The most by which a result may differ, relative to the sum of the products' magnitudes.
+const MOST: f64 = 1e-9;
+
+/// Memory on a line.
+fn memory(bytes: usize) -> Vec<u8> {
+    vec![0; bytes + 64]
+}
+
+/// Factors whose elements use every bit that a double has.
+fn random(region: Region<'_>, side: usize) -> Product<'_> {
+    let mut product = Product::new(region, side, 1).unwrap();
+    let mut rng = Rng::new(side as u64);
+    for factor in product.factors_mut() {
+        factor.fill_with(|| (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0);
+    }
+    product
+}
+
+/// The result of the plain loops, of the elements changed by `change`.
+fn plain(side: usize, change: fn(f64) -> f64) -> Vec<f64> {
+    let mut bytes = memory(Product::bytes(side));
+    let mut product = random(Region::new(&mut bytes).unwrap(), side);
+    for factor in product.factors_mut() {
+        factor
+            .iter_mut()
+            .for_each(|element| *element = change(*element));
+    }
+    all::matmul::matmul(&mut product, [side; 2], 0, 1);
+    product.matrices()[2].to_vec()
+}
+
+/// Fails if one whole multiplication by `run` of factors of `side` differs from the plain loops.
+#[track_caller]
+fn compare(what: &str, side: usize, bytes: usize, run: impl FnOnce(Product<'_>) -> Vec<f64>) {
+    let result = plain(side, |element| element);
+    let magnitudes = plain(side, f64::abs);
+    let mut bytes = memory(bytes);
+    let found = run(random(Region::new(&mut bytes).unwrap(), side));
+    for (index, (found, wanted)) in found.iter().zip(&result).enumerate() {
+        let difference = (found - wanted).abs() / magnitudes[index];
+        assert!(difference <= MOST, "{what}, side {side}, element {index}");
+    }
+    assert_eq!(found.len(), side * side);
+}
+
+fn paper(product: Product<'_>, way: MatmulWay) -> Vec<f64> {
+    let mut matmul = Matmul::new(product, way).unwrap();
+    matmul.run(matmul.pass());
+    matmul.into_product().matrices()[2].to_vec()
+}
+
+fn tiled(product: Product<'_>, way: TileWay) -> Vec<f64> {
+    let mut matmul = TileMatmul::new(product, way).unwrap();
+    matmul.run(matmul.pass());
+    matmul.into_product().matrices()[2].to_vec()
+}
+
+fn tile_ways() -> Vec<TileWay> {
+    let features = Features::detect();
+    let wide = features.avx512().map(TileWay::Avx512);
+    features
+        .fma()
+        .map(TileWay::Avx2)
+        .into_iter()
+        .chain(wide)
+        .collect()
+}
+
+#[test]
+fn the_papers_ways_give_what_the_plain_loops_give() {
+    for way in MatmulWay::ALL {
+        for side in [8, 40, 104] {
+            let bytes = way.bytes(side);
+            compare(&format!("{way:?}"), side, bytes, |product| {
+                paper(product, way)
+            });
+        }
+    }
+}
+
+/// Sides below a tile, at its edges, with several bands, and with more k than are packed at once.
+#[test]
+fn tiles_give_what_the_plain_loops_give_for_any_side() {
+    for way in tile_ways() {
+        for side in [1, 2, 7, 8, 11, 12, 13, 24, 25, 31, 48, 97, 136, 257, 264] {
+            let bytes = way.bytes(side);
+            compare(&format!("{way:?}"), side, bytes, |product| {
+                tiled(product, way)
+            });
+        }
+    }
+}
+
+#[test]
+fn a_second_multiplication_adds_the_same_again() {
+    let side = 48;
+    for way in tile_ways() {
+        let mut bytes = memory(way.bytes(side));
+        let product = Product::new(Region::new(&mut bytes).unwrap(), side, 3).unwrap();
+        let mut matmul = TileMatmul::new(product, way).unwrap();
+        matmul.run(2 * matmul.pass());
+        let product = matmul.into_product();
+        let twice = product.matrices()[2].to_vec();
+        let mut bytes = memory(Product::bytes(side));
+        let mut once = Product::new(Region::new(&mut bytes).unwrap(), side, 3).unwrap();
+        all::matmul::matmul(&mut once, [side; 2], 0, 1);
+        let doubled: Vec<f64> = once.matrices()[2].iter().map(|e| 2.0 * e).collect();
+        assert_eq!(twice, doubled, "{way:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_multiplied_is_refused_by_value() {
+    let mut bytes = memory(Product::bytes(16) + 64);
+    let mut region = Region::new(&mut bytes).unwrap();
+    let product = Product::new(region.reborrow(), 12, 1).unwrap();
+    let error = Matmul::new(product, MatmulWay::SubMatrix).unwrap_err();
+    assert_eq!(error, MatmulError::PartOfLine { side: 12 });
+    assert_eq!(
+        error.to_string(),
+        "rows of 12 doubles are no whole number of lines; the next such row has 16"
+    );
+    let product = Product::new(region.reborrow(), 16, 1).unwrap();
+    let error = Matmul::new(product, MatmulWay::Transposed).unwrap_err();
+    assert_eq!(
+        error,
+        MatmulError::NoRoom {
+            needed: 2048,
+            spare: 64
+        }
+    );
+    for way in tile_ways() {
+        let product = Product::new(region.reborrow(), 16, 1).unwrap();
+        let error = TileMatmul::new(product, way).unwrap_err();
+        assert!(matches!(error, MatmulError::NoRoom { spare: 64, .. }));
+    }
+}
+
+fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
+    Work {
+        loads,
+        stores,
+        bytes_read,
+        bytes_written,
+        ..Work::default()
+    }
+}
+
+/// What the multiplication that `build` makes of factors of `side` declares.
+fn declared(side: usize, build: impl FnOnce(Product<'_>) -> Work) -> Work {
+    let mut bytes = memory(8 * Product::bytes(side));
+    build(Product::new(Region::new(&mut bytes).unwrap(), side, 1).unwrap())
+}
+
+/// An operation on matrices of 40 x 40: a line of the result, or a sub-matrix of 8 x 8.
+#[test]
+fn multiplications_of_the_paper() {
+    let of = |way| declared(40, |product| Matmul::new(product, way).unwrap().work());
+    let with = |work: Work, flops| Work { flops, ..work };
+    // 8 elements: each is loaded and stored once, and 40 times two factors are loaded.
+    let original = with(work(8 * 81, 8, 8 * 81 * 8, 64), 2 * 8 * 40);
+    assert_eq!(of(MatmulWay::Original), original);
+    // And 8 elements are copied.
+    let transposed = with(work(8 * 82, 16, 8 * 82 * 8, 128), 2 * 8 * 40);
+    assert_eq!(of(MatmulWay::Transposed), transposed);
+    // 64 elements: 40 times a factor and the element itself are loaded and it is stored, the
+    // other factor once for 8 of them.
+    let flops = 2 * 64 * 40;
+    let (pairs, alone) = (64 * 40, 8 * 40);
+    let sub_matrix = work(2 * pairs + alone, pairs, (2 * pairs + alone) * 8, pairs * 8);
+    assert_eq!(of(MatmulWay::SubMatrix), with(sub_matrix, flops));
+    let vectorised = work(pairs + alone, pairs / 2, (2 * pairs + alone) * 8, pairs * 8);
+    assert_eq!(of(MatmulWay::Vectorised), with(vectorised, flops));
+}
+
+/// An operation on matrices of 24 x 24 is all of them: whole tiles, nothing at the edges.
+#[test]
+fn multiplications_in_tiles() {
+    let of = |way| declared(24, |product| TileMatmul::new(product, way).unwrap().work());
+    let features = Features::detect();
+    let packed = 2 * 24 * 24;
+    let flops = 2 * 24 * 24 * 24;
+    // Tiles, rows of a tile, bytes of a register.
+    let mut ways = Vec::new();
+    ways.extend(
+        features
+            .fma()
+            .map(|token| (TileWay::Avx2(token), 12, 4, 32)),
+    );
+    ways.extend(
+        features
+            .avx512()
+            .map(|token| (TileWay::Avx512(token), 3, 8, 64)),
+    );
+    for (way, tiles, rows, register) in ways {
+        let wide = tiles * (24 * 3 + 3 * rows);
+        let single = packed + tiles * 24 * rows;
+        let stored = tiles * 3 * rows;
+        let expected = Work {
+            flops,
+            ..work(
+                wide + single,
+                stored + packed,
+                wide * register + single * 8,
+                stored * register + packed * 8,
+            )
+        };
+        assert_eq!(of(way), expected, "{way:?}");
+    }
+}
