@@ -9,6 +9,7 @@ pub mod affinity;
 mod cgroup;
 mod choice;
 pub mod clock;
+pub mod code;
 pub mod health;
 pub mod hugepages;
 pub mod interrupt;
@@ -21,6 +22,7 @@ pub mod sysfs;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 pub use choice::{Choice, measuring_cpu};
+pub use code::{Alias, Code};
 pub use memory::{Granted, Memory, MemoryError, Pages, Via};
 pub use preempt::{Disturbance, Switches};
 pub use root::{Root, Unreadable};

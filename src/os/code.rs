@@ -1,0 +1,273 @@
+//! Machine code made at run time. No address is ever writable and executable at once.
+// Calls into what was written as data a moment ago, and maps pages twice.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::{self, NonNull};
+
+use super::{Granted, Memory, MemoryError, Pages};
+use crate::mem::PAGE;
+
+/// Why there is no memory for code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CodeError {
+    /// There is no memory at all.
+    Memory(MemoryError),
+    /// The kernel refused a call, usually because a security module forbids code that was not
+    /// loaded from a file.
+    Refused {
+        /// The call.
+        call: &'static str,
+        /// The kernel's answer.
+        answer: String,
+    },
+}
+
+impl CodeError {
+    /// What the last call was answered.
+    fn last(call: &'static str) -> Self {
+        CodeError::Refused {
+            call,
+            answer: io::Error::last_os_error().to_string(),
+        }
+    }
+}
+
+impl fmt::Display for CodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CodeError::Memory(error) => error.fmt(f),
+            CodeError::Refused { call, answer } => write!(
+                f,
+                "{call} refused executable memory ({answer}); a security module may forbid it \
+                 (SELinux: the boolean deny_execmem; systemd: MemoryDenyWriteExecute=)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CodeError {}
+
+/// `mprotect`: code between two guard pages, written first and executable ever after.
+///
+/// ```
+/// use linefill::os::{Code, Pages};
+/// // mov eax, 7; ret
+/// let code = Code::new(6, Pages::Base, |bytes| {
+///     bytes.copy_from_slice(&[0xB8, 7, 0, 0, 0, 0xC3]);
+/// })?;
+/// // SAFETY: the bytes are a function that returns 7, whatever its argument.
+/// assert_eq!(unsafe { code.call(0, 1) }, 7);
+/// # Ok::<(), linefill::os::code::CodeError>(())
+/// ```
+#[doc(alias = "mprotect")]
+#[derive(Debug)]
+pub struct Code {
+    memory: Memory,
+}
+
+impl Code {
+    /// Maps `bytes` bytes, has `write` fill them, and makes them executable and no longer
+    /// writable. What `write` leaves is zeros.
+    ///
+    /// # Errors
+    /// If the memory or its permission is refused.
+    pub fn new(
+        bytes: usize,
+        pages: Pages,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<Code, CodeError> {
+        let mut memory = Memory::new(bytes, pages).map_err(CodeError::Memory)?;
+        write(memory.as_mut_slice());
+        let at = memory.as_mut_slice().as_mut_ptr();
+        let permission = libc::PROT_READ | libc::PROT_EXEC;
+        // SAFETY: the range is this memory's own, and nothing is written to it from here on.
+        if unsafe { libc::mprotect(at.cast(), memory.mapped(), permission) } != 0 {
+            return Err(CodeError::last("mprotect"));
+        }
+        Ok(Code { memory })
+    }
+
+    /// The code.
+    pub fn bytes(&self) -> &[u8] {
+        self.memory.as_slice()
+    }
+
+    /// What page sizes the kernel really gave.
+    pub fn granted(&self) -> &Granted {
+        self.memory.granted()
+    }
+
+    /// Calls the function at `offset` with one argument in `rdi`, and returns its `rax`.
+    ///
+    /// # Safety
+    /// At `offset` there is a function of the System V calling convention, all that it may
+    /// execute lies in this code, and it does nothing that its caller could not do.
+    ///
+    /// # Panics
+    /// If `offset` lies outside the code.
+    #[inline]
+    pub unsafe fn call(&self, offset: usize, argument: u64) -> u64 {
+        let entry = self.bytes()[offset..].as_ptr();
+        // SAFETY: the caller vouches that a function of this type starts here.
+        unsafe { function(entry)(argument) }
+    }
+}
+
+/// What is called in generated code.
+pub type Function = unsafe extern "sysv64" fn(u64) -> u64;
+
+/// The function at an address.
+///
+/// # Safety
+/// It is executable, and a [`Function`] as long as this is called.
+unsafe fn function(entry: *const u8) -> Function {
+    // SAFETY: a function pointer is its address; the caller vouches for what lies there.
+    unsafe { std::mem::transmute::<*const u8, Function>(entry) }
+}
+
+/// What the second view of an [`Alias`] may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Be read and written, like the first.
+    Data,
+    /// Be read and executed.
+    Code,
+}
+
+/// `memfd_create`: the same physical pages at two addresses, the first of which is writable.
+///
+/// With a second view of [`View::Code`] a program can rewrite code that it executes though no
+/// address is both writable and executable. The CPU tells self-modification by physical
+/// addresses, so it notices.
+#[doc(alias = "memfd_create")]
+#[derive(Debug)]
+pub struct Alias {
+    first: NonNull<u8>,
+    second: NonNull<u8>,
+    len: usize,
+    view: View,
+}
+
+impl Alias {
+    /// Maps `bytes` bytes, rounded up to whole pages, twice. They hold zeros.
+    ///
+    /// # Errors
+    /// If the kernel refuses one of the calls.
+    pub fn new(bytes: usize, view: View) -> Result<Alias, CodeError> {
+        let len = bytes.max(1).next_multiple_of(PAGE);
+        let file = shared_memory(len)?;
+        let data = libc::PROT_READ | libc::PROT_WRITE;
+        let first = map(&file, len, data)?;
+        let permission = match view {
+            View::Data => data,
+            View::Code => libc::PROT_READ | libc::PROT_EXEC,
+        };
+        match map(&file, len, permission) {
+            Ok(second) => Ok(Alias {
+                first,
+                second,
+                len,
+                view,
+            }),
+            Err(error) => {
+                unmap(first, len);
+                Err(error)
+            }
+        }
+    }
+
+    /// Bytes of one view.
+    #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The first view: readable and writable.
+    pub fn first(&self) -> *mut u8 {
+        self.first.as_ptr()
+    }
+
+    /// The second view: writable, or executable.
+    pub fn second(&self) -> *mut u8 {
+        self.second.as_ptr()
+    }
+
+    /// Writes `bytes` at `offset` through the first view.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let end = offset.checked_add(bytes.len());
+        assert!(
+            end.is_some_and(|end| end <= self.len),
+            "{} bytes at {offset} do not fit into {}",
+            bytes.len(),
+            self.len
+        );
+        // SAFETY: the bytes fit into the first view, which is writable and which nothing refers
+        // to while `self` is borrowed mutably.
+        unsafe { ptr::copy(bytes.as_ptr(), self.first().add(offset), bytes.len()) };
+    }
+
+    /// Calls the function at `offset` of the second view; see [`Code::call`].
+    ///
+    /// # Safety
+    /// As for [`Code::call`]; and it writes to these pages only what leaves a valid function.
+    ///
+    /// # Panics
+    /// If the second view is not executable or `offset` lies outside.
+    #[inline]
+    pub unsafe fn call(&self, offset: usize, argument: u64) -> u64 {
+        assert!(
+            self.view == View::Code && offset < self.len,
+            "no code at {offset}"
+        );
+        // SAFETY: the caller vouches that a function of this type starts here.
+        unsafe { function(self.second().add(offset))(argument) }
+    }
+}
+
+impl Drop for Alias {
+    fn drop(&mut self) {
+        unmap(self.first, self.len);
+        unmap(self.second, self.len);
+    }
+}
+
+/// Pages without a name, as a file that can be mapped more than once.
+fn shared_memory(len: usize) -> Result<File, CodeError> {
+    // SAFETY: the name is a string that ends in a zero.
+    let descriptor = unsafe { libc::memfd_create(c"linefill".as_ptr(), libc::MFD_CLOEXEC) };
+    if descriptor < 0 {
+        return Err(CodeError::last("memfd_create"));
+    }
+    // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    file.set_len(len as u64)
+        .map_err(|error| CodeError::Refused {
+            call: "ftruncate",
+            answer: error.to_string(),
+        })?;
+    Ok(file)
+}
+
+fn map(file: &File, len: usize, permission: libc::c_int) -> Result<NonNull<u8>, CodeError> {
+    let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+    // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
+    let at = unsafe { libc::mmap(ptr::null_mut(), len, permission, flags, file.as_raw_fd(), 0) };
+    match NonNull::new(at.cast::<u8>()) {
+        Some(at) if at.as_ptr().cast() != libc::MAP_FAILED => Ok(at),
+        _ => Err(CodeError::last("mmap")),
+    }
+}
+
+/// Unmaps what [`map`] mapped.
+fn unmap(at: NonNull<u8>, len: usize) {
+    // SAFETY: `map` mapped `len` bytes here, and they are not used any more.
+    let status = unsafe { libc::munmap(at.as_ptr().cast(), len) };
+    debug_assert_eq!(status, 0);
+}

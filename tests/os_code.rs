@@ -1,0 +1,88 @@
+//! Code made at run time: it runs, it can be patched through its other address, and no address
+//! is writable and executable at once.
+#![cfg(feature = "std")]
+// Calls code that the tests wrote.
+#![allow(unsafe_code)]
+
+use std::fs;
+
+use linefill::os::code::{Alias, Code, View};
+use linefill::os::{Memory, Pages};
+
+/// `mov eax, value; ret`.
+fn returning(value: u8) -> [u8; 6] {
+    [0xB8, value, 0, 0, 0, 0xC3]
+}
+
+/// The permissions of the mapping that holds `address`: `r-xp`.
+fn permissions(address: usize) -> String {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let found = maps.lines().find_map(|line| {
+        let (range, rest) = line.split_once(' ')?;
+        let (from, to) = range.split_once('-')?;
+        let bound = |text| usize::from_str_radix(text, 16).unwrap();
+        (bound(from)..bound(to))
+            .contains(&address)
+            .then(|| rest[..4].to_owned())
+    });
+    found.expect("the address is mapped")
+}
+
+#[test]
+fn code_is_written_first_and_executable_ever_after() {
+    for pages in [Pages::Base, Pages::Huge] {
+        if pages == Pages::Huge && Memory::new(1, pages).is_err() {
+            println!("ignored: no huge pages");
+            continue;
+        }
+        let code = Code::new(16, pages, |bytes| {
+            bytes[..6].copy_from_slice(&returning(7));
+            bytes[8..14].copy_from_slice(&returning(9));
+        })
+        .unwrap();
+        assert_eq!(permissions(code.bytes().as_ptr().addr()), "r-xp");
+        // SAFETY: both offsets hold a function that returns a constant.
+        let returned = unsafe { [code.call(0, 0), code.call(8, 0)] };
+        assert_eq!(returned, [7, 9]);
+    }
+}
+
+#[test]
+fn a_patch_through_the_first_view_is_executed_in_the_second() {
+    let mut alias = Alias::new(100, View::Code).unwrap();
+    assert_eq!(alias.len(), 4096);
+    assert_eq!(permissions(alias.first().addr()), "rw-s");
+    assert_eq!(permissions(alias.second().addr()), "r-xs");
+    for value in [1, 2, 3] {
+        alias.write(64, &returning(value));
+        // SAFETY: a function that returns a constant was just written there.
+        assert_eq!(unsafe { alias.call(64, 0) }, u64::from(value));
+    }
+}
+
+#[test]
+fn data_has_two_addresses() {
+    let mut alias = Alias::new(8192, View::Data).unwrap();
+    assert_ne!(alias.first(), alias.second());
+    alias.write(4096, &[5]);
+    // SAFETY: both views are 8192 readable and writable bytes.
+    let seen = unsafe {
+        alias.second().write(6);
+        [alias.second().add(4096).read(), alias.first().read()]
+    };
+    assert_eq!(seen, [5, 6]);
+}
+
+#[test]
+#[should_panic(expected = "2 bytes at 4095 do not fit into 4096")]
+fn a_patch_that_does_not_fit_is_refused() {
+    Alias::new(1, View::Code).unwrap().write(4095, &[0, 0]);
+}
+
+#[test]
+#[should_panic(expected = "no code at 0")]
+fn data_is_not_called() {
+    let alias = Alias::new(1, View::Data).unwrap();
+    // SAFETY: never executed: the view is not executable.
+    unsafe { alias.call(0, 0) };
+}
