@@ -119,6 +119,30 @@ fn a_kernel_of_2007_has_masks_and_no_geometry() {
     assert_eq!(first.shared_by, [3]);
 }
 
+/// Table 5.2 of the paper, four Opterons of two cores: three caches a core and none shared.
+#[test]
+fn a_cache_of_its_own_is_its_share() {
+    let mut text = String::new();
+    for cpu in 0..8 {
+        for (index, level, kind, kib) in [
+            (0, 1, "Data", 64),
+            (1, 1, "Instruction", 64),
+            (2, 2, "Unified", 1024),
+        ] {
+            let dir = format!("sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+            let mask = 1 << cpu;
+            text += &format!("{dir}/level = {level}\n{dir}/type = {kind}\n");
+            text += &format!("{dir}/size = {kib}K\n{dir}/shared_cpu_map = {mask:08x}\n");
+        }
+    }
+    let machine = Machine::empty().with(&text);
+    for cpu in 0..8 {
+        let last = sysfs(&machine).last_level(cpu).unwrap();
+        assert_eq!((last.level, last.shared_by.as_slice()), (2, &[cpu][..]));
+        assert_eq!(last.share(), 1024 * KIB);
+    }
+}
+
 /// A guest of the study that recorded E25: 266240K, mask 3.
 #[test]
 fn the_share_is_the_size_over_the_bits_of_the_mask() {

@@ -3,10 +3,10 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Alias, Bandwidth, Burst, Chase, ChaseError, Direction, Fields, FillLines, FillWay,
-    Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair,
-    Passing, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep, Temporal,
-    Transfer, Trip, Vector, Walk, Width, Work,
+    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, Direction, Fields, FillLines,
+    FillWay, Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace,
+    Pair, Passing, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep,
+    Temporal, Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
@@ -104,6 +104,12 @@ fn chases_of_every_mode_this_cpu_has() {
         };
         assert_eq!(found, work(1, 0, bytes, 0), "{mode:?}");
     }
+}
+
+#[test]
+fn blocks() {
+    let found = declared(|region| Blocked::new(region, 5, 3).unwrap().work());
+    assert_eq!(found, work(5 * 3 * 4, 0, 5 * 3 * 64, 0));
 }
 
 #[test]

@@ -90,6 +90,12 @@ impl Cache {
         Some(self.size / (u64::from(self.line) * u64::from(self.ways?)))
     }
 
+    /// Bytes for each of the hardware threads that may share it; `None` if their number is not
+    /// known.
+    pub fn share(&self) -> Option<u64> {
+        Some(self.size / u64::from(self.shared_by?.max(1)))
+    }
+
     /// Bytes of one way, the stride at which lines meet in one set of a cache that is indexed by
     /// plain address bits; `None` if the ways are not known.
     pub fn way_size(&self) -> Option<u64> {

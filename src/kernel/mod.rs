@@ -8,6 +8,7 @@
 mod alias;
 pub mod all;
 mod bandwidth;
+mod blocked;
 mod burst;
 mod chase;
 mod fields;
@@ -35,6 +36,7 @@ pub mod x86_64;
 
 pub use alias::{Alias, AliasError};
 pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion};
+pub use blocked::{Blocked, BlockedError};
 pub use burst::{BURST, Burst, BurstError, Places, Transfer};
 pub use chase::{Chase, ChaseError, Mode};
 pub use fields::{Direction, Fields, FieldsError};

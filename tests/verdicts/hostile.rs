@@ -52,10 +52,11 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
 }
 
 /// Claims about one number.
-const SINGLE: [(&str, &str); 4] = [
+const SINGLE: [(&str, &str); 5] = [
     ("D11", "size = line x ways x sets"),
     ("D14", "load-to-use"),
     ("X2", "published"),
+    ("E25", "safe lower limit"),
     ("B13", "length 8"),
 ];
 

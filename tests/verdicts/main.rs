@@ -24,6 +24,7 @@ mod policy;
 mod prefetch;
 mod random;
 mod sequential;
+mod share;
 mod streaming;
 mod streamload;
 mod structure;
@@ -49,6 +50,7 @@ fn rows() -> Vec<Row> {
         prefetch::rows(),
         random::rows(),
         sequential::rows(),
+        share::rows(),
         streaming::rows(),
         streamload::rows(),
         structure::rows(),
@@ -70,6 +72,7 @@ fn exact() -> Vec<Exact> {
         jump::EXACT,
         orders::EXACT,
         prefetch::EXACT,
+        share::EXACT,
         streaming::EXACT,
         structure::EXACT,
     ]

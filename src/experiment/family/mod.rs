@@ -16,6 +16,7 @@ mod policy;
 mod prefetch;
 mod random;
 mod sequential;
+mod share;
 mod streaming;
 mod streamload;
 mod structure;
@@ -51,6 +52,7 @@ families![
     orders,
     alignment,
     associativity,
+    share,
     streaming,
     combining,
     streamload,

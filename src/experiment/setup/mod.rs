@@ -1,6 +1,7 @@
 //! Layouts with kernels, as data: the building blocks of cases.
 
 mod arrive;
+mod blocked;
 mod chase;
 mod count;
 mod evict;
@@ -18,6 +19,7 @@ mod rewrite;
 mod walk;
 
 pub use arrive::{ArriveSetup, Streamed};
+pub use blocked::BlockedSetup;
 pub use chase::ChaseSetup;
 pub use count::CountSetup;
 pub use evict::{Evict, EvictSetup, LineState, ReloadSetup, Then};

@@ -3,6 +3,7 @@
 
 pub mod alias;
 pub mod bandwidth;
+pub mod blocked;
 pub mod burst;
 pub mod chase;
 pub mod fields;

@@ -3,7 +3,7 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
 use crate::cpu::Features;
-use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector, all};
+use crate::kernel::{Blocked, FillLines, FillWay, LoadLines, LoadWay, Vector, all};
 use crate::mem::{LINE, Region};
 
 /// The first `lines` lines of `memory`.
@@ -37,17 +37,28 @@ impl Case for FillCase {
     }
 }
 
+/// How lines are read.
+#[derive(Clone, Copy)]
+enum Reading {
+    /// One after the other.
+    Lines(LoadWay),
+    /// In blocks of so many lines, each so many times.
+    Blocks(usize, u32),
+}
+
+#[derive(Clone, Copy)]
 struct LoadCase {
     lines: usize,
-    way: LoadWay,
+    reading: Reading,
 }
 
 impl Case for LoadCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut LoadLines::new(
-            first_lines(memory, self.lines)?,
-            self.way,
-        ));
+        let region = first_lines(memory, self.lines)?;
+        match self.reading {
+            Reading::Lines(way) => then(&mut LoadLines::new(region, way)),
+            Reading::Blocks(lines, times) => then(&mut Blocked::new(region, lines, times).ok()?),
+        }
         Some(())
     }
 
@@ -55,7 +66,12 @@ impl Case for LoadCase {
         let region = first_lines(memory, self.lines)?;
         let mut done = 0;
         then(&mut |operations| {
-            let sum = all::load::load(&region, done, operations);
+            let sum = match self.reading {
+                Reading::Lines(_) => all::load::load(&region, done, operations),
+                Reading::Blocks(lines, times) => {
+                    all::blocked::blocked(&region, lines, times, done, operations)
+                }
+            };
             done += operations;
             sum
         });
@@ -86,7 +102,17 @@ impl Oracle<'_, '_> {
     }
 
     pub(super) fn loads(&mut self, features: Features) {
-        let cases = |way| [1, 2, 100].map(|lines| LoadCase { lines, way });
+        let cases = |way| {
+            [1, 2, 100].map(|lines| LoadCase {
+                lines,
+                reading: Reading::Lines(way),
+            })
+        };
+        // One block that is all, blocks that leave lines over, and blocks of a line.
+        let blocks = [(100, 2), (7, 3), (1, 1)].map(|(block, times)| LoadCase {
+            lines: 100,
+            reading: Reading::Blocks(block, times),
+        });
         for (bytes, cached, streamed) in [
             (16, "linefill_load_cached", "linefill_load_stream"),
             (32, "linefill_load_cached32", "linefill_load_stream32"),
@@ -95,7 +121,9 @@ impl Oracle<'_, '_> {
             let Some(vector) = Vector::of(bytes, features) else {
                 continue;
             };
-            self.check(cached, cases(LoadWay::Cached(vector)));
+            let plain = cases(LoadWay::Cached(vector)).into_iter();
+            let in_blocks = blocks.into_iter().filter(|_| bytes == 16);
+            self.check(cached, plain.chain(in_blocks));
             if let Some(sse41) = features.sse41() {
                 self.check(streamed, cases(LoadWay::NonTemporal(sse41, vector)));
             }

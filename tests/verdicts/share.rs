@@ -1,0 +1,114 @@
+//! The share of the last level.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::Exact;
+use super::machines::MIB;
+use super::planted::{Planted, Row, Value, by_level, row, time};
+
+/// Shares are counted.
+pub const EXACT: &[Exact] = &[("E25", "agree"), ("E25", "87 %")];
+
+const AGREE: &str = "agree";
+const LIMIT: &str = "safe lower limit";
+const WASTE: &str = "87 %";
+const PAYS: &str = "more than 1.25 times";
+const TWICE: &str = "blocks of twice the share";
+const SMALLER: &str = "no smaller blocks";
+
+/// What is counted: the share by sysfs and by CPUID, in MiB, and what 1 MiB leaves unused of it.
+fn counts(machine: &Machine, sysfs: f64, cpuid: f64) -> Planted {
+    Planted::new("E25", machine, |series, _| match series {
+        "share by sysfs, bytes" => Value::Counted(sysfs * MIB),
+        "share by CPUID, bytes" => Value::Counted(cpuid * MIB),
+        "share unused by a program made for 1 MiB, percent" => {
+            Value::Counted(100.0 - 100.0 / sysfs)
+        }
+        _ => time(20.0),
+    })
+}
+
+/// GB/s of blocks, level by level (the machines' caches are not shared, so the last level holds
+/// the share), and of the whole array.
+fn speeds(machine: &Machine, blocks: [f64; 4], whole: f64) -> Planted {
+    Planted::new("E25", machine, |series, x| {
+        time(match series {
+            "in blocks, each read three times" => by_level(machine, x, blocks),
+            _ => whole,
+        })
+    })
+}
+
+/// Blocks of every size are as fast, but for those that only memory holds.
+fn level(machine: &Machine) -> Planted {
+    speeds(machine, [40.0, 40.0, 40.0, 20.0], 20.0)
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E25", AGREE, Holds, |m| counts(m, 16.0, 16.0)),
+        row("E25", AGREE, DoesNotHold, |m| counts(m, 16.0, 8.0))
+            .says("by CPUID over by sysfs 0.50"),
+        row("E25", AGREE, Untestable, |m| {
+            Planted::new("E25", m, |series, _| match series {
+                "share by sysfs, bytes" => Value::Untestable("/sys is not mounted"),
+                _ => Value::Counted(1.0),
+            })
+        })
+        .says("/sys is not mounted"),
+        row("E25", LIMIT, Holds, |m| counts(m, 8.0, 8.0)),
+        row("E25", LIMIT, DoesNotHold, |m| counts(m, 130.0, 130.0)),
+        row("E25", LIMIT, Inconclusive, |m| counts(m, 31.0, 31.0)),
+        row("E25", LIMIT, Untestable, |m| {
+            let mut blind = m.clone();
+            for capacity in &mut blind.ranges.capacities {
+                capacity.measured = None;
+            }
+            counts(m, 8.0, 8.0).on(blind)
+        })
+        .says("the ladder shows no step"),
+        row("E25", WASTE, Holds, |m| counts(m, 8.0, 8.0)).says("percent unused 87.5"),
+        row("E25", WASTE, DoesNotHold, |m| counts(m, 4.0, 4.0)),
+        row("E25", WASTE, Untestable, |m| {
+            level(m).without(|series, _| series.contains("percent"))
+        }),
+        row("E25", PAYS, Holds, level),
+        row("E25", PAYS, DoesNotHold, |m| {
+            speeds(m, [60.0, 50.0, 20.0, 20.0], 20.0)
+        }),
+        row("E25", PAYS, Inconclusive, |m| {
+            speeds(m, [60.0, 50.0, 25.0, 20.0], 20.0)
+        }),
+        row("E25", PAYS, Untestable, |m| {
+            level(m).without(|series, _| series == "the whole array each time")
+        })
+        .says("`the whole array each time` was not measured"),
+        row("E25", TWICE, Holds, level),
+        row("E25", TWICE, DoesNotHold, |m| {
+            speeds(m, [40.0, 40.0, 40.0, 50.0], 20.0)
+        }),
+        row("E25", TWICE, Inconclusive, |m| {
+            speeds(m, [40.0, 40.0, 36.0, 40.0], 20.0)
+        }),
+        row("E25", TWICE, Untestable, |m| {
+            let last = 2.0 * m.ranges.llc.hi;
+            level(m).without(|_, x| x > 1.2 * last)
+        }),
+        row("E25", SMALLER, Holds, level),
+        row("E25", SMALLER, DoesNotHold, |m| {
+            speeds(m, [40.0, 60.0, 40.0, 20.0], 20.0)
+        }),
+        row("E25", SMALLER, Inconclusive, |m| {
+            speeds(m, [44.4, 40.0, 40.0, 20.0], 20.0)
+        }),
+        row("E25", SMALLER, Untestable, |m| {
+            let no_caches = Machine {
+                caches: Vec::new(),
+                ..m.clone()
+            };
+            level(m).on(no_caches)
+        })
+        .says("CPUID describes no cache behind L1d"),
+    ]
+}
