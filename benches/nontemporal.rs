@@ -28,6 +28,26 @@ fn main() {
     bench.ratio("fill, non-temporal over cached", &whole, &cached);
     bench.ratio("fill, rep stosb over cached", &string, &cached);
     bench.ratio("fill, 64 lines open over one", &open, &whole);
+    for (series, share) in [
+        ("non-temporal, a quarter of each line", "a quarter"),
+        (
+            "non-temporal, three quarters of each line",
+            "three quarters",
+        ),
+    ] {
+        let part = bench.time(&fills, series, 1.0);
+        bench.ratio(
+            &format!("fill, {share} of a line over a whole one"),
+            &part,
+            &whole,
+        );
+    }
+    let hot = bench.machine.ranges.l2.hi;
+    let alone = bench.time(&fills, "lap after nothing", hot);
+    for series in ["lap after cached stores", "lap after non-temporal stores"] {
+        let lap = bench.time(&fills, series, hot);
+        bench.ratio(&format!("hot set, {series} over undisturbed"), &lap, &alone);
+    }
 
     // The paper's matrix, 3000 x 3000 elements of 4 bytes.
     let matrix = bench.cases("E4");
@@ -51,4 +71,7 @@ fn main() {
         let hinted = bench.time(&loads, "movntdqa", x);
         bench.ratio("movntdqa over movdqa", &hinted, &plain);
     }
+    let plain = bench.time(&loads, "vmovdqa64, 64 bytes", far);
+    let hinted = bench.time(&loads, "vmovntdqa, 64 bytes", far);
+    bench.ratio("vmovntdqa over vmovdqa64, 64 bytes", &hinted, &plain);
 }

@@ -54,6 +54,41 @@ fn huge_pages_are_given_or_refused_with_a_reason() {
 }
 
 #[test]
+fn pages_given_back_are_zero_and_fault_again() {
+    let pages = 1000;
+    let mut memory = Memory::new(pages * 4096, Pages::Base).unwrap();
+    memory.as_mut_slice().fill(7);
+    memory.give_back().unwrap();
+    let before = minor_faults();
+    assert!(memory.as_slice().iter().all(|byte| *byte == 0));
+    let faults = minor_faults() - before;
+    assert!(faults >= pages as u64, "{faults} faults");
+}
+
+#[test]
+fn pages_populated_by_one_call_fault_no_more() {
+    let pages = 1000;
+    let mut memory = Memory::new(pages * 4096, Pages::Base).unwrap();
+    memory.give_back().unwrap();
+    if let Err(error) = memory.populate() {
+        // Linux before 5.14.
+        assert_eq!(error.raw_os_error(), Some(22), "{error}");
+        return;
+    }
+    let before = minor_faults();
+    memory.as_mut_slice().fill(7);
+    let faults = minor_faults() - before;
+    assert!(faults < pages as u64 / 2, "{faults} faults");
+}
+
+#[test]
+fn mapped_and_populated_in_one_call() {
+    let memory = linefill::os::Populated::map(10 << 20).unwrap();
+    assert_eq!(memory.address() % 4096, 0);
+    assert!(linefill::os::Populated::map(usize::MAX / 2).is_err());
+}
+
+#[test]
 fn populated_memory_causes_no_more_faults() {
     let bytes = 16 << 20;
     let mut memory = Memory::new(bytes, Pages::Base).unwrap();

@@ -10,9 +10,10 @@ use linefill::time::{Rate, start};
 use super::clock::{Clock, CoreCycles, Ticks};
 
 /// The bench targets. The name of each begins the names of all its benchmarks.
-const SUBJECTS: [&str; 8] = [
+const SUBJECTS: [&str; 9] = [
     "walks",
     "nontemporal",
+    "writes",
     "prefetch",
     "alignment",
     "associativity",

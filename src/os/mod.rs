@@ -23,7 +23,7 @@ pub mod sysfs;
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 pub use choice::{Choice, measuring_cpu};
 pub use code::{Alias, Code};
-pub use memory::{Granted, Memory, MemoryError, Pages, Via};
+pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via};
 pub use preempt::{Disturbance, Switches};
 pub use root::{Root, Unreadable};
 pub use sysfs::Sysfs;

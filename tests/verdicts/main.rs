@@ -11,6 +11,7 @@ mod combining;
 mod coverage;
 mod elements;
 mod evict;
+mod firsttouch;
 mod hierarchy;
 mod hostile;
 mod jump;
@@ -41,6 +42,7 @@ fn rows() -> Vec<Row> {
         elements::rows(),
         combining::rows(),
         evict::rows(),
+        firsttouch::rows(),
         hierarchy::rows(),
         jump::rows(),
         loaduse::rows(),

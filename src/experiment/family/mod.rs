@@ -7,6 +7,7 @@ mod associativity;
 mod combining;
 mod elements;
 mod evict;
+mod firsttouch;
 mod hierarchy;
 mod jump;
 mod loaduse;
@@ -58,6 +59,7 @@ families![
     streamload,
     policy,
     evict,
+    firsttouch,
     prefetch,
     jump,
     loaduse,

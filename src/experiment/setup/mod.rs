@@ -16,6 +16,7 @@ mod pollution;
 mod prefetch;
 mod register;
 mod rewrite;
+mod touch;
 mod walk;
 
 pub use arrive::{ArriveSetup, Streamed};
@@ -34,4 +35,5 @@ pub use pollution::{Passage, PollutionSetup};
 pub use prefetch::PrefetchSetup;
 pub use register::RegisterSetup;
 pub use rewrite::{Policy, ReadBackSetup, RewriteSetup};
+pub use touch::{Touch, TouchSetup};
 pub use walk::WalkSetup;

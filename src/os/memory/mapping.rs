@@ -101,12 +101,9 @@ impl Mapping {
     /// `madvise(MADV_POPULATE_WRITE)`: gives every page of the open area a frame of its own, by
     /// writing to each where the kernel (before 5.14) does not know the advice.
     pub(super) fn populate(&self) -> io::Result<()> {
-        loop {
-            match self.advise(libc::MADV_POPULATE_WRITE) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => break,
-                done => return done,
-            }
+        match self.populate_at_once() {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            done => return done,
         }
         for offset in (0..self.len).step_by(BASE_PAGE) {
             // SAFETY: the area is open and `offset` lies in it; nobody else holds it yet, and
@@ -114,6 +111,24 @@ impl Mapping {
             unsafe { self.area.add(offset).write_volatile(0) };
         }
         Ok(())
+    }
+
+    /// `madvise(MADV_POPULATE_WRITE)` and nothing else.
+    pub(super) fn populate_at_once(&self) -> io::Result<()> {
+        loop {
+            match self.advise(libc::MADV_POPULATE_WRITE) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// `madvise(MADV_DONTNEED)` on the open area: takes the frames away; the area reads as zeroes.
+    pub(super) fn discard(&mut self) -> io::Result<()> {
+        let start = self.area.as_ptr().cast();
+        // SAFETY: the area is this mapping's own, and `&mut self` says that nothing refers to its
+        // content, which becomes zero.
+        check(unsafe { libc::madvise(start, self.len, libc::MADV_DONTNEED) })
     }
 
     /// `mlock` on the area.

@@ -3,6 +3,7 @@
 mod error;
 mod granted;
 mod mapping;
+mod populated;
 
 use std::fmt;
 use std::io;
@@ -11,6 +12,7 @@ use std::path::Path;
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
 pub use granted::{Granted, Via};
+pub use populated::Populated;
 
 use super::hugepages::{self, Transparent};
 use super::limits;
@@ -150,6 +152,25 @@ impl Memory {
         let lines = self.len.next_multiple_of(LINE);
         Region::new(&mut self.mapping.bytes_mut()[..lines])
             .expect("a mapping starts on a page and holds at least one")
+    }
+
+    /// `madvise(MADV_DONTNEED)`: gives every page back. Each reads as zeroes from then on, and
+    /// faults when it is touched next, as in a mapping that is new.
+    ///
+    /// # Errors
+    /// The kernel's answer: pages that are locked stay, and hugetlb pages before Linux 5.18.
+    #[doc(alias = "MADV_DONTNEED")]
+    pub fn give_back(&mut self) -> io::Result<()> {
+        self.mapping.discard()
+    }
+
+    /// `madvise(MADV_POPULATE_WRITE)`: has every page touched by the kernel in one call.
+    ///
+    /// # Errors
+    /// The kernel's answer: Linux before 5.14 does not know the advice.
+    #[doc(alias = "MADV_POPULATE_WRITE")]
+    pub fn populate(&mut self) -> io::Result<()> {
+        self.mapping.populate_at_once()
     }
 
     /// `mlock`: keeps every page in memory until this is dropped.
