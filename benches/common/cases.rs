@@ -227,6 +227,7 @@ fn machine(rate: Rate) -> Machine {
     Machine {
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
+        ports: Identity::detect().ports(),
         rate,
         seed: SEED,
         ladder: Vec::new(),

@@ -4,6 +4,7 @@ use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
 use super::list::Text;
 use super::microarch::{self, Core};
+use super::ports::Ports;
 
 /// Who made the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -143,6 +144,11 @@ impl Identity {
     /// by `[register]`. `None` if unknown.
     pub fn load_to_use(&self) -> Option<u32> {
         self.core()?.load_to_use
+    }
+
+    /// What the load and store ports of this core move to and from L1d. `None` if unknown.
+    pub fn ports(&self) -> Option<Ports> {
+        self.core()?.ports
     }
 }
 

@@ -1,10 +1,11 @@
-//! Family and model to generation and core, and what each core's L1d costs.
+//! Family and model to generation and core, and what each core's L1d costs and moves.
 //!
 //! Sources of the numbers: Intel SDM volume 4, table 2-1 ("CPUID Signature Values of
 //! DisplayFamily_DisplayModel"), and Linux `arch/x86/include/asm/intel-family.h`; AMD's Revision
 //! Guides and Processor Programming References, and Linux `arch/x86/kernel/cpu/amd.c`.
 
 use super::identity::{Identity, Vendor};
+use super::ports::{self, Ports};
 
 /// A core design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Core {
     pub name: &'static str,
     /// Published L1d load-to-use latency in core cycles; `None` if not known here.
     pub load_to_use: Option<u32>,
+    /// What its load and store ports move; `None` if not known here.
+    pub ports: Option<Ports>,
 }
 
 /// A product generation: one core design, or two in a hybrid CPU.
@@ -23,17 +26,19 @@ pub(super) struct Generation {
     pub(super) efficient: Option<Core>,
 }
 
-const fn core(name: &'static str, load_to_use: u32) -> Core {
+const fn core(name: &'static str, load_to_use: u32, ports: Option<Ports>) -> Core {
     Core {
         name,
         load_to_use: Some(load_to_use),
+        ports,
     }
 }
 
-const fn unmeasured(name: &'static str) -> Core {
+const fn unmeasured(name: &'static str, ports: Option<Ports>) -> Core {
     Core {
         name,
         load_to_use: None,
+        ports,
     }
 }
 
@@ -42,59 +47,62 @@ const fn unmeasured(name: &'static str) -> Core {
 // nothing, the source is named.
 
 // OM, NetBurst cache parameters: 2 cycles for models 0-2, 4 for models 3, 4 and 6.
-const WILLAMETTE: Core = core("NetBurst", 2);
-const PRESCOTT: Core = core("NetBurst (Prescott)", 4);
+const WILLAMETTE: Core = core("NetBurst", 2, None);
+const PRESCOTT: Core = core("NetBurst (Prescott)", 4, None);
 // OM, Pentium M and Core Solo/Duo: 3 cycles.
-const PENTIUM_M: Core = core("Pentium M", 3);
+const PENTIUM_M: Core = core("Pentium M", 3, None);
 // OM, Core cache parameters: 3 cycles.
-const CORE_2: Core = core("Core", 3);
+const CORE_2: Core = core("Core", 3, ports::CORE_2);
 // OM, Nehalem cache parameters: 4 cycles.
-const NEHALEM: Core = core("Nehalem", 4);
+const NEHALEM: Core = core("Nehalem", 4, ports::CORE_2);
 // OM, Sandy Bridge cache parameters: 4 cycles (5 with an index or a large displacement).
-const SANDY_BRIDGE: Core = core("Sandy Bridge", 4);
+const SANDY_BRIDGE: Core = core("Sandy Bridge", 4, ports::SANDY_BRIDGE);
 // OM, Haswell cache parameters: 4 cycles.
-const HASWELL: Core = core("Haswell", 4);
+const HASWELL: Core = core("Haswell", 4, ports::HASWELL);
 // OM, Skylake cache parameters: 4 cycles. Palm Cove is Skylake with a shrunk process.
-const SKYLAKE: Core = core("Skylake", 4);
-const PALM_COVE: Core = core("Palm Cove", 4);
+const SKYLAKE: Core = core("Skylake", 4, ports::SKYLAKE);
+const PALM_COVE: Core = core("Palm Cove", 4, ports::SKYLAKE);
 // OM, Ice Lake client cache parameters: 5 cycles. Willow and Cypress Cove keep its L1d.
-const SUNNY_COVE: Core = core("Sunny Cove", 5);
-const WILLOW_COVE: Core = core("Willow Cove", 5);
-const CYPRESS_COVE: Core = core("Cypress Cove", 5);
+const SUNNY_COVE: Core = core("Sunny Cove", 5, ports::SUNNY_COVE);
+const WILLOW_COVE: Core = core("Willow Cove", 5, ports::SUNNY_COVE);
+const CYPRESS_COVE: Core = core("Cypress Cove", 5, ports::SUNNY_COVE);
 // OM, Golden Cove cache parameters: 5 cycles. Raptor and Redwood Cove keep its L1d.
-const GOLDEN_COVE: Core = core("Golden Cove", 5);
-const RAPTOR_COVE: Core = core("Raptor Cove", 5);
-const REDWOOD_COVE: Core = core("Redwood Cove", 5);
+const GOLDEN_COVE: Core = core("Golden Cove", 5, ports::GOLDEN_COVE);
+const RAPTOR_COVE: Core = core("Raptor Cove", 5, ports::GOLDEN_COVE);
+const REDWOOD_COVE: Core = core("Redwood Cove", 5, ports::GOLDEN_COVE);
 // Intel's scheduling model of Lunar Lake in LLVM (X86SchedLunarlakeP.td): 4 cycles. It is the
 // first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
-const LION_COVE: Core = core("Lion Cove", 4);
-const COUGAR_COVE: Core = unmeasured("Cougar Cove");
+const LION_COVE: Core = core("Lion Cove", 4, None);
+const COUGAR_COVE: Core = unmeasured("Cougar Cove", None);
 // OM, Bonnell: 3 cycles; Silvermont, Goldmont, Goldmont Plus, Tremont and Gracemont: 3 cycles.
-const BONNELL: Core = core("Bonnell", 3);
-const SILVERMONT: Core = core("Silvermont", 3);
-const GOLDMONT: Core = core("Goldmont", 3);
-const GOLDMONT_PLUS: Core = core("Goldmont Plus", 3);
-const TREMONT: Core = core("Tremont", 3);
-const GRACEMONT: Core = core("Gracemont", 3);
+const BONNELL: Core = core("Bonnell", 3, None);
+const SILVERMONT: Core = core("Silvermont", 3, ports::SILVERMONT);
+const GOLDMONT: Core = core("Goldmont", 3, ports::GOLDMONT);
+const GOLDMONT_PLUS: Core = core("Goldmont Plus", 3, ports::GOLDMONT);
+const TREMONT: Core = core("Tremont", 3, None);
+const GRACEMONT: Core = core("Gracemont", 3, ports::GRACEMONT);
 // Of these nothing was found that Intel published.
-const CRESTMONT: Core = unmeasured("Crestmont");
-const SKYMONT: Core = unmeasured("Skymont");
-const DARKMONT: Core = unmeasured("Darkmont");
-const KNIGHTS: Core = unmeasured("Knights Landing");
+const CRESTMONT: Core = unmeasured("Crestmont", ports::GRACEMONT);
+const SKYMONT: Core = unmeasured("Skymont", None);
+const DARKMONT: Core = unmeasured("Darkmont", None);
+const KNIGHTS: Core = unmeasured("Knights Landing", ports::KNIGHTS);
 
 // AMD, Software Optimization Guides: families 0Fh and 10h 3 cycles; 15h 4 cycles; 14h and 16h 3
 // cycles; 17h, 19h and 1Ah 4 cycles for an integer load with simple addressing, 5 otherwise (for
 // Zen 5 publication 58455, section 2.6.2).
-const K8: Core = core("K8", 3);
-const K10: Core = core("K10", 3);
-const BULLDOZER: Core = core("Bulldozer", 4);
-const BOBCAT: Core = core("Bobcat", 3);
-const JAGUAR: Core = core("Jaguar", 3);
-const ZEN_1: Core = core("Zen", 4);
-const ZEN_2: Core = core("Zen 2", 4);
-const ZEN_3: Core = core("Zen 3", 4);
-const ZEN_4: Core = core("Zen 4", 4);
-const ZEN_5: Core = core("Zen 5", 4);
+const K8: Core = core("K8", 3, ports::K8);
+const K10: Core = core("K10", 3, ports::K10);
+const BULLDOZER: Core = core("Bulldozer", 4, ports::BULLDOZER);
+const BOBCAT: Core = core("Bobcat", 3, ports::BOBCAT);
+const JAGUAR: Core = core("Jaguar", 3, ports::JAGUAR);
+const ZEN_1: Core = core("Zen", 4, ports::ZEN_1);
+const ZEN_2: Core = core("Zen 2", 4, ports::ZEN_2);
+const ZEN_3: Core = core("Zen 3", 4, ports::ZEN_2);
+const ZEN_4: Core = core("Zen 4", 4, ports::ZEN_2);
+const ZEN_5: Core = core("Zen 5", 4, ports::ZEN_5);
+// Chips and Cheese, "AMD's Strix Point: Zen 5 hits mobile": vector data paths of 256 bits; the guide
+// gives no numbers for them.
+const ZEN_5_MOBILE: Core = core("Zen 5 (256-bit)", 4, None);
 
 /// The generation of a CPU, `None` if it is in no table here.
 pub(super) fn generation(id: &Identity) -> Option<Generation> {
@@ -200,7 +208,8 @@ fn amd(family: u8, model: u8) -> Option<Generation> {
         (0x19, 0x40..=0x4f) => ("Zen 3+", ZEN_3),
         (0x19, 0x10..=0x1f | 0x60..=0x7f) => ("Zen 4", ZEN_4),
         (0x19, 0xa0..=0xaf) => ("Zen 4c", ZEN_4),
-        (0x1a, 0x00..=0x2f | 0x40..=0x4f | 0x60..=0x7f) => ("Zen 5", ZEN_5),
+        (0x1a, 0x20..=0x2f | 0x60..=0x6f) => ("Zen 5", ZEN_5_MOBILE),
+        (0x1a, 0x00..=0x1f | 0x40..=0x4f | 0x70..=0x7f) => ("Zen 5", ZEN_5),
         _ => return None,
     };
     Some(Generation {

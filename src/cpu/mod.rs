@@ -20,6 +20,7 @@ pub mod frequency;
 pub mod identity;
 pub mod list;
 pub mod microarch;
+pub mod ports;
 pub mod prefetch;
 mod split;
 pub mod stream;
@@ -36,6 +37,7 @@ pub use frequency::{read_tsc_hz, tsc_hz};
 pub use identity::{CoreType, Identity, Vendor};
 pub use list::{List, Text};
 pub use microarch::Core;
+pub use ports::Ports;
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 pub use split::SplitLocks;
 pub use stream::{

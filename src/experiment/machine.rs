@@ -1,7 +1,7 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
 use super::{Range, Ranges, Rung, Untestable};
-use crate::cpu::{Cache, CacheKind};
+use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
 
@@ -13,6 +13,8 @@ pub struct Machine {
     pub caches: Vec<Cache>,
     /// Published load-to-use latency of L1d in core cycles, if the microarchitecture is known.
     pub load_to_use: Option<u32>,
+    /// What the load and store ports move to and from L1d, if the microarchitecture is known.
+    pub ports: Option<Ports>,
     /// Ticks a second.
     pub rate: Rate,
     /// Decides every random layout.

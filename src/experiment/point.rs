@@ -89,6 +89,11 @@ impl Measured {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
                 amount_a_nano(bytes, ticks, rate)
             }
+            Unit::BytesACoreCycle => {
+                let bytes = self.work.bytes_read.max(self.work.bytes_written);
+                let cycles = ticks.scaled(self.core_per_tick?);
+                (bytes > 0).then(|| Interval::exact(bytes.into()).ratio(cycles))?
+            }
             Unit::CoreCyclesAMultiplyAdd => {
                 let multiply_adds = self.work.flops as f64 / 2.0;
                 let cycles = ticks.scaled(self.core_per_tick?);

@@ -9,6 +9,9 @@ pub enum Unit {
     Nanoseconds,
     /// Gigabytes (10^9) read and written a second.
     GigabytesASecond,
+    /// Bytes a core cycle that an operation gets through. A byte that is copied or updated counts
+    /// once, as in the documents: [`GigabytesASecond`](Self::GigabytesASecond) counts it twice.
+    BytesACoreCycle,
     /// Core cycles a multiply-add, which is two floating-point operations.
     CoreCyclesAMultiplyAdd,
     /// Floating-point operations (10^9) a second.
@@ -26,6 +29,7 @@ impl Unit {
             Unit::CoreCycles => "core cycles an operation",
             Unit::Nanoseconds => "ns an operation",
             Unit::GigabytesASecond => "GB/s",
+            Unit::BytesACoreCycle => "bytes a core cycle",
             Unit::CoreCyclesAMultiplyAdd => "core cycles a multiply-add",
             Unit::GigaflopsASecond => "GFLOP/s",
             Unit::Percent => "%",

@@ -7,8 +7,8 @@ mod cpu;
 
 pub use cpu::{cache_of, cpu_line, kernel_cache_line};
 
-use super::record::{Header, Line, MACHINE, Outcome, PointLine, Timed};
-use crate::cpu::{Cache, CacheKind};
+use super::record::{Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
+use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
     Machine, Measured, Point, Ranges, Rung, State, Untestable, merged, rung_of,
 };
@@ -92,6 +92,9 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
     Machine {
         load_to_use: header.load_to_use,
+        ports: header
+            .ports
+            .map(|PortsLine { loads, stores }| Ports { loads, stores }),
         rate,
         seed: header.seed,
         ranges: Ranges::from_ladder(&rungs, reported_sizes(&caches)),

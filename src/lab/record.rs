@@ -84,6 +84,9 @@ pub struct Header {
     /// Published load-to-use latency of L1d in core cycles, if the core is known.
     #[serde(default)]
     pub load_to_use: Option<u32>,
+    /// What the load and store ports move to and from L1d, if the core is known.
+    #[serde(default)]
+    pub ports: Option<PortsLine>,
     /// The caches that the kernel describes, where it does.
     #[serde(default)]
     pub kernel_caches: Vec<CacheLine>,
@@ -114,6 +117,15 @@ pub struct CpuLine {
     /// The TLBs that CPUID reports.
     #[serde(default)]
     pub tlbs: Vec<TlbLine>,
+}
+
+/// What the load and store ports move to and from L1d, in bytes a core cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortsLine {
+    /// By loads of 16, 32 and 64 bytes.
+    pub loads: [u32; 3],
+    /// By stores of 16, 32 and 64 bytes.
+    pub stores: [u32; 3],
 }
 
 /// A cache as CPUID or the kernel reports it.

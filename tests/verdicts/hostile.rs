@@ -1,5 +1,6 @@
 //! Evidence that no run should yield: no claim panics on it, and none holds for want of points.
 
+use linefill::cpu::Ports;
 use linefill::experiment::{Experiment, Machine, Verdict, family};
 use linefill::stats::Interval;
 use proptest::prelude::*;
@@ -52,9 +53,10 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
 }
 
 /// Claims about one number.
-const SINGLE: [(&str, &str); 5] = [
+const SINGLE: [(&str, &str); 6] = [
     ("D11", "size = line x ways x sets"),
     ("D14", "load-to-use"),
+    ("D35", "load ports"),
     ("X2", "published"),
     ("E25", "safe lower limit"),
     ("B13", "length 8"),
@@ -166,6 +168,10 @@ fn machines() -> impl Strategy<Value = Machine> {
             levels: [l1, l2, l3][..count].to_vec(),
             memory,
             load_to_use: known.then_some(4),
+            ports: known.then_some(Ports {
+                loads: [32, 64, 64],
+                stores: [16, 32, 32],
+            }),
         };
         let mut machine = model.machine();
         machine.largest = 1 << shift;

@@ -17,6 +17,7 @@ fn model<const N: usize>(levels: [(f64, f64); N], memory: f64) -> Model {
             .collect(),
         memory,
         load_to_use: None,
+        ports: None,
     }
 }
 

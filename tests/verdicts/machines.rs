@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use linefill::cpu::{Cache, CacheKind};
+use linefill::cpu::{Cache, CacheKind, Ports};
 use linefill::experiment::{Machine, Ranges, Rung};
 use linefill::stats::Interval;
 use linefill::time::Rate;
@@ -28,6 +28,8 @@ pub struct Model {
     pub memory: f64,
     /// Core cycles, as published.
     pub load_to_use: Option<u32>,
+    /// Bytes a core cycle, as published.
+    pub ports: Option<Ports>,
 }
 
 impl Model {
@@ -75,6 +77,7 @@ impl Model {
         Machine {
             caches: caches.collect(),
             load_to_use: self.load_to_use,
+            ports: self.ports,
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
@@ -103,6 +106,10 @@ pub fn server() -> Model {
         ],
         memory: 400.0,
         load_to_use: Some(5),
+        ports: Some(Ports {
+            loads: [48, 96, 128],
+            stores: [32, 64, 64],
+        }),
     }
 }
 
@@ -117,6 +124,10 @@ pub fn zen() -> Model {
         ],
         memory: 350.0,
         load_to_use: Some(4),
+        ports: Some(Ports {
+            loads: [32, 64, 64],
+            stores: [16, 32, 32],
+        }),
     }
 }
 

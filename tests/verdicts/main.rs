@@ -7,6 +7,7 @@
 
 mod alignment;
 mod associativity;
+mod bandwidth;
 mod combining;
 mod coverage;
 mod elements;
@@ -40,6 +41,7 @@ fn rows() -> Vec<Row> {
         alignment::rows(),
         associativity::rows(),
         elements::rows(),
+        bandwidth::rows(),
         combining::rows(),
         evict::rows(),
         firsttouch::rows(),

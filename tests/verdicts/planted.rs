@@ -129,6 +129,10 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
             let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
+        Unit::BytesACoreCycle => {
+            let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth / CORE_PER_TICK;
+            Interval::new(ticks(value.lo), ticks(value.hi))
+        }
         Unit::CoreCyclesAMultiplyAdd => value.scaled(work.flops as f64 / 2.0 / CORE_PER_TICK),
         Unit::GigaflopsASecond => {
             let ticks = |speed: f64| work.flops as f64 / speed * ticks_a_nano;

@@ -4,6 +4,7 @@ use super::Experiment;
 
 mod alignment;
 mod associativity;
+mod bandwidth;
 mod combining;
 mod elements;
 mod evict;
@@ -54,6 +55,7 @@ families![
     alignment,
     associativity,
     share,
+    bandwidth,
     streaming,
     combining,
     streamload,

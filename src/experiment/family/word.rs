@@ -234,6 +234,7 @@ mod tests {
         let machine = Machine {
             caches: Vec::new(),
             load_to_use: None,
+            ports: None,
             rate: Rate::from_hz(2e9),
             seed: 1,
             ladder: Vec::new(),

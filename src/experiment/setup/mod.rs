@@ -1,6 +1,7 @@
 //! Layouts with kernels, as data: the building blocks of cases.
 
 mod arrive;
+mod bandwidth;
 mod blocked;
 mod chase;
 mod count;
@@ -20,6 +21,7 @@ mod touch;
 mod walk;
 
 pub use arrive::{ArriveSetup, Streamed};
+pub use bandwidth::{BandwidthSetup, Mover};
 pub use blocked::BlockedSetup;
 pub use chase::ChaseSetup;
 pub use count::CountSetup;

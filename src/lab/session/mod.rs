@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result};
 
 use super::convert::{cpu_line, kernel_cache_line};
 use super::date;
-use super::record::{CacheLine, FORMAT, Header};
-use crate::cpu::{Features, Identity, tsc_hz};
+use super::record::{CacheLine, FORMAT, Header, PortsLine};
+use crate::cpu::{Features, Identity, Ports, tsc_hz};
 use crate::experiment::{Context, Effort};
 use crate::os::health::{self, State};
 use crate::os::{Pages, Pinned, Root, Sysfs, limits};
@@ -157,6 +157,9 @@ impl Session {
             masked: request.masked.clone(),
             largest,
             load_to_use: identity.load_to_use(),
+            ports: identity
+                .ports()
+                .map(|Ports { loads, stores }| PortsLine { loads, stores }),
             kernel_caches: kernel_caches(root, cpu),
             notes,
         };

@@ -1,0 +1,269 @@
+//! What one core reads, writes and copies: Drepper 3.5.1.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, by_level, row, time};
+
+const LOADS: &str = "load ports";
+const STORES: &str = "store ports";
+const WRITE_BACK: &str = "more than 4 times";
+const COPY: &str = "at no level";
+
+const L2: &str = "reading L1d is more than twice";
+const THROUGH: &str = "writes go through";
+const MEMORY: &str = "reading memory is more than 5 times";
+const COPY_WRITE: &str = "a copy is as fast as a write";
+
+const KEEPS: &str = "keeps 0.9";
+const TEN: &str = "more than 10 times";
+const WRITE_L2: &str = "writing L1d is more than twice";
+const SAME: &str = "writing is as fast as reading";
+
+const BALANCE: &str = "more than 1.5 times";
+const TENTH: &str = "falls to a tenth";
+const COPY_L1: &str = "less than 0.6 times";
+const WRITE_MEMORY: &str = "writing L2 is more than 5 times";
+
+/// The width in a series' label, in bytes.
+fn width(series: &str) -> Option<usize> {
+    let (_, width) = series.rsplit_once(", ")?;
+    width.strip_suffix(" B")?.parse().ok()
+}
+
+/// D35 where vectors reach these shares of what the ports move.
+fn shares(m: &Machine, reads: f64, writes: f64) -> Planted {
+    let ports = m.ports.expect("is known");
+    Planted::new("D35", m, |series, _| {
+        let width = width(series).unwrap_or(16);
+        let limit = |bytes: Option<u32>| f64::from(bytes.expect("is a vector"));
+        time(match series.split(',').next() {
+            Some("read") => reads * limit(ports.read(width)),
+            _ => writes * limit(ports.write(width)),
+        })
+    })
+}
+
+/// D35 with these levels at every width: reads, writes and copies in L1d, L2, the last level and
+/// memory.
+fn levels(m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
+    Planted::new("D35", m, |series, x| {
+        time(match series.split(',').next() {
+            Some("read") => by_level(m, x, read),
+            Some("write") => by_level(m, x, write),
+            _ => by_level(m, x, copy),
+        })
+    })
+}
+
+/// A figure with these levels.
+fn figure(id: &str, m: &Machine, [read, write, copy]: [[f64; 4]; 3]) -> Planted {
+    Planted::new(id, m, |series, x| {
+        let levels = match series {
+            "read, 16 B" => read,
+            "write, 16 B" => write,
+            _ => copy,
+        };
+        time(by_level(m, x, levels))
+    })
+}
+
+/// As the paper saw them.
+const PENTIUM_4: [[f64; 4]; 3] = [
+    [15.8, 5.7, 5.3, 5.3],
+    [3.55, 3.55, 0.6, 0.55],
+    [3.1, 2.7, 0.6, 0.55],
+];
+const CORE_2: [[f64; 4]; 3] = [
+    [16.0, 15.9, 15.5, 15.4],
+    [15.4, 6.6, 0.7, 0.55],
+    [15.4, 5.0, 0.7, 0.55],
+];
+const OPTERON: [[f64; 4]; 3] = [
+    [35.7, 2.4, 2.4, 2.4],
+    [18.8, 6.0, 2.9, 0.55],
+    [8.9, 1.4, 1.3, 0.55],
+];
+
+/// Reads of 2, writes and copies of 1 everywhere but for what is said.
+fn but(id: &str, m: &Machine, what: &str, levels: [f64; 4]) -> Planted {
+    let series = format!("{what}, 16 B");
+    Planted::new(id, m, |found, x| {
+        time(match found {
+            found if found == series => by_level(m, x, levels),
+            "read, 16 B" => 2.0,
+            _ => 1.0,
+        })
+    })
+}
+
+/// Nothing of `what` was measured.
+fn missing(id: &str, m: &Machine, what: &str) -> Planted {
+    figure(id, m, CORE_2).without(|series, _| series.starts_with(what))
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = program();
+    rows.extend(fig_3_24());
+    rows.extend(fig_3_26());
+    rows.extend(fig_3_28());
+    rows
+}
+
+fn program() -> Vec<Row> {
+    vec![
+        row("D35", LOADS, Holds, |m| shares(m, 0.94, 1.0)).says("64-byte reads"),
+        row("D35", LOADS, DoesNotHold, |m| shares(m, 0.6, 1.0)),
+        row("D35", LOADS, Inconclusive, |m| shares(m, 0.8, 1.0)),
+        row("D35", LOADS, Untestable, |m| {
+            let unknown = Machine {
+                ports: None,
+                ..m.clone()
+            };
+            shares(m, 0.9, 0.9).on(unknown)
+        })
+        .says("not known here"),
+        // A CPU without the wide vectors is judged by those it has.
+        row("D35", LOADS, Holds, |m| {
+            Planted::new("D35", m, |series, _| match width(series) {
+                Some(32 | 64) => Value::Untestable("this CPU lacks"),
+                _ => time(47.0),
+            })
+        })
+        .says("16-byte reads"),
+        row("D35", STORES, Holds, |m| shares(m, 1.0, 0.94)).says("64-byte writes"),
+        row("D35", STORES, DoesNotHold, |m| shares(m, 1.0, 0.6)),
+        row("D35", STORES, Inconclusive, |m| shares(m, 1.0, 0.8)),
+        row("D35", STORES, Untestable, |m| {
+            shares(m, 1.0, 1.0).without(|series, _| series == "write, 16 B")
+        })
+        .says("no point of `write, 16 B`"),
+        row("D35", WRITE_BACK, Holds, |m| levels(m, CORE_2)),
+        row("D35", WRITE_BACK, DoesNotHold, |m| {
+            levels(m, [[8.0; 4], [6.0, 5.0, 4.0, 3.0], [1.0; 4]])
+        }),
+        row("D35", WRITE_BACK, Inconclusive, |m| {
+            levels(m, [[8.0; 4], [8.0, 5.0, 4.0, 2.0], [1.0; 4]])
+        }),
+        row("D35", WRITE_BACK, Untestable, |m| {
+            levels(m, CORE_2).without(|series, _| series.starts_with("write"))
+        }),
+        // The widest that there is counts.
+        row("D35", WRITE_BACK, Holds, |m| {
+            levels(m, CORE_2).without(|series, _| width(series) == Some(64))
+        })
+        .says("32-byte writes"),
+        row("D35", COPY, Holds, |m| levels(m, PENTIUM_4)),
+        row("D35", COPY, DoesNotHold, |m| {
+            levels(m, [[8.0; 4], [4.0; 4], [3.0, 5.0, 3.0, 3.0]])
+        })
+        .says("copies in L2 1.25"),
+        row("D35", COPY, DoesNotHold, |m| {
+            levels(m, [[3.0; 4], [8.0; 4], [3.0, 3.0, 3.0, 6.0]])
+        })
+        .says("copies in memory 2.00"),
+        row("D35", COPY, Inconclusive, |m| {
+            levels(m, [[8.0; 4], [4.0; 4], [3.0, 4.4, 3.0, 3.0]])
+        }),
+        row("D35", COPY, Untestable, |m| {
+            levels(m, CORE_2).without(|series, _| series.starts_with("copy"))
+        })
+        .says("no point of `copy, 16 B`"),
+    ]
+}
+
+fn fig_3_24() -> Vec<Row> {
+    vec![
+        row("D36", L2, Holds, |m| figure("D36", m, PENTIUM_4)),
+        row("D36", L2, DoesNotHold, |m| figure("D36", m, CORE_2)),
+        row("D36", L2, Inconclusive, |m| {
+            but("D36", m, "read", [4.0, 2.0, 1.0, 1.0])
+        }),
+        row("D36", L2, Untestable, |m| missing("D36", m, "read")),
+        row("D36", THROUGH, Holds, |m| figure("D36", m, PENTIUM_4)),
+        row("D36", THROUGH, DoesNotHold, |m| figure("D36", m, OPTERON)),
+        row("D36", THROUGH, Inconclusive, |m| {
+            but("D36", m, "read", [3.0, 1.0, 1.0, 1.0])
+        }),
+        row("D36", THROUGH, Untestable, |m| missing("D36", m, "write")),
+        row("D36", MEMORY, Holds, |m| figure("D36", m, PENTIUM_4)),
+        row("D36", MEMORY, DoesNotHold, |m| figure("D36", m, OPTERON)),
+        row("D36", MEMORY, Inconclusive, |m| {
+            but("D36", m, "read", [9.0, 7.0, 6.0, 5.0])
+        }),
+        row("D36", MEMORY, Untestable, |m| missing("D36", m, "read")),
+        row("D36", COPY_WRITE, Holds, |m| figure("D36", m, PENTIUM_4)),
+        row("D36", COPY_WRITE, DoesNotHold, |m| {
+            but("D36", m, "copy", [1.0, 1.0, 1.0, 0.6])
+        }),
+        row("D36", COPY_WRITE, Inconclusive, |m| {
+            but("D36", m, "copy", [1.0, 1.0, 1.0, 0.8])
+        }),
+        row("D36", COPY_WRITE, Untestable, |m| missing("D36", m, "copy")),
+    ]
+}
+
+fn fig_3_26() -> Vec<Row> {
+    vec![
+        row("D38", KEEPS, Holds, |m| figure("D38", m, CORE_2)),
+        row("D38", KEEPS, DoesNotHold, |m| figure("D38", m, PENTIUM_4)),
+        row("D38", KEEPS, Inconclusive, |m| {
+            but("D38", m, "read", [10.0, 9.5, 9.5, 9.0])
+        }),
+        row("D38", KEEPS, Untestable, |m| missing("D38", m, "read")),
+        row("D38", TEN, Holds, |m| figure("D38", m, CORE_2)),
+        row("D38", TEN, DoesNotHold, |m| figure("D38", m, PENTIUM_4)),
+        row("D38", TEN, Inconclusive, |m| {
+            but("D38", m, "write", [10.0, 5.0, 2.0, 1.0])
+        }),
+        row("D38", TEN, Untestable, |m| missing("D38", m, "write")),
+        row("D38", WRITE_L2, Holds, |m| figure("D38", m, CORE_2)),
+        row("D38", WRITE_L2, DoesNotHold, |m| {
+            figure("D38", m, PENTIUM_4)
+        }),
+        row("D38", WRITE_L2, Inconclusive, |m| {
+            but("D38", m, "write", [10.0, 5.0, 2.0, 1.0])
+        }),
+        row("D38", WRITE_L2, Untestable, |m| missing("D38", m, "write")),
+        row("D38", SAME, Holds, |m| figure("D38", m, CORE_2)),
+        row("D38", SAME, DoesNotHold, |m| figure("D38", m, OPTERON)),
+        row("D38", SAME, Inconclusive, |m| {
+            but("D38", m, "write", [1.6, 1.0, 1.0, 1.0])
+        }),
+        row("D38", SAME, Untestable, |m| missing("D38", m, "read")),
+    ]
+}
+
+fn fig_3_28() -> Vec<Row> {
+    vec![
+        row("D40", BALANCE, Holds, |m| figure("D40", m, OPTERON)),
+        row("D40", BALANCE, DoesNotHold, |m| figure("D40", m, CORE_2)),
+        row("D40", BALANCE, Inconclusive, |m| {
+            but("D40", m, "read", [1.5, 1.0, 1.0, 1.0])
+        }),
+        row("D40", BALANCE, Untestable, |m| missing("D40", m, "write")),
+        row("D40", TENTH, Holds, |m| figure("D40", m, OPTERON)),
+        row("D40", TENTH, DoesNotHold, |m| figure("D40", m, CORE_2)),
+        row("D40", TENTH, Inconclusive, |m| {
+            but("D40", m, "read", [10.0, 1.0, 1.0, 1.0])
+        }),
+        row("D40", TENTH, Untestable, |m| missing("D40", m, "read")),
+        row("D40", COPY_L1, Holds, |m| figure("D40", m, OPTERON)),
+        row("D40", COPY_L1, DoesNotHold, |m| figure("D40", m, CORE_2)),
+        row("D40", COPY_L1, Inconclusive, |m| {
+            but("D40", m, "copy", [0.6, 1.0, 1.0, 1.0])
+        }),
+        row("D40", COPY_L1, Untestable, |m| missing("D40", m, "copy")),
+        row("D40", WRITE_MEMORY, Holds, |m| figure("D40", m, OPTERON)),
+        row("D40", WRITE_MEMORY, DoesNotHold, |m| {
+            but("D40", m, "write", [9.0, 8.0, 5.0, 3.0])
+        }),
+        row("D40", WRITE_MEMORY, Inconclusive, |m| {
+            but("D40", m, "write", [9.0, 5.0, 2.0, 1.0])
+        }),
+        row("D40", WRITE_MEMORY, Untestable, |m| {
+            Planted::new("D40", m, |_, _| Value::Untestable("no memory"))
+        })
+        .says("no memory"),
+    ]
+}
