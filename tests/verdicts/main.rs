@@ -19,6 +19,7 @@ mod jump;
 mod ladders;
 mod loaduse;
 mod machines;
+mod matmul;
 mod orders;
 mod pages;
 mod planted;
@@ -48,6 +49,7 @@ fn rows() -> Vec<Row> {
         hierarchy::rows(),
         jump::rows(),
         loaduse::rows(),
+        matmul::rows(),
         orders::rows(),
         pages::rows(),
         policy::rows(),
@@ -74,6 +76,7 @@ fn exact() -> Vec<Exact> {
     [
         hierarchy::EXACT,
         jump::EXACT,
+        matmul::EXACT,
         orders::EXACT,
         prefetch::EXACT,
         share::EXACT,

@@ -12,6 +12,7 @@ mod firsttouch;
 mod hierarchy;
 mod jump;
 mod loaduse;
+mod matmul;
 mod orders;
 mod pages;
 mod policy;
@@ -52,6 +53,7 @@ families![
     word,
     elements,
     orders,
+    matmul,
     alignment,
     associativity,
     share,
