@@ -5,11 +5,11 @@ use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, Direction, Fields, FillLines,
     FillWay, Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace,
-    Pair, Passing, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep,
+    Pair, Passing, Pick, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep,
     Temporal, Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
-use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Ring};
+use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
     Work {
@@ -58,6 +58,15 @@ fn fields() {
         let found = declared(|region| Fields::new(ring(region), direction).unwrap().work());
         assert_eq!(found, work(8, 0, 64, 0));
     }
+}
+
+#[test]
+fn picks() {
+    let found = declared(|region| {
+        let picks = Picks::new(region, 72, 100, Order::Sequential).unwrap();
+        Pick::new(picks).work()
+    });
+    assert_eq!(found, work(3, 0, 20, 0));
 }
 
 #[test]

@@ -4,7 +4,8 @@
 //! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
 //! indices; both come with the fills of their documents. [`Links`] are a ring whose elements name
 //! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
-//! its rows or its columns. [`Orders`] are records of which few bytes are read. A [`Product`] is
+//! its rows or its columns. [`Orders`] are records of which few bytes are read.
+//! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
 //! two square matrices of doubles and what they come to. A [`Tensor`] has four indices, and is one
 //! run of floats or arrays that refer to arrays.
 
@@ -13,6 +14,7 @@ mod layout;
 mod links;
 mod matrix;
 mod orders;
+mod picks;
 mod product;
 mod ring;
 mod rng;
@@ -23,6 +25,7 @@ pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
 pub use matrix::{Matrix, MatrixError};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
+pub use picks::{Picks, PicksError};
 pub(crate) use product::Parts;
 pub use product::{Product, ProductError};
 pub use ring::{Order, Ring};

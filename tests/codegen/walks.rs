@@ -11,6 +11,7 @@ pub const STATED: &[Stated] = &[
     stated("linefill_walk_inc", 2, 1, 16, 8),
     stated("linefill_walk_addnext", 3, 1, 24, 8),
     stated("linefill_pair", 3, 0, 24, 0),
+    stated("linefill_pick", 3, 0, 20, 0),
     stated("linefill_jump", 1, 0, 4, 0),
     stated("linefill_jump_checked", 1, 0, 4, 0),
     stated("linefill_fields_first_ascending", 8, 0, 64, 0),

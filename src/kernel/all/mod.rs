@@ -15,6 +15,7 @@ pub mod lock;
 pub mod matmul;
 pub mod orders;
 pub mod pair;
+pub mod pick;
 pub mod prefetch;
 pub mod register;
 pub mod rewrite;

@@ -20,6 +20,7 @@ mod lock;
 mod matmul;
 mod orders;
 mod pair;
+mod pick;
 mod prefetch;
 mod register;
 mod rewrite;
@@ -55,6 +56,7 @@ pub fn check_all(
     oracle.chases(*features);
     oracle.fields();
     oracle.pairs();
+    oracle.picks();
     oracle.orders(*features);
     oracle.prefetches();
     oracle.stores(*features);

@@ -154,6 +154,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_orders_split
         linefill_orders_whole
         linefill_pair
+        linefill_pick
         linefill_prefetch_none
         linefill_prefetch_none_serial
         linefill_prefetch_nta
