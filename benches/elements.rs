@@ -24,6 +24,13 @@ fn main() {
         bench.ratio(&format!("{curve}, two lines over one"), &two, &one);
     }
 
+    let foo = bench.cases("E12");
+    for (order, x) in [("at random", l2), ("at random", far), ("in order", far)] {
+        let two = bench.time(&foo, &format!("as defined, {order}"), x);
+        let one = bench.time(&foo, &format!("reorganised, {order}"), x);
+        bench.ratio(&format!("{order}, 72 bytes over 64"), &two, &one);
+    }
+
     let orders = bench.cases("E17");
     for x in [bench.machine.ranges.l1.hi, 4.0 * far] {
         let whole = bench.time(&orders, "whole orders, 64 bytes", x);

@@ -14,14 +14,15 @@ mod elements;
 mod evict;
 mod firsttouch;
 mod hierarchy;
+mod holes;
 mod hostile;
 mod jump;
 mod ladders;
 mod loaduse;
 mod machines;
-mod matmul;
 mod orders;
 mod pages;
+mod placement;
 mod planted;
 mod policy;
 mod prefetch;
@@ -47,11 +48,12 @@ fn rows() -> Vec<Row> {
         evict::rows(),
         firsttouch::rows(),
         hierarchy::rows(),
+        holes::rows(),
         jump::rows(),
         loaduse::rows(),
-        matmul::rows(),
         orders::rows(),
         pages::rows(),
+        placement::rows(),
         policy::rows(),
         prefetch::rows(),
         random::rows(),
@@ -75,9 +77,10 @@ type Exact = (&'static str, &'static str);
 fn exact() -> Vec<Exact> {
     [
         hierarchy::EXACT,
+        holes::EXACT,
         jump::EXACT,
-        matmul::EXACT,
         orders::EXACT,
+        placement::EXACT,
         prefetch::EXACT,
         share::EXACT,
         streaming::EXACT,

@@ -10,11 +10,12 @@ mod elements;
 mod evict;
 mod firsttouch;
 mod hierarchy;
+mod holes;
 mod jump;
 mod loaduse;
-mod matmul;
 mod orders;
 mod pages;
+mod placement;
 mod policy;
 mod prefetch;
 mod random;
@@ -53,7 +54,8 @@ families![
     word,
     elements,
     orders,
-    matmul,
+    holes,
+    placement,
     alignment,
     associativity,
     share,
