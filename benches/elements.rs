@@ -24,10 +24,10 @@ fn main() {
         bench.ratio(&format!("{curve}, two lines over one"), &two, &one);
     }
 
-    let foo = bench.cases("E12");
+    let structures = bench.cases("E12");
     for (order, x) in [("at random", l2), ("at random", far), ("in order", far)] {
-        let two = bench.time(&foo, &format!("as defined, {order}"), x);
-        let one = bench.time(&foo, &format!("reorganised, {order}"), x);
+        let two = bench.time(&structures, &format!("as defined, {order}"), x);
+        let one = bench.time(&structures, &format!("reorganised, {order}"), x);
         bench.ratio(&format!("{order}, 72 bytes over 64"), &two, &one);
     }
 
