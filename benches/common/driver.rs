@@ -10,7 +10,7 @@ use linefill::time::{Rate, start};
 use super::clock::{Clock, CoreCycles, Ticks};
 
 /// The bench targets. The name of each begins the names of all its benchmarks.
-const SUBJECTS: [&str; 9] = [
+const SUBJECTS: [&str; 10] = [
     "walks",
     "nontemporal",
     "writes",
@@ -20,6 +20,7 @@ const SUBJECTS: [&str; 9] = [
     "criticalword",
     "elements",
     "overhead",
+    "tensor",
 ];
 
 /// Samples a benchmark.

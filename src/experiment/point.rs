@@ -83,7 +83,7 @@ impl Measured {
 
     fn convert(&self, ticks: Interval, unit: Unit, rate: Rate) -> Option<Interval> {
         match unit {
-            Unit::CoreCycles => Some(ticks.scaled(self.core_per_tick?)),
+            Unit::CoreCycles | Unit::Events => Some(ticks.scaled(self.core_per_tick?)),
             Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
             Unit::GigabytesASecond => {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);

@@ -20,6 +20,8 @@ pub enum Unit {
     Percent,
     /// A plain number.
     Count,
+    /// Core cycles an operation, beside events that are counted an operation.
+    Events,
 }
 
 impl Unit {
@@ -34,6 +36,7 @@ impl Unit {
             Unit::GigaflopsASecond => "GFLOP/s",
             Unit::Percent => "%",
             Unit::Count => "",
+            Unit::Events => "core cycles or events an operation",
         }
     }
 }

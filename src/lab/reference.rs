@@ -117,6 +117,8 @@ embedded![
     "drepper-table-pentium-m.csv",
     "sestoft_memory_hierarchy.csv",
     "sestoft_memory_latency.csv",
+    "tensor_operation.csv",
+    "tensor_reads.csv",
 ];
 
 /// The embedded file of this name.

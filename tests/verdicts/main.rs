@@ -32,6 +32,7 @@ mod share;
 mod streaming;
 mod streamload;
 mod structure;
+mod tensor;
 mod word;
 
 use linefill::experiment::Verdict;
@@ -62,6 +63,7 @@ fn rows() -> Vec<Row> {
         streaming::rows(),
         streamload::rows(),
         structure::rows(),
+        tensor::rows(),
         word::rows(),
     ]
     .into_iter()
@@ -85,6 +87,7 @@ fn exact() -> Vec<Exact> {
         share::EXACT,
         streaming::EXACT,
         structure::EXACT,
+        tensor::EXACT,
     ]
     .concat()
 }

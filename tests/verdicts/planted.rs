@@ -123,7 +123,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
     };
     let ticks_a_nano = rate.hz() / 1e9;
     let interval = match unit {
-        Unit::CoreCycles => value.scaled(1.0 / CORE_PER_TICK),
+        Unit::CoreCycles | Unit::Events => value.scaled(1.0 / CORE_PER_TICK),
         Unit::Nanoseconds => value.scaled(ticks_a_nano),
         Unit::GigabytesASecond => {
             let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth * ticks_a_nano;

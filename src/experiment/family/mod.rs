@@ -24,6 +24,7 @@ mod share;
 mod streaming;
 mod streamload;
 mod structure;
+mod tensor;
 mod word;
 
 /// The experiments of one file of this room.
@@ -69,6 +70,7 @@ families![
     prefetch,
     jump,
     loaduse,
+    tensor,
 ];
 
 /// Every experiment that works, family by family.

@@ -18,6 +18,8 @@ mod pollution;
 mod prefetch;
 mod register;
 mod rewrite;
+mod tally;
+mod tensor;
 mod touch;
 mod walk;
 
@@ -39,5 +41,7 @@ pub use pollution::{Passage, PollutionSetup};
 pub use prefetch::PrefetchSetup;
 pub use register::RegisterSetup;
 pub use rewrite::{Policy, ReadBackSetup, RewriteSetup};
+pub use tally::{Tally, TallySetup};
+pub use tensor::{HarnessSetup, TensorSetup};
 pub use touch::{Touch, TouchSetup};
 pub use walk::WalkSetup;

@@ -7,7 +7,7 @@ use plotly::layout::{
 };
 
 use super::chart::text;
-use super::scale::{place, ticks};
+use super::scale::{heading, place, ticks};
 use super::view::{AxisView, Figure, Form, Rule};
 
 /// The label of an axis with its unit.
@@ -65,7 +65,7 @@ pub(super) fn layout(figure: &Figure, alone: bool) -> Layout {
     }
     let across = match figure.form {
         Form::Bars => Axis::new()
-            .title(Title::with_text(titled(&figure.x, "")))
+            .title(Title::with_text(text(heading(&figure.x))))
             .type_(AxisType::Category)
             .auto_margin(true),
         _ => with_ticks(

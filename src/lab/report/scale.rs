@@ -17,12 +17,29 @@ pub(super) fn number(value: f64) -> String {
 
 /// A place on an axis as a tick, a table or a hover box names it.
 pub(super) fn place(axis: &AxisView, value: f64) -> String {
-    if axis.bytes {
+    if let Some(name) = named(axis, value) {
+        name.to_owned()
+    } else if axis.bytes {
         show(value)
     } else if value.fract() == 0.0 && value.abs() < 1e6 {
         format!("{value:.0}")
     } else {
         number(value)
+    }
+}
+
+/// The name of a place on an axis whose label names its places: `flat (0), nested (1)`.
+fn named(axis: &AxisView, value: f64) -> Option<&str> {
+    let mark = format!(" ({value})");
+    let mut names = axis.label.split(", ");
+    names.find_map(|name| name.strip_suffix(&mark))
+}
+
+/// The label of an axis, but for one whose places have names instead.
+pub(super) fn heading(axis: &AxisView) -> &str {
+    match named(axis, 0.0) {
+        Some(_) => "",
+        None => &axis.label,
     }
 }
 
@@ -102,6 +119,22 @@ mod tests {
     fn numbers_keep_three_digits() {
         let texts = [0.0, 0.0042, 0.5, 5.017, 16.04, 412.3].map(number);
         assert_eq!(texts, ["0", "0.0042", "0.50", "5.02", "16.0", "412"]);
+    }
+
+    #[test]
+    fn places_have_names_where_the_label_gives_them() {
+        let axis = |label: &str| AxisView {
+            label: label.to_owned(),
+            ..AxisView::default()
+        };
+        let storage = axis("flat (0), nested, shuffled (1)");
+        assert_eq!(place(&storage, 0.0), "flat");
+        assert_eq!(place(&storage, 1.0), "shuffled");
+        assert_eq!(place(&storage, 2.0), "2");
+        assert_eq!(heading(&storage), "");
+        let plain = axis("distance (in lines)");
+        assert_eq!(place(&plain, 3.0), "3");
+        assert_eq!(heading(&plain), "distance (in lines)");
     }
 
     #[test]

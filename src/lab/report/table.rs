@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::scale::{number, place};
+use super::scale::{heading, number, place};
 use super::view::{AxisView, Figure, Value};
 
 /// A table of the curves of one machine.
@@ -97,7 +97,7 @@ impl Table<'_> {
             table {
                 thead {
                     tr {
-                        th scope="col" { (self.x.label) }
+                        th scope="col" { (heading(self.x)) }
                         @for (label, _) in &self.columns { th scope="col" { (label) } }
                     }
                 }

@@ -12,6 +12,7 @@ use crate::pmu::Encoding;
 // Constants and layout of `include/uapi/linux/perf_event.h`.
 const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
+const TYPE_CACHE: u32 = 3;
 const CPU_CYCLES: u64 = 0;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HV: u64 = 1 << 6;
@@ -107,6 +108,25 @@ impl Event {
 
     /// Retired instructions.
     pub const INSTRUCTIONS: Event = Event::generic(1);
+
+    /// Retired branches.
+    pub const BRANCHES: Event = Event::generic(4);
+
+    /// Loads that missed the first data cache: whatever the kernel counts as such on this CPU.
+    #[doc(alias = "L1-dcache-load-misses")]
+    pub const L1D_LOAD_MISSES: Event = Event::load_misses(0);
+
+    /// Loads whose page no TLB knew, likewise.
+    #[doc(alias = "dTLB-load-misses")]
+    pub const DTLB_LOAD_MISSES: Event = Event::load_misses(3);
+
+    /// PERF_COUNT_HW_CACHE_*: the cache; loads are 0 in the second byte, misses 1 in the third.
+    const fn load_misses(cache: u64) -> Event {
+        Event {
+            kind: TYPE_CACHE,
+            ..Event::generic(cache | 1 << 16)
+        }
+    }
 
     const fn generic(config: u64) -> Event {
         Event {

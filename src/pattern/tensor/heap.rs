@@ -35,9 +35,10 @@ impl Heap {
         ..Heap::JAVA
     };
 
-    /// What the series' formula counts: compressed pointers and no headers.
+    /// What the series' formula counts: compressed pointers, no headers and no gaps.
     pub const FORMULA: Heap = Heap {
         header: 0,
+        granule: 4,
         ..Heap::COMPRESSED
     };
 

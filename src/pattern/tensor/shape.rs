@@ -74,6 +74,14 @@ impl Shape {
         self.dimensions().map(|size| number as usize % size)
     }
 
+    /// After how many numbers their remainders repeat: the least common multiple of the
+    /// dimensions.
+    pub fn period(&self) -> usize {
+        self.dimensions().into_iter().fold(1, |period, size| {
+            period / common_divisor(period, size) * size
+        })
+    }
+
     /// The dimensions in one word, 16 bits each, the first one lowest: as kernels take them.
     pub fn packed(&self) -> u64 {
         self.0
@@ -81,6 +89,13 @@ impl Shape {
             .rev()
             .fold(0, |word, size| word << 16 | u64::from(size))
     }
+}
+
+fn common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
@@ -95,7 +110,9 @@ mod tests {
         assert_eq!(shape.place([63, 15, 27, 31]), shape.elements() - 1);
         assert_eq!(shape.remainders(447), [63, 15, 27, 31]);
         assert_eq!(shape.packed(), 0x0020_001C_0010_0040);
+        assert_eq!(shape.period(), 448);
         assert_eq!(Shape::PRIMES.elements(), 932_263);
+        assert_eq!(Shape::PRIMES.period(), 932_263);
     }
 
     #[test]

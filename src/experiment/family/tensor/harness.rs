@@ -1,0 +1,73 @@
+//! What a harness adds, and how it is taken off: C9.
+
+use super::{STRIDES, only};
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::HarnessSetup;
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Untestable, at_least, between, plain_curves,
+};
+use crate::stats::Interval;
+
+const READ: &str = "a read, by N against 2N";
+const STRETCH: &str = "a stretch of reads with its harness";
+
+/// Reads of the stretches: none, a period of the pattern, and ten.
+const READS: [u32; 3] = [0, 448, 4480];
+
+pub(super) const HARNESS: Experiment = Experiment {
+    id: "C9",
+    name: "tensor-measurement-error",
+    title: "A stretch with its harness, and without",
+    question: "What does a harness add to what is measured, and does the difference of two \
+               stretches take it off?",
+    source: "mmpataki, part 7: counters of the whole application are not those of the benchmark",
+    today: "The harness here is a call and two readings of the clock with their fences, some \
+            hundred cycles; the parts before counted a whole JVM. Over a million reads either \
+            clock is nothing, over 448 it is not. Everything else in this report is measured as \
+            the difference of N and 2N operations for this reason.",
+    plot: None,
+    cases: |_| {
+        let mut cases = vec![Case::new(READ, 0.0, STRIDES)];
+        cases.extend(READS.map(|reads| {
+            let setup = HarnessSetup { of: STRIDES, reads };
+            Case::new(STRETCH, f64::from(reads), setup).in_turn()
+        }));
+        cases
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
+                   slower than it is",
+            judge: |e| {
+                let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
+                let over = ratio(each, only(e, READ)?)?;
+                Ok(at_least(
+                    "a read of 448 with the harness over one without",
+                    over,
+                    1.02,
+                ))
+            },
+        },
+        Claim {
+            text: "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
+                   5 %",
+            judge: |e| {
+                let each = by_difference(e)?.scaled(1.0 / (4480.0 - 448.0));
+                let over = ratio(each, only(e, READ)?)?;
+                Ok(between(
+                    "a read by difference over one by N and 2N",
+                    over,
+                    0.95,
+                    1.05,
+                ))
+            },
+        },
+    ],
+};
+
+/// What the longer stretch takes more than the shorter one.
+fn by_difference(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let (long, short) = (e.at(STRETCH, 4480.0)?, e.at(STRETCH, 448.0)?);
+    Ok(Interval::new(long.lo - short.hi, long.hi - short.lo))
+}
