@@ -12,6 +12,7 @@
 pub mod cache;
 mod combining;
 pub mod counter;
+mod decoded;
 mod descriptor;
 pub mod features;
 pub mod fence;

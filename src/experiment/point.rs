@@ -99,6 +99,11 @@ impl Measured {
                 let cycles = ticks.scaled(self.core_per_tick?);
                 (multiply_adds > 0.0).then(|| cycles.scaled(1.0 / multiply_adds))
             }
+            Unit::CoreCyclesAnInstruction => {
+                let instructions = self.work.instructions as f64;
+                let cycles = ticks.scaled(self.core_per_tick?);
+                (instructions > 0.0).then(|| cycles.scaled(1.0 / instructions))
+            }
             Unit::GigaflopsASecond => amount_a_nano(self.work.flops as f64, ticks, rate),
             Unit::Percent | Unit::Count => None,
         }

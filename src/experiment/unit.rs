@@ -16,6 +16,8 @@ pub enum Unit {
     CoreCyclesAMultiplyAdd,
     /// Floating-point operations (10^9) a second.
     GigaflopsASecond,
+    /// Core cycles an instruction.
+    CoreCyclesAnInstruction,
     /// Percent.
     Percent,
     /// A plain number.
@@ -34,6 +36,7 @@ impl Unit {
             Unit::BytesACoreCycle => "bytes a core cycle",
             Unit::CoreCyclesAMultiplyAdd => "core cycles a multiply-add",
             Unit::GigaflopsASecond => "GFLOP/s",
+            Unit::CoreCyclesAnInstruction => "core cycles an instruction",
             Unit::Percent => "%",
             Unit::Count => "",
             Unit::Events => "core cycles or events an operation",

@@ -263,6 +263,7 @@ impl Kernel for Matmul<'_> {
             bytes_read: (elements * loads + alone) * element,
             bytes_written: elements * stores * element,
             flops: 2 * u64::from(elements) * u64::from(side),
+            ..Work::default()
         }
     }
 

@@ -14,6 +14,8 @@ pub struct Work {
     pub bytes_written: u32,
     /// Floating-point operations, a multiply-add being two; 0 where arithmetic is not the point.
     pub flops: u64,
+    /// Instructions, where code is what is measured; 0 elsewhere.
+    pub instructions: u64,
 }
 
 /// What an access does.

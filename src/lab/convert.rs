@@ -127,6 +127,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         bytes_read,
         bytes_written,
         flops,
+        instructions,
     } = measured.work;
     let mut flags = Vec::new();
     if measured.noisy() {
@@ -148,6 +149,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         operations: measured.operations,
         work: [loads, stores, bytes_read, bytes_written],
         flops,
+        instructions,
         pages: measured.pages.clone(),
         flags,
         samples: measured.samples.iter().map(row_of).collect(),
@@ -178,6 +180,7 @@ fn measured_of(timed: &Timed) -> Measured {
             bytes_read,
             bytes_written,
             flops: timed.flops,
+            instructions: timed.instructions,
         },
         samples: timed.samples.iter().map(sample_of).collect(),
         disturbed: flag(DISTURBED)
@@ -241,6 +244,7 @@ mod tests {
                     bytes_read: 8,
                     bytes_written: 16,
                     flops: 5_000_000_000,
+                    instructions: 7,
                 },
                 samples: vec![Sample {
                     short: 10,

@@ -223,8 +223,11 @@ pub struct Timed {
     /// Loads, stores, bytes read and bytes written of an operation.
     pub work: [u32; 4],
     /// Floating-point operations of an operation; left out where there are none.
-    #[serde(default, skip_serializing_if = "no_flops")]
+    #[serde(default, skip_serializing_if = "none")]
     pub flops: u64,
+    /// Instructions of an operation, where code is what is measured.
+    #[serde(default, skip_serializing_if = "none")]
+    pub instructions: u64,
     /// Pages it had.
     pub pages: String,
     /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
@@ -235,9 +238,9 @@ pub struct Timed {
     pub samples: Vec<[u64; 4]>,
 }
 
-/// Whether a point's operation does no arithmetic to speak of.
-fn no_flops(flops: &u64) -> bool {
-    *flops == 0
+/// Whether a point's operation has nothing of a kind to speak of.
+fn none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A claim's verdict.

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
 
 use super::{Granted, Memory, MemoryError, Pages};
+use crate::kernel::Function;
 use crate::mem::PAGE;
 
 /// Why there is no memory for code.
@@ -111,21 +112,24 @@ impl Code {
     /// If `offset` lies outside the code.
     #[inline]
     pub unsafe fn call(&self, offset: usize, argument: u64) -> u64 {
-        let entry = self.bytes()[offset..].as_ptr();
+        let function = self.function(offset);
         // SAFETY: the caller vouches that a function of this type starts here.
-        unsafe { function(entry)(argument) }
+        unsafe { function(argument) }
+    }
+
+    /// The function at `offset`, to be called as [`call`](Self::call) does.
+    ///
+    /// # Panics
+    /// If `offset` lies outside the code.
+    #[inline]
+    pub fn function(&self, offset: usize) -> Function {
+        function(&self.bytes()[offset])
     }
 }
 
-/// What is called in generated code.
-pub type Function = unsafe extern "sysv64" fn(u64) -> u64;
-
-/// The function at an address.
-///
-/// # Safety
-/// It is executable, and a [`Function`] as long as this is called.
-unsafe fn function(entry: *const u8) -> Function {
-    // SAFETY: a function pointer is its address; the caller vouches for what lies there.
+/// The address of code as a function. To call it is the caller's risk.
+fn function(entry: *const u8) -> Function {
+    // SAFETY: a function pointer is an address other than null, as a mapping's are.
     unsafe { std::mem::transmute::<*const u8, Function>(entry) }
 }
 

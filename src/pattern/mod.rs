@@ -2,7 +2,8 @@
 //!
 //! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
 //! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
-//! indices; both come with the fills of their documents. [`Links`] are a ring whose elements name
+//! indices; both come with the fills of their documents. A [`Listing`] is code, to be executed for
+//! its own sake. [`Links`] are a ring whose elements name
 //! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
 //! its rows or its columns. [`Orders`] are records of which few bytes are read.
 //! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
@@ -12,6 +13,7 @@
 mod chain;
 mod layout;
 mod links;
+mod listing;
 mod matrix;
 mod orders;
 mod picks;
@@ -23,6 +25,7 @@ mod tensor;
 pub use chain::{Chain, ChainError, Fill};
 pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
+pub use listing::{Filler, LOOP, Listing};
 pub use matrix::{Matrix, MatrixError};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};
 pub use picks::{Picks, PicksError};

@@ -74,8 +74,19 @@ impl Model {
             shared_by: None,
             inclusive: None,
         });
+        // Code has a first level of its own, which no random walk meets.
+        let instructions = Cache {
+            level: 1,
+            kind: CacheKind::Instruction,
+            size: 32 * KIB as u64,
+            line: 64,
+            ways: Some(8),
+            fully_associative: false,
+            shared_by: None,
+            inclusive: None,
+        };
         Machine {
-            caches: caches.collect(),
+            caches: caches.chain([instructions]).collect(),
             load_to_use: self.load_to_use,
             ports: self.ports,
             rate: Rate::from_hz(2.3e9),

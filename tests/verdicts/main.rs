@@ -8,6 +8,7 @@
 mod alignment;
 mod associativity;
 mod bandwidth;
+mod code;
 mod combining;
 mod coverage;
 mod elements;
@@ -43,6 +44,7 @@ fn rows() -> Vec<Row> {
     [
         alignment::rows(),
         associativity::rows(),
+        code::rows(),
         elements::rows(),
         bandwidth::rows(),
         combining::rows(),

@@ -119,6 +119,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         loads: 1,
         bytes_read: 64,
         flops: 16,
+        instructions: 10,
         ..Work::default()
     };
     let ticks_a_nano = rate.hz() / 1e9;
@@ -134,6 +135,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
         Unit::CoreCyclesAMultiplyAdd => value.scaled(work.flops as f64 / 2.0 / CORE_PER_TICK),
+        Unit::CoreCyclesAnInstruction => value.scaled(work.instructions as f64 / CORE_PER_TICK),
         Unit::GigaflopsASecond => {
             let ticks = |speed: f64| work.flops as f64 / speed * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))

@@ -5,6 +5,7 @@ use super::Experiment;
 mod alignment;
 mod associativity;
 mod bandwidth;
+mod code;
 mod combining;
 mod elements;
 mod evict;
@@ -71,6 +72,7 @@ families![
     jump,
     loaduse,
     tensor,
+    code,
 ];
 
 /// Every experiment that works, family by family.

@@ -260,6 +260,7 @@ fn trace_portion(
         bytes_written: one.bytes_written * times,
         // A trace shows none.
         flops: 0,
+        instructions: 0,
     };
     if traced != declared {
         result = result.and(Err(Difference::Declared {

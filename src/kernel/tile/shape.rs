@@ -128,6 +128,7 @@ impl Shape {
             loads: (loads + wide_loads) as u32,
             stores: (stores + wide_stores) as u32,
             flops: 2 * (self.band * self.side) as u64 * self.side as u64,
+            ..Work::default()
         })
     }
 }

@@ -1,0 +1,381 @@
+//! Drepper 3.4 and 6.2.2, the instruction side: footprints of code, short loops, taken branches.
+
+use crate::cpu::{CacheKind, Identity};
+use crate::experiment::evidence::ratio;
+use crate::experiment::setup::{CountSetup, RoutineSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Range, Shape, Unit, Untestable,
+    all_of, at_least, between, plain_curves,
+};
+use crate::mem::Region;
+use crate::pattern::{Filler, LOOP, Listing};
+use crate::stats::{Interval, Side};
+
+/// The rows of this family.
+pub(super) static ALL: &[Experiment] = &[FOOTPRINT, BRANCHES, LOOPS];
+
+/// A series for each kind of code.
+const fn name(filler: Filler) -> &'static str {
+    match filler {
+        Filler::Nop1 => "nop, 1 byte",
+        Filler::Nop8 => "nop, 8 bytes",
+        Filler::Move3 => "mov, 3 bytes",
+        Filler::Prefixed5 => "mov, 5 bytes with a length-changing prefix",
+    }
+}
+
+/// How much longer an instruction must take behind a step of the footprint.
+const STEP: f64 = 1.2;
+
+const FOOTPRINT: Experiment = Experiment {
+    id: "D33",
+    name: "drepper-3.4-icache",
+    title: "The footprint of straight-line code",
+    question: "What does it cost when code outgrows the decoded cache, L1i and L2?",
+    source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches",
+    today: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
+            decoders from code that fits: code of short instructions outgrows it first, code of \
+            long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
+            16 bytes a cycle and more, so that even megabytes of it cost less than a cycle an \
+            instruction; code that jumps has no such help.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "code",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for filler in Filler::ALL {
+            for bytes in footprints(machine, filler) {
+                let listing = Listing::straight(filler, bytes);
+                cases.push(Case::new(
+                    name(filler),
+                    bytes as f64,
+                    RoutineSetup { listing },
+                ));
+            }
+        }
+        cases.push(published());
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label != PUBLISHED);
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
+                   instruction as 2 KiB of it",
+            judge: |e| {
+                let l1i = l1i(e.machine)?;
+                let range = Range {
+                    lo: 0.45 * l1i,
+                    hi: 0.8 * l1i,
+                };
+                let mut best: Option<(Filler, Interval)> = None;
+                for filler in Filler::ALL {
+                    let slower = ratio(e.level(name(filler), range)?, small(e, filler)?)?;
+                    if best.is_none_or(|(_, most)| slower.lo > most.lo) {
+                        best = Some((filler, slower));
+                    }
+                }
+                let (filler, slower) =
+                    best.ok_or_else(|| Untestable("no code was measured".to_owned()))?;
+                let what = format!("{} in the upper half of L1i over 2 KiB", name(filler));
+                Ok(at_least(&what, slower, STEP))
+            },
+        },
+        Claim {
+            text: "the decoded cache holds as many 3-byte instructions as published, within a \
+                   quarter",
+            judge: |e| {
+                let published = e.at(PUBLISHED, 1.0)?.middle();
+                let (fits, left) = step(e, Filler::Move3)?;
+                let bytes = Filler::Move3.bytes() as f64;
+                let held = Interval::new(fits / bytes, left / bytes).scaled(1.0 / published);
+                let what = format!(
+                    "between {:.0} and {:.0} instructions fit; over the published {published:.0}",
+                    fits / bytes,
+                    left / bytes
+                );
+                Ok(between(&what, held, 0.75, 1.25))
+            },
+        },
+        Claim {
+            text: "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
+            judge: |e| {
+                let l1i = l1i(e.machine)?;
+                let (fits, left) = step(e, Filler::Nop8)?;
+                let step = Interval::new(fits / l1i, left / l1i);
+                let what = format!(
+                    "between {:.0} and {:.0} KiB fit; over {:.0} KiB by CPUID",
+                    fits / 1024.0,
+                    left / 1024.0,
+                    l1i / 1024.0
+                );
+                Ok(between(&what, step, 0.6, 1.6))
+            },
+        },
+        Claim {
+            text: "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
+            judge: |e| {
+                let slower = ratio(in_l2(e)?, small(e, Filler::Nop8)?)?;
+                Ok(at_least("8-byte nop in L2 over 2 KiB", slower, STEP))
+            },
+        },
+        Claim {
+            text: "code of two to four times L2 takes 1.2 times as long an instruction as code \
+                   in L2, or more",
+            judge: |e| {
+                let l2 = l2(e.machine)?;
+                let beyond = e.level(
+                    name(Filler::Nop8),
+                    Range {
+                        lo: 1.9 * l2,
+                        hi: 4.1 * l2,
+                    },
+                )?;
+                let slower = ratio(beyond, in_l2(e)?)?;
+                Ok(at_least("8-byte nop beyond L2 over in L2", slower, STEP))
+            },
+        },
+    ],
+};
+
+/// The figure that the decoded cache's measured capacity is held against.
+const PUBLISHED: &str = "published micro-operations of the decoded cache";
+
+fn published() -> Case {
+    let count = |_: Region<'_>, _| {
+        let core = Identity::detect().core();
+        let published = core.and_then(|core| core.decoded_cache());
+        published.map(f64::from).ok_or_else(|| {
+            Untestable(
+                "no figure is published for this core's decoded cache, or it has none".to_owned(),
+            )
+        })
+    };
+    let setup = CountSetup {
+        name: PUBLISHED,
+        bytes: 0,
+        count,
+        argument: 0,
+    };
+    Case::new(PUBLISHED, 1, setup)
+}
+
+/// Bytes of code, from 1 KiB.
+fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
+    let l1i = l1i(machine).map_or(32 << 10, |bytes| bytes as usize);
+    let l2 = l2(machine).map_or(1 << 20, |bytes| bytes as usize);
+    let mut sizes = if machine.full {
+        let mut sizes = vec![l1i / 8, l1i * 5 / 8, l1i * 3 / 4, l1i * 7 / 8, l1i * 5 / 4];
+        sizes.extend((10..24).flat_map(|k| [1 << k, (1 << k) * 3 / 2]));
+        sizes
+    } else if filler == Filler::Nop8 {
+        vec![
+            2 << 10,
+            l1i / 2,
+            l1i,
+            l1i * 3 / 2,
+            l1i * 4,
+            l2 / 2,
+            l2 * 2,
+            l2 * 4,
+        ]
+    } else {
+        let mut sizes = vec![2 << 10, l1i / 8, l1i / 4];
+        sizes.extend((6..=13).map(|sixteenth| l1i * sixteenth / 16));
+        sizes
+    };
+    // Only the longest instructions can leave L2 with code that is written quickly.
+    if filler != Filler::Nop8 {
+        sizes.retain(|&bytes| bytes <= l1i);
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Bytes of L1i.
+fn l1i(machine: &Machine) -> Result<f64, Untestable> {
+    let found = machine
+        .caches
+        .iter()
+        .find(|cache| cache.level == 1 && cache.kind == CacheKind::Instruction);
+    found
+        .map(|cache| cache.size as f64)
+        .ok_or_else(|| Untestable("CPUID reports no instruction cache".to_owned()))
+}
+
+/// Bytes of L2.
+fn l2(machine: &Machine) -> Result<f64, Untestable> {
+    machine
+        .data_cache(2)
+        .map(|cache| cache.size as f64)
+        .ok_or_else(|| Untestable("CPUID reports no second level".to_owned()))
+}
+
+/// An instruction of code that every level holds.
+fn small(e: &Evidence<'_>, filler: Filler) -> Result<Interval, Untestable> {
+    e.at(name(filler), 2048.0)
+}
+
+/// An instruction of code that L2 holds and L1i does not.
+fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let range = Range {
+        lo: 1.9 * l1i(e.machine)?,
+        hi: 0.55 * l2(e.machine)?,
+    };
+    e.level(name(Filler::Nop8), range)
+}
+
+/// The largest footprint before the first step of a kind of code, and the smallest behind it.
+fn step(e: &Evidence<'_>, filler: Filler) -> Result<(f64, f64), Untestable> {
+    let base = small(e, filler)?;
+    let mut fits = 2048.0;
+    for (x, value) in e.series(name(filler))? {
+        match ratio(value, base)?.side_of(STEP) {
+            Side::Below => fits = x,
+            Side::Across => {}
+            Side::Above => return Ok((fits, x)),
+        }
+    }
+    Err(Untestable(format!(
+        "no code of `{}` took {STEP} times as long as 2 KiB of it",
+        name(filler)
+    )))
+}
+
+/// Bytes from a jump to the next.
+const SPACINGS: [(&str, usize); 2] = [("a jump every 16 bytes", 16), ("a jump every 64 bytes", 64)];
+
+/// Jumps that any branch target buffer holds.
+const FEW: f64 = 64.0;
+
+/// Jumps that none holds, and L2 does.
+const MANY: f64 = 32768.0;
+
+const BRANCHES: Experiment = Experiment {
+    id: "E20",
+    name: "drepper-l1i",
+    title: "Taken branches, few and many",
+    question: "What does a taken branch cost while its target is remembered, and when not?",
+    source: "Drepper 6.2.2: bubbles in the pipeline, branch prediction, and three rules for L1i",
+    today: "A remembered jump costs one or two cycles, sometimes less: predictors follow several \
+            a cycle. Targets are remembered in levels like data in caches, with steps at some \
+            hundreds and some thousands of jumps; beyond them the front end finds a jump only when \
+            it has decoded it. Jumps a line apart show L1i's misses in the same curve.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("jumps in a row"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        let step = if machine.full { 1 } else { 2 };
+        for (series, spacing) in SPACINGS {
+            for shift in (4..=15).step_by(step).chain([6, 15]) {
+                let count = 1_usize << shift;
+                let listing = Listing::Jumps { count, spacing };
+                cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
+            }
+        }
+        cases.sort_by(|a, b| a.series.cmp(&b.series).then(a.x.total_cmp(&b.x)));
+        cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
+        cases
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "a taken jump that is remembered costs two cycles or less",
+            judge: |e| {
+                let parts = SPACINGS.map(|(series, _)| {
+                    let cost = e.at(series, FEW)?;
+                    // No front end follows ten jumps a cycle: less is no time at all.
+                    Ok(between(&format!("{series}, 64 of them"), cost, 0.1, 2.1))
+                });
+                all(parts)
+            },
+        },
+        Claim {
+            text: "32768 jumps, more than are remembered at once, cost twice as much each as 64",
+            judge: |e| {
+                let (series, _) = SPACINGS[0];
+                let slower = ratio(e.at(series, MANY)?, e.at(series, FEW)?)?;
+                Ok(at_least("32768 jumps over 64", slower, 2.0))
+            },
+        },
+    ],
+};
+
+fn all<const N: usize>(parts: [Judged; N]) -> Judged {
+    let parts: Result<Vec<_>, _> = parts.into_iter().collect();
+    parts.map(all_of)
+}
+
+/// Instructions of a loop that Core 2's loop stream detector takes, those of the loop included.
+const STREAMED: usize = 18;
+
+/// Instructions of one that it does not take.
+const TOO_LONG: usize = 40;
+
+const LOOPS: Experiment = Experiment {
+    id: "E23",
+    name: "drepper-lsd",
+    title: "Short loops",
+    question: "Is there still a size of loop up to which instructions are cheaper?",
+    source: "Drepper 6.2.2: Core 2's loop stream detector takes loops of up to 18 instructions, \
+             four fetches of 16 bytes and four branches",
+    today: "The decoded cache does for some thousand instructions what the loop stream detector \
+            did for eighteen, and the detector is switched off in many CPUs since Skylake. What a \
+            very short loop shows instead is its own taken branch, which costs a cycle.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("instructions of the loop"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let sizes: &[usize] = if machine.full {
+            &[
+                4, 5, 6, 7, 8, 10, 12, 14, 16, STREAMED, 19, 20, 24, 28, 32, 36, TOO_LONG, 48, 56,
+                64, 80, 100, 128, 160, 200,
+            ]
+        } else {
+            &[4, 8, 12, STREAMED, 24, 32, TOO_LONG, 64, 100, 200]
+        };
+        let mut cases = Vec::new();
+        for filler in [Filler::Nop1, Filler::Move3] {
+            for &size in sizes {
+                let count = size - LOOP as usize;
+                let listing = Listing::Straight { filler, count };
+                let setup = RoutineSetup { listing };
+                cases.push(Case::new(name(filler), size as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
+        judge: |e| {
+            let series = name(Filler::Move3);
+            let slower = ratio(
+                e.at(series, TOO_LONG as f64)?,
+                e.at(series, STREAMED as f64)?,
+            )?;
+            Ok(at_least("40 instructions over 18", slower, 1.1))
+        },
+    }],
+};

@@ -1,0 +1,154 @@
+//! Machine code to be executed for its own sake: what it costs to fetch, decode and follow it.
+
+use crate::mem::LINE;
+
+/// What straight-line code is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Filler {
+    /// `nop` of one byte: as many instructions in a line as can be.
+    Nop1,
+    /// `nop` of eight bytes: as few instructions as fetch can feed.
+    Nop8,
+    /// `mov` between registers, three bytes.
+    Move3,
+    /// `mov` of a 16-bit immediate, five bytes, whose prefix changes the instruction's length:
+    /// decoders of Intel take some cycles over it, the decoded cache none.
+    Prefixed5,
+}
+
+impl Filler {
+    /// All of them.
+    pub const ALL: [Filler; 4] = [Filler::Nop1, Filler::Nop8, Filler::Move3, Filler::Prefixed5];
+
+    /// The instructions, in turn. They use r8 to r11 alone.
+    fn instructions(self) -> &'static [&'static [u8]] {
+        match self {
+            Filler::Nop1 => &[&[0x90]],
+            Filler::Nop8 => &[&[0x0F, 0x1F, 0x84, 0, 0, 0, 0, 0]],
+            Filler::Move3 => &[
+                &[0x4D, 0x89, 0xC8], // mov r8, r9
+                &[0x4D, 0x89, 0xDA], // mov r10, r11
+            ],
+            Filler::Prefixed5 => &[
+                &[0x66, 0x41, 0xB8, 0x34, 0x12], // mov r8w, 0x1234
+                &[0x66, 0x41, 0xB9, 0x34, 0x12],
+                &[0x66, 0x41, 0xBA, 0x34, 0x12],
+                &[0x66, 0x41, 0xBB, 0x34, 0x12],
+            ],
+        }
+    }
+
+    /// Bytes of an instruction.
+    pub fn bytes(self) -> usize {
+        self.instructions()[0].len()
+    }
+}
+
+/// A loop over code: what its body holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Listing {
+    /// `count` instructions in a row.
+    Straight {
+        /// Which.
+        filler: Filler,
+        /// How many.
+        count: usize,
+    },
+    /// `count` jumps, each to the next, which stands `spacing` bytes further.
+    Jumps {
+        /// How many.
+        count: usize,
+        /// Bytes from one to the next: 2 to 128.
+        spacing: usize,
+    },
+}
+
+/// The instructions that repeat the body, as instructions: `inc`, `cmp`, `jb`.
+pub const LOOP: u64 = 3;
+
+/// Bytes of `xor eax, eax` padded to a line, so that every body begins on one.
+const PROLOGUE: usize = LINE;
+
+/// Bytes of `inc rax; cmp rax, rdi; jb body; ret`.
+const EPILOGUE: usize = 3 + 3 + 6 + 1;
+
+impl Listing {
+    /// Straight-line code of at most `bytes` bytes, and at least one instruction.
+    pub fn straight(filler: Filler, bytes: usize) -> Self {
+        Listing::Straight {
+            filler,
+            count: (bytes / filler.bytes()).max(1),
+        }
+    }
+
+    /// Bytes of the body.
+    pub fn body(&self) -> usize {
+        match *self {
+            Listing::Straight { filler, count } => count * filler.bytes(),
+            Listing::Jumps { count, spacing } => count * spacing,
+        }
+    }
+
+    /// Bytes of the whole function.
+    pub fn bytes(&self) -> usize {
+        PROLOGUE + self.body() + EPILOGUE
+    }
+
+    /// Instructions that a round executes, those of the loop included.
+    pub fn instructions(&self) -> u64 {
+        let (Listing::Straight { count, .. } | Listing::Jumps { count, .. }) = *self;
+        count as u64 + LOOP
+    }
+
+    /// Writes the function to the start of `into`: System V calling convention, the number of
+    /// rounds (not 0) in `rdi`, the number of rounds done in `rax`. It touches no memory.
+    ///
+    /// # Panics
+    /// If `into` is shorter than [`bytes`](Self::bytes), or jumps are spaced so that a short
+    /// jump does not reach.
+    pub fn write(&self, into: &mut [u8]) {
+        let mut code = Writer { into, at: 0 };
+        code.put(&[0x31, 0xC0]); // xor eax, eax
+        while code.at < PROLOGUE {
+            code.put(Filler::Nop1.instructions()[0]);
+        }
+        match *self {
+            Listing::Straight { filler, count } => {
+                for instruction in filler.instructions().iter().cycle().take(count) {
+                    code.put(instruction);
+                }
+            }
+            Listing::Jumps { count, spacing } => {
+                let over = spacing
+                    .checked_sub(2)
+                    .and_then(|over| i8::try_from(over).ok());
+                let over = over.expect("a short jump reaches 2 to 129 bytes further");
+                for _ in 0..count {
+                    code.put(&[0xEB, over.cast_unsigned()]); // jmp
+                    for _ in 2..spacing {
+                        code.put(&[0xCC]); // int3: never reached
+                    }
+                }
+            }
+        }
+        code.put(&[0x48, 0xFF, 0xC0]); // inc rax
+        code.put(&[0x48, 0x39, 0xF8]); // cmp rax, rdi
+        let back = (code.at + 6 - PROLOGUE) as i32;
+        code.put(&[0x0F, 0x82]); // jb body
+        code.put(&(-back).to_le_bytes());
+        code.put(&[0xC3]); // ret
+        debug_assert_eq!(code.at, self.bytes());
+    }
+}
+
+struct Writer<'a> {
+    into: &'a mut [u8],
+    at: usize,
+}
+
+impl Writer<'_> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.into[self.at..][..bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+}
