@@ -1,6 +1,6 @@
 //! Types of C++.
 
-use crate::built::{Built, has_lines, have};
+use crate::built::{Built, has_lines, have, squeezed};
 
 /// The fixture, compiled with these arguments.
 fn classes(name: &str, args: &str) -> Option<Built> {
@@ -101,4 +101,20 @@ fn templates_nested_and_hidden_types_have_their_full_names() {
     built
         .layout(&args)
         .refused(&["`Box` is ambiguous", "`ns::Box<double>`", "`ns::Box<int>`"]);
+}
+
+/// What several programs share is in units that do not state their language.
+#[test]
+fn shared_types_are_printed_as_their_language_writes_them() {
+    if !have("g++") || !have("dwz") {
+        return;
+    }
+    let built = Built::new("shared-classes");
+    for name in ["one.so", "two.so"] {
+        built.tool("g++", &format!("-g -shared -fPIC classes.cpp -o {name}"));
+    }
+    let show = |built: &Built| squeezed(&built.layout(&["one.so", "--type", "*"]).ok().out);
+    let before = show(&built);
+    built.tool("dwz", "-m common one.so two.so");
+    assert_eq!(show(&built), before);
 }

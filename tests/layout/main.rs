@@ -8,6 +8,7 @@ mod c;
 mod cli_common;
 mod cpp;
 mod errors;
+mod field;
 mod json;
 mod pahole;
 mod rust;

@@ -52,6 +52,7 @@ fn enums_show_their_variants() {
     has_lines(&text, &["radius: f64, /* 8 8 */", "},"]);
     assert!(text.contains("(tag): "), "{text}");
     assert!(text.contains("Rectangle = "), "{text}");
+    assert!(text.contains("members: 1, variants: 3 */"), "{text}");
     has_lines(
         &text,
         &["/* not reorganised: the compiler chooses the order inside a Rust enum */"],

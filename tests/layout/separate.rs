@@ -96,3 +96,31 @@ fn the_file_beside_the_binary() {
     fs::rename(built.at("binary.dbg"), built.at("binary.debug")).unwrap();
     has_lines(&built.show("binary", "order"), &SHOWN);
 }
+
+#[test]
+fn a_file_that_several_programs_share() {
+    if !have("dwz") {
+        return;
+    }
+    let built = Built::new("shared");
+    for name in ["one", "two"] {
+        built.tool("cc", &format!("-g plain.c other.c -o {name}"));
+    }
+    let before = built.layout(&["one", "--list"]).ok().out;
+    built.tool("dwz", "-m common one two");
+    has_lines(&built.show("one", "order"), &SHOWN);
+    assert_eq!(built.layout(&["one", "--list"]).ok().out, before);
+    // By its build id, in the tree of debug files.
+    let notes = built.tool("readelf", "-n common");
+    let id = notes.split_once("Build ID: ").unwrap().1.trim();
+    let dir = built.at("root/usr/lib/debug/.build-id").join(&id[..2]);
+    fs::create_dir_all(&dir).unwrap();
+    fs::rename(built.at("common"), dir.join(format!("{}.debug", &id[2..]))).unwrap();
+    has_lines(&built.show("one", "order"), &SHOWN);
+    fs::remove_dir_all(dir).unwrap();
+    let args = ["one", "--type", "order"];
+    built.layout(&args).refused(&[
+        "one shares debug information with",
+        "common, which is missing",
+    ]);
+}

@@ -5,7 +5,9 @@ use core::mem::size_of;
 
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::CountSetup;
-use crate::experiment::{Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between};
+use crate::experiment::{
+    Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, plain_curves,
+};
 use crate::mem::{LINE, Region};
 
 /// The rows of this family.
@@ -89,7 +91,7 @@ const ALIGNMENT: Experiment = Experiment {
         });
         asked.chain(counts).collect()
     },
-    curves: |e| e.curves(),
+    curves: plain_curves,
     claims: &[
         Claim {
             text: "what asks begins on a line wherever it lives: static, on the stack, boxed, in \

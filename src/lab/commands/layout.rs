@@ -156,9 +156,10 @@ fn show(definition: &Definition, args: &Args) -> String {
                 let members = count(better.unsplit as u64, "member");
                 gains.push(format!("{members} fewer across two cachelines"));
             }
-            let note = match aggregate.language {
-                Language::Rust => " (without #[repr(C)] the compiler chooses the order)",
-                Language::C | Language::Cpp => "",
+            let note = match (aggregate.language, better.bytes) {
+                (Language::Rust, 0) => " (only #[repr(C)] keeps an order)",
+                (Language::Rust, _) => " (without #[repr(C)] the compiler chooses such an order)",
+                (Language::C | Language::Cpp, _) => "",
             };
             let other = &better.aggregate;
             text += &format!("\n/* reorganised: {}{note} */\n", gains.join(", "));

@@ -247,10 +247,14 @@ pub fn count(number: u64, what: &str) -> String {
 
 /// What `pahole` prints below the members.
 pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
-    let mut rows = vec![format!(
+    let mut first = format!(
         "size: {}, cachelines: {}, members: {}",
         summary.size, summary.lines, summary.members
-    )];
+    );
+    if !aggregate.variants.is_empty() {
+        first += &format!(", variants: {}", aggregate.variants.len());
+    }
+    let mut rows = vec![first];
     if summary.holes > 0 || summary.bit_holes > 0 {
         let mut row = format!("sum members: {}", summary.used);
         if summary.holes > 0 {

@@ -1,6 +1,6 @@
 //! What entries say of types: what they refer to, how large they are, how they are aligned.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -33,6 +33,8 @@ pub struct Types<'p, 'a> {
     pub(super) aggregates: RefCell<HashMap<At, Rc<Aggregate>>>,
     /// Where types are defined, by their full name; found when a declaration asks for it.
     defined: RefCell<Option<Rc<HashMap<String, At>>>>,
+    /// The language of units that do not say.
+    usual: OnceCell<Language>,
 }
 
 impl<'p, 'a> Types<'p, 'a> {
@@ -43,6 +45,7 @@ impl<'p, 'a> Types<'p, 'a> {
             scopes: RefCell::default(),
             aggregates: RefCell::default(),
             defined: RefCell::default(),
+            usual: OnceCell::new(),
         }
     }
 
@@ -98,26 +101,36 @@ impl<'p, 'a> Types<'p, 'a> {
         self.reference(unit, entry, DW_AT_type)
     }
 
-    /// The language of a unit.
+    /// The language of a unit. Units that hold what others share may not say; they are taken for
+    /// the first that does.
     pub(super) fn language(&self, unit: UnitAt) -> Language {
-        let read = || -> gimli::Result<Option<Language>> {
-            let unit = self.program.unit(unit)?;
-            let root = unit.entry(unit.header.root_offset())?;
-            Ok(match root.attr_value(DW_AT_language) {
-                Some(AttributeValue::Language(language)) => Some(match language {
-                    DW_LANG_Rust => Language::Rust,
-                    DW_LANG_C_plus_plus
-                    | DW_LANG_C_plus_plus_03
-                    | DW_LANG_C_plus_plus_11
-                    | DW_LANG_C_plus_plus_14
-                    | DW_LANG_C_plus_plus_17
-                    | DW_LANG_C_plus_plus_20 => Language::Cpp,
-                    _ => Language::C,
-                }),
-                _ => None,
+        self.stated_language(unit).unwrap_or_else(|| {
+            *self.usual.get_or_init(|| {
+                let mut stated = self
+                    .program
+                    .units()
+                    .filter_map(|unit| self.stated_language(unit));
+                stated.next().unwrap_or(Language::C)
             })
+        })
+    }
+
+    fn stated_language(&self, unit: UnitAt) -> Option<Language> {
+        let unit = self.program.unit(unit).ok()?;
+        let root = unit.entry(unit.header.root_offset()).ok()?;
+        let Some(AttributeValue::Language(language)) = root.attr_value(DW_AT_language) else {
+            return None;
         };
-        read().ok().flatten().unwrap_or(Language::C)
+        Some(match language {
+            DW_LANG_Rust => Language::Rust,
+            DW_LANG_C_plus_plus
+            | DW_LANG_C_plus_plus_03
+            | DW_LANG_C_plus_plus_11
+            | DW_LANG_C_plus_plus_14
+            | DW_LANG_C_plus_plus_17
+            | DW_LANG_C_plus_plus_20 => Language::Cpp,
+            _ => Language::C,
+        })
     }
 
     /// The type behind names and qualifiers, and behind a declaration if it is defined elsewhere.
