@@ -107,6 +107,14 @@ pub fn rows() -> Vec<Row> {
             whole(m, [30.0, 33.0, 45.0, 90.0])
         }),
         row("E17", FACTOR, Untestable, small),
+        // Whole orders in memory, and split ones in the last level.
+        row("E17", FACTOR, Untestable, |m| {
+            today(&Machine {
+                largest: 128 << 20,
+                ..m.clone()
+            })
+        })
+        .says("32768 KiB, is not in the range"),
         row("E17", APART, Holds, today),
         row("E17", APART, DoesNotHold, |m| {
             batches(m, WHOLE, [20.0, 20.0, 20.0, 20.0])

@@ -153,6 +153,8 @@ const ORDER_SPLIT: Experiment = Experiment {
                    long",
             judge: |e| {
                 let slower = far(e, WHOLE, SPLIT)?;
+                // Split orders that a cache holds would say how the cache compares.
+                e.machine.place_in_memory(most(e.machine) / 4)?;
                 Ok(between("whole over split, in memory", slower, 3.0, 6.0))
             },
         },
@@ -182,13 +184,17 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
 /// The ratio of two arrangements of the most orders, which lie in memory.
 fn far(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
     let points = paired_points(e, of, to)?;
-    let wanted = sizes(e.machine).pop().unwrap_or(0);
-    let place = e.machine.place_in_memory(wanted)?;
+    let place = e.machine.place_in_memory(most(e.machine))?;
     let (_, ratio) = points
         .into_iter()
         .find(|(x, _)| *x == place)
         .ok_or_else(nothing)?;
     Ok(ratio)
+}
+
+/// The most bytes of whole orders.
+fn most(machine: &Machine) -> usize {
+    sizes(machine).pop().unwrap_or(0)
 }
 
 fn nothing() -> Untestable {
