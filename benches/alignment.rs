@@ -1,4 +1,4 @@
-//! Alignment: elements that straddle two lines, or two pages.
+//! Alignment: elements and accesses that straddle two lines, or two pages.
 
 mod common;
 
@@ -23,4 +23,22 @@ fn main() {
     let line = bench.time(&cases, "one a page, split line", 0.0);
     let page = bench.time(&cases, "one a page, split page", 0.0);
     bench.ratio("split page over split line", &page, &line);
+
+    let cases = bench.cases("X6");
+    for verb in ["loads", "stores"] {
+        let bytes = format!("{verb} of 8 bytes");
+        let inside = bench.time(&cases, &bytes, 0.0);
+        let line = bench.time(&cases, &bytes, 63.0);
+        let page = bench.time(&cases, &format!("{bytes}, the line a page's last"), 63.0);
+        bench.ratio(
+            &format!("independent {verb}, split line over aligned"),
+            &line,
+            &inside,
+        );
+        bench.ratio(
+            &format!("independent {verb}, split page over split line"),
+            &page,
+            &line,
+        );
+    }
 }

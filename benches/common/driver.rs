@@ -10,7 +10,7 @@ use linefill::time::{Rate, start};
 use super::clock::{Clock, CoreCycles, Ticks};
 
 /// The bench targets. The name of each begins the names of all its benchmarks.
-const SUBJECTS: [&str; 10] = [
+const SUBJECTS: &[&str] = &[
     "walks",
     "nontemporal",
     "writes",
@@ -19,6 +19,7 @@ const SUBJECTS: [&str; 10] = [
     "associativity",
     "criticalword",
     "elements",
+    "forwarding",
     "overhead",
     "tensor",
 ];

@@ -119,6 +119,7 @@ embedded![
     "sestoft_memory_latency.csv",
     "tensor_operation.csv",
     "tensor_reads.csv",
+    "store-forwarding.csv",
 ];
 
 /// The embedded file of this name.

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod perf;
 pub mod preempt;
 pub mod root;
+pub mod split_locks;
 pub mod sysfs;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};

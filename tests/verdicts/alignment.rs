@@ -8,6 +8,7 @@ use super::planted::{Planted, Row, Value, by_level, row, time};
 const L1D: &str = "in L1d a split";
 const MEMORY: &str = "in memory splitting";
 const PAGE: &str = "straddling a page";
+const MOVDQU: &str = "movdqu takes as long";
 
 /// Misaligned over aligned, level by level, and a split page over a split line.
 fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
@@ -16,14 +17,34 @@ fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
         time(match series {
             "one a page, split line" => 10.0,
             "one a page, split page" => 10.0 * page,
+            "loads by movdqa" | "loads by movdqu" => 4.0,
+            "stores by movdqa" | "stores by movdqu" => 8.0,
             "sequential, aligned" | "random, aligned" => aligned,
             _ => aligned * by_level(machine, x, slower),
         })
     })
 }
 
+/// Moves by `movdqu` that take `factor` times as long as those by `movdqa`.
+fn moves(machine: &Machine, factor: f64) -> Planted {
+    Planted::new("E15", machine, |series, _| {
+        time(if series.contains("movdqu") {
+            4.0 * factor
+        } else {
+            4.0
+        })
+    })
+}
+
 pub fn rows() -> Vec<Row> {
     vec![
+        row("E15", MOVDQU, Holds, |m| moves(m, 1.0)),
+        row("E15", MOVDQU, DoesNotHold, |m| moves(m, 2.0)).says("stores by movdqu over movdqa 2.0"),
+        row("E15", MOVDQU, Inconclusive, |m| moves(m, 1.05)),
+        row("E15", MOVDQU, Untestable, |m| {
+            moves(m, 1.0).without(|series, _| series == "stores by movdqa")
+        })
+        .says("no point of `stores by movdqa` was measured"),
         row("E15", L1D, Holds, |m| splits(m, [2.0; 4], 2.0)),
         row("E15", L1D, DoesNotHold, |m| {
             splits(m, [0.9, 1.0, 1.0, 1.0], 2.0)

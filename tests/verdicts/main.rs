@@ -8,18 +8,21 @@
 mod alignment;
 mod associativity;
 mod bandwidth;
+mod banks;
 mod code;
 mod combining;
 mod coverage;
 mod elements;
 mod evict;
 mod firsttouch;
+mod forwarding;
 mod hierarchy;
 mod holes;
 mod hostile;
 mod jump;
 mod ladders;
 mod loaduse;
+mod locks;
 mod machines;
 mod orders;
 mod pages;
@@ -30,6 +33,7 @@ mod prefetch;
 mod random;
 mod sequential;
 mod share;
+mod straddle;
 mod streaming;
 mod streamload;
 mod structure;
@@ -45,15 +49,18 @@ fn rows() -> Vec<Row> {
         alignment::rows(),
         associativity::rows(),
         code::rows(),
+        banks::rows(),
         elements::rows(),
         bandwidth::rows(),
         combining::rows(),
         evict::rows(),
         firsttouch::rows(),
+        forwarding::rows(),
         hierarchy::rows(),
         holes::rows(),
         jump::rows(),
         loaduse::rows(),
+        locks::rows(),
         orders::rows(),
         pages::rows(),
         placement::rows(),
@@ -62,6 +69,7 @@ fn rows() -> Vec<Row> {
         random::rows(),
         sequential::rows(),
         share::rows(),
+        straddle::rows(),
         streaming::rows(),
         streamload::rows(),
         structure::rows(),

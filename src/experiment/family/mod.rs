@@ -5,15 +5,18 @@ use super::Experiment;
 mod alignment;
 mod associativity;
 mod bandwidth;
+mod banks;
 mod code;
 mod combining;
 mod elements;
 mod evict;
 mod firsttouch;
+mod forwarding;
 mod hierarchy;
 mod holes;
 mod jump;
 mod loaduse;
+mod locks;
 mod orders;
 mod pages;
 mod placement;
@@ -22,6 +25,7 @@ mod prefetch;
 mod random;
 mod sequential;
 mod share;
+mod straddle;
 mod streaming;
 mod streamload;
 mod structure;
@@ -59,7 +63,10 @@ families![
     holes,
     placement,
     alignment,
+    straddle,
+    locks,
     associativity,
+    banks,
     share,
     bandwidth,
     streaming,
@@ -73,6 +80,7 @@ families![
     loaduse,
     tensor,
     code,
+    forwarding,
 ];
 
 /// Every experiment that works, family by family.

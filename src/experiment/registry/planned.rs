@@ -135,4 +135,7 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X2", "load-to-use"),
     ("X3", "first-touch"),
     ("X4", "flush-cost"),
+    ("X5", "split-latency"),
+    ("X6", "split-throughput"),
+    ("X7", "split-locks"),
 ];
