@@ -123,7 +123,7 @@ pub fn rows() -> Vec<Row> {
         row("E12", RANDOM, Untestable, small).says("is not in the range"),
         row("E12", IN_ORDER, Holds, today),
         row("E12", IN_ORDER, DoesNotHold, |m| picks(m, AT_RANDOM, 2.0)),
-        row("E12", IN_ORDER, Inconclusive, |m| picks(m, AT_RANDOM, 1.25)),
+        row("E12", IN_ORDER, Inconclusive, |m| picks(m, AT_RANDOM, 1.5)),
         row("E12", IN_ORDER, Untestable, small).says("is not in the range"),
     ]
 }
