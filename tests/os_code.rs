@@ -56,7 +56,7 @@ fn a_patch_through_the_first_view_is_executed_in_the_second() {
     for value in [1, 2, 3] {
         alias.write(64, &returning(value));
         // SAFETY: a function that returns a constant was just written there.
-        assert_eq!(unsafe { alias.call(64, 0) }, u64::from(value));
+        assert_eq!(unsafe { alias.function(64)(0) }, u64::from(value));
     }
 }
 
@@ -83,6 +83,5 @@ fn a_patch_that_does_not_fit_is_refused() {
 #[should_panic(expected = "no code at 0")]
 fn data_is_not_called() {
     let alias = Alias::new(1, View::Data).unwrap();
-    // SAFETY: never executed: the view is not executable.
-    unsafe { alias.call(0, 0) };
+    alias.function(0);
 }

@@ -217,21 +217,17 @@ impl Alias {
         unsafe { ptr::copy(bytes.as_ptr(), self.first().add(offset), bytes.len()) };
     }
 
-    /// Calls the function at `offset` of the second view; see [`Code::call`].
-    ///
-    /// # Safety
-    /// As for [`Code::call`]; and it writes to these pages only what leaves a valid function.
+    /// The function at `offset` of the second view, to be called as [`Code::call`] does.
     ///
     /// # Panics
     /// If the second view is not executable or `offset` lies outside.
     #[inline]
-    pub unsafe fn call(&self, offset: usize, argument: u64) -> u64 {
+    pub fn function(&self, offset: usize) -> Function {
         assert!(
             self.view == View::Code && offset < self.len,
             "no code at {offset}"
         );
-        // SAFETY: the caller vouches that a function of this type starts here.
-        unsafe { function(self.second().add(offset))(argument) }
+        function(self.second().wrapping_add(offset))
     }
 }
 

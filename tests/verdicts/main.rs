@@ -38,6 +38,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod view;
 mod word;
 
 use linefill::experiment::Verdict;
@@ -74,6 +75,7 @@ fn rows() -> Vec<Row> {
         streamload::rows(),
         structure::rows(),
         tensor::rows(),
+        view::rows(),
         word::rows(),
     ]
     .into_iter()

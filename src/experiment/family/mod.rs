@@ -30,6 +30,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod view;
 mod word;
 
 /// The experiments of one file of this room.
@@ -81,6 +82,7 @@ families![
     tensor,
     code,
     forwarding,
+    view,
 ];
 
 /// Every experiment that works, family by family.

@@ -27,6 +27,7 @@ mod straddle;
 mod tally;
 mod tensor;
 mod touch;
+mod view;
 mod walk;
 
 pub use alias::AliasSetup;
@@ -56,4 +57,5 @@ pub use straddle::StraddleSetup;
 pub use tally::{Tally, TallySetup};
 pub use tensor::{HarnessSetup, TensorSetup};
 pub use touch::{Touch, TouchSetup};
+pub use view::{PatchSetup, Patched, SynonymSetup};
 pub use walk::WalkSetup;

@@ -1,0 +1,55 @@
+//! One page at two addresses, and code that modifies itself.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+const TWO: &str = "at two addresses in turn";
+const PATCH: &str = "more than 20 times";
+const LINE: &str = "in the line of the code";
+
+fn views(machine: &Machine, two: f64) -> Planted {
+    Planted::new("D32", machine, |series, _| {
+        time(if series.contains("two") {
+            4.0 * two
+        } else {
+            4.0
+        })
+    })
+}
+
+/// A store to code, to its line, and to data elsewhere, in core cycles.
+fn patches(machine: &Machine, code: f64, line: f64) -> Planted {
+    Planted::new("D34", machine, |series, _| {
+        time(match series {
+            "its own code" => code,
+            "data in its line" => line,
+            _ => 5.0,
+        })
+    })
+}
+
+fn refused(id: &str, machine: &Machine) -> Planted {
+    Planted::new(id, machine, |_, _| {
+        Value::Untestable("mmap refused executable memory")
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D32", TWO, Holds, |m| views(m, 4.0)),
+        row("D32", TWO, DoesNotHold, |m| views(m, 1.0)),
+        row("D32", TWO, Inconclusive, |m| views(m, 1.1)),
+        row("D32", TWO, Untestable, |m| refused("D32", m)).says("refused"),
+        row("D34", PATCH, Holds, |m| patches(m, 200.0, 200.0)),
+        row("D34", PATCH, DoesNotHold, |m| patches(m, 80.0, 80.0)).says("16.0"),
+        row("D34", PATCH, Inconclusive, |m| patches(m, 100.0, 80.0)),
+        row("D34", PATCH, Untestable, |m| refused("D34", m)).says("refused"),
+        row("D34", LINE, Holds, |m| patches(m, 200.0, 190.0)),
+        row("D34", LINE, DoesNotHold, |m| patches(m, 200.0, 5.0)),
+        row("D34", LINE, DoesNotHold, |m| patches(m, 200.0, 300.0)),
+        row("D34", LINE, Inconclusive, |m| patches(m, 200.0, 150.0)),
+        row("D34", LINE, Untestable, |m| refused("D34", m)),
+    ]
+}
