@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
     Arena, Case, Context, Entry, Experiment, Machine, Ranges, Shape, Subject, Unit, Untestable,
@@ -20,7 +21,8 @@ const MIB: usize = 1 << 20;
 
 /// What a bench of experiments needs: the machine their cases depend on, memory, clocks.
 pub struct Bench {
-    driver: Driver,
+    /// Times what is no case of an experiment.
+    pub driver: Driver,
     /// The machine as CPUID describes it.
     pub machine: Machine,
     context: Context,
@@ -82,22 +84,24 @@ impl Bench {
             .region(case.setup.bytes(), case.pages)
             .and_then(|(region, _)| case.setup.prepare(region, &self.context))
             .and_then(Stretch::of);
-        let timed = match prepared {
+        match prepared {
             Ok(mut stretch) => {
-                let bytes = cases.bandwidth().then(|| stretch.bytes());
-                self.driver
-                    .time(&name, bytes, &mut |operations| stretch.run(operations))
+                let work = stretch.work();
+                let speed = cases.throughput(work);
+                let run = &mut |operations| stretch.run(operations);
+                let timed = self.driver.time(&name, speed, run);
+                Sampled::of(place, timed, parts(work))
             }
             Err(reason) => {
                 self.driver.say(&format!("{name}: skipped: {reason}"));
-                Timed::default()
+                Sampled::default()
             }
-        };
-        Sampled { place, timed }
+        }
     }
 
     /// Prints how many times as long `of` took as `to`, if both were sampled: in core cycles, or
-    /// in ticks where there is no yardstick.
+    /// in ticks where there is no yardstick; by the operation, or by the floating-point operation
+    /// where there are such.
     pub fn ratio(&self, what: &str, of: &Sampled, to: &Sampled) {
         let over = |of: Option<f64>, to: Option<f64>| Some(of? / to?);
         let (a, b) = (of.timed, to.timed);
@@ -109,6 +113,19 @@ impl Bench {
                 ""
             };
             self.driver.say(&format!("{what}{place}: {ratio:.2}"));
+        }
+    }
+}
+
+impl Sampled {
+    /// What came of operations that consist of so many parts, by which they are compared.
+    pub fn of(place: String, timed: Timed, parts: f64) -> Self {
+        Sampled {
+            place,
+            timed: Timed {
+                ticks: timed.ticks.map(|ticks| ticks / parts),
+                cycles: timed.cycles.map(|cycles| cycles / parts),
+            },
         }
     }
 }
@@ -146,10 +163,17 @@ impl Cases {
         }
     }
 
-    /// Whether the experiment is about bandwidth.
-    fn bandwidth(&self) -> bool {
-        let unit = self.experiment.plot.map(|plot| plot.unit);
-        unit == Some(Unit::GigabytesASecond)
+    /// What an operation that does `work` is to be credited with, if speed is what the experiment
+    /// is about.
+    fn throughput(&self, work: Work) -> Option<Throughput> {
+        match self.experiment.plot?.unit {
+            Unit::GigabytesASecond => {
+                let bytes = u64::from(work.bytes_read + work.bytes_written);
+                Some(Throughput::Bytes(bytes))
+            }
+            Unit::GigaflopsASecond => Some(Throughput::Elements(work.flops)),
+            _ => None,
+        }
     }
 }
 
@@ -168,13 +192,12 @@ impl<'m> Stretch<'m> {
         }
     }
 
-    /// Bytes that an operation moves.
-    fn bytes(&self) -> u64 {
-        let work = match self {
+    /// What an operation does.
+    fn work(&self) -> Work {
+        match self {
             Stretch::Steady(kernel) => kernel.work(),
             Stretch::Shots(_, work) => *work,
-        };
-        u64::from(work.bytes_read + work.bytes_written)
+        }
     }
 
     /// Does `operations` operations, and returns the ticks they took. Each shot has the clock's
@@ -200,6 +223,12 @@ impl<'m> Stretch<'m> {
             }
         }
     }
+}
+
+/// The parts of an operation by which cases are compared: its floating-point operations, where
+/// operations of different cases are of different size; else the operation.
+fn parts(work: Work) -> f64 {
+    work.flops.max(1) as f64
 }
 
 /// The name of the place `x` on an axis that names its places: `after this (0), after that (1)`.

@@ -20,6 +20,7 @@ const SUBJECTS: &[&str] = &[
     "criticalword",
     "elements",
     "forwarding",
+    "matmul",
     "overhead",
     "tensor",
 ];
@@ -99,18 +100,18 @@ impl Driver {
     }
 
     /// Benchmarks `stretch`, which does as many operations as it is told and returns the ticks
-    /// they took. `bytes` are what an operation moves, if bandwidth is what it is about.
+    /// they took. `work` is what an operation does, if its speed is what it is about.
     pub fn time(
         &mut self,
         name: &str,
-        bytes: Option<u64>,
+        work: Option<Throughput>,
         stretch: &mut dyn FnMut(u64) -> u64,
     ) -> Timed {
-        let ticks = self.ticks.time(self.subject, name, bytes, stretch);
+        let ticks = self.ticks.time(self.subject, name, work.clone(), stretch);
         let cycles = self
             .cycles
             .as_mut()
-            .and_then(|timer| timer.time(self.subject, name, bytes, stretch));
+            .and_then(|timer| timer.time(self.subject, name, work, stretch));
         Timed { ticks, cycles }
     }
 
@@ -140,13 +141,13 @@ impl<C: Clock + 'static> Timer<C> {
         &mut self,
         subject: &str,
         name: &str,
-        bytes: Option<u64>,
+        work: Option<Throughput>,
         stretch: &mut dyn FnMut(u64) -> u64,
     ) -> Option<f64> {
         // A group of its own: a group cannot be told to forget its throughput.
         let mut group = self.criterion.benchmark_group(subject);
-        if let Some(bytes) = bytes {
-            group.throughput(Throughput::Bytes(bytes));
+        if let Some(work) = work {
+            group.throughput(work);
         }
         let mut seen: Vec<f64> = Vec::with_capacity(128);
         group.bench_function(BenchmarkId::new(name, C::NAME), |bencher| {
