@@ -114,6 +114,7 @@ embedded![
     "drepper-table-3.3.csv",
     "drepper-table-6.1.csv",
     "drepper-table-6.2.csv",
+    "drepper-table-6.2-per-multiply-add.csv",
     "drepper-table-pentium-m.csv",
     "sestoft_memory_hierarchy.csv",
     "sestoft_memory_latency.csv",

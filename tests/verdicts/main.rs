@@ -24,6 +24,7 @@ mod ladders;
 mod loaduse;
 mod locks;
 mod machines;
+mod matmul;
 mod orders;
 mod pages;
 mod placement;
@@ -62,6 +63,7 @@ fn rows() -> Vec<Row> {
         jump::rows(),
         loaduse::rows(),
         locks::rows(),
+        matmul::rows(),
         orders::rows(),
         pages::rows(),
         placement::rows(),
@@ -93,6 +95,7 @@ fn exact() -> Vec<Exact> {
         hierarchy::EXACT,
         holes::EXACT,
         jump::EXACT,
+        matmul::EXACT,
         orders::EXACT,
         placement::EXACT,
         prefetch::EXACT,

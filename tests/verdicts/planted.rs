@@ -111,7 +111,8 @@ fn state(value: Value, unit: Unit, rate: Rate) -> Option<State> {
     })
 }
 
-const CORE_PER_TICK: f64 = 1.3;
+/// Core cycles a tick of the planted machines.
+pub const CORE_PER_TICK: f64 = 1.3;
 
 /// The point whose value in `unit` is `value`: the conversions that judging makes, backwards.
 fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>) -> State {

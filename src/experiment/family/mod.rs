@@ -17,6 +17,7 @@ mod holes;
 mod jump;
 mod loaduse;
 mod locks;
+mod matmul;
 mod orders;
 mod pages;
 mod placement;
@@ -61,6 +62,7 @@ families![
     word,
     elements,
     orders,
+    matmul,
     holes,
     placement,
     alignment,
