@@ -16,11 +16,12 @@ impl Outcomes {
     pub const fn total(&self) -> u64 {
         self.hits + self.misses
     }
+}
 
-    #[inline]
-    pub(super) fn count(&mut self, hit: bool) {
-        self.hits += u64::from(hit);
-        self.misses += u64::from(!hit);
+impl From<[u64; 2]> for Outcomes {
+    /// Misses come first: they are `false`.
+    fn from([misses, hits]: [u64; 2]) -> Self {
+        Outcomes { hits, misses }
     }
 }
 

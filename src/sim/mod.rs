@@ -7,12 +7,24 @@
 
 mod cache;
 mod counters;
+mod design;
 mod geometry;
+mod hierarchy;
+mod level;
 mod policy;
+mod prefetch;
 mod reference;
+mod tlb;
+pub mod trace;
 
-pub use cache::{Cache, Design, Evicted, Outcome, WriteHit, WriteMiss};
+pub use cache::Cache;
 pub use counters::{Counters, Outcomes, SetCounters};
+pub use design::{Design, WriteHit, WriteMiss};
 pub use geometry::{Geometry, GeometryError, Split};
+pub use hierarchy::{
+    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, LevelDesign, MemoryCounters,
+};
 pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
+pub use prefetch::{MOST_AHEAD, Prefetcher};
 pub use reference::{Op, Reference};
+pub use tlb::{Tlb, TlbDesign};

@@ -21,6 +21,17 @@ pub enum Op {
     Prefetch,
 }
 
+impl Op {
+    /// How many kinds there are.
+    pub(super) const COUNT: usize = 6;
+
+    /// Whether a line must come in, and is changed there.
+    #[inline]
+    pub(super) const fn writes(self) -> bool {
+        matches!(self, Op::Store | Op::Modify)
+    }
+}
+
 /// One reference to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {

@@ -1,33 +1,62 @@
 //! Least recently used, by the order of the entries: the one used last comes first.
 
-use super::{EMPTY, Entry, find};
+use super::{EMPTY, Entry, Policy, find, is};
 
-/// Brings the line of `key` to the front. It lies there already more often than not.
-#[inline]
-pub(super) fn hit(entries: &mut [Entry], key: Entry) -> Option<usize> {
-    if entries.first()? ^ key <= 3 {
-        return Some(0);
+/// Nothing but the order of the entries is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lru;
+
+impl Policy for Lru {
+    const IN_ORDER_OF_USE: bool = true;
+
+    fn used(&mut self, _: usize, _: usize) {}
+
+    fn victim(&mut self, _: usize, entries: &[Entry]) -> usize {
+        entries.len() - 1
     }
-    let way = find(entries, key)?;
-    let entry = entries[way];
-    shift(&mut entries[..=way]);
-    entries[0] = entry;
-    Some(0)
+
+    fn hit(&mut self, _: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
+        let way = find(entries, key)?;
+        entries[..=way].rotate_right(1);
+        Some(0)
+    }
+
+    #[inline]
+    fn reach(&mut self, _: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
+        // The commonest number of ways gets a pass without a loop.
+        let replaced = match entries.len() {
+            8 => pass(entries.first_chunk_mut::<8>().unwrap(), key),
+            _ => pass(entries, key),
+        };
+        (0, replaced)
+    }
+
+    /// What is empty lies at the end, so that it falls out first.
+    fn remove(&mut self, entries: &mut [Entry], way: usize) {
+        entries[way] = EMPTY;
+        entries[way..].rotate_left(1);
+    }
 }
 
-/// Puts an entry to the front, and says which one falls out at the end. Lines that were removed
-/// lie at the end, so that they go first.
-#[inline]
-pub(super) fn fill(entries: &mut [Entry], entry: Entry) -> Entry {
-    let old = entries.last().copied().unwrap_or(EMPTY);
-    shift(entries);
-    entries[0] = entry;
-    old
-}
-
-/// Moves every entry one way back, over the last.
-#[inline]
-fn shift(entries: &mut [Entry]) {
-    let kept = entries.len() - 1;
-    entries.copy_within(..kept, 1);
+/// Brings the line of `key` to the front; says what fell out at the end if it was not there.
+///
+/// One pass hands each entry on to the next place until the line is found. That leaves one branch
+/// that cannot be guessed, and is quicker than to search first and to move then.
+#[inline(always)]
+fn pass(entries: &mut [Entry], key: Entry) -> Option<Entry> {
+    let (front, behind) = entries.split_first_mut()?;
+    let mut carried = *front;
+    if is(carried, key) {
+        return None;
+    }
+    for place in behind {
+        let entry = core::mem::replace(place, carried);
+        if is(entry, key) {
+            *front = entry;
+            return None;
+        }
+        carried = entry;
+    }
+    *front = key;
+    Some(carried)
 }

@@ -3,14 +3,17 @@
 mod bits;
 mod lru;
 mod qlru;
+mod random;
+mod round_robin;
 mod tree;
 
+pub(super) use bits::Bits;
+pub(super) use lru::Lru;
+pub(super) use qlru::Ages;
 pub use qlru::{Hit, Insert, ParseQlruError, Place, Qlru, Update};
-
-use alloc::boxed::Box;
-use alloc::vec;
-
-use crate::pattern::Rng;
+pub(super) use random::Random;
+pub(super) use round_robin::RoundRobin;
+pub(super) use tree::Trees;
 
 /// A replacement policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +53,13 @@ pub(super) const PREFETCHED: Entry = 2;
 /// Bits of an entry below the line's number.
 pub(super) const FLAG_BITS: u32 = 2;
 
-/// The way that holds `key`, an entry without flags.
+/// Whether `entry` is that of the line of `key`, an entry without flags.
+#[inline]
+fn is(entry: Entry, key: Entry) -> bool {
+    entry & !(DIRTY | PREFETCHED) == key
+}
+
+/// The way that holds the line of `key`.
 ///
 /// Looks at eight ways at a time without a branch between them: where in a set a line lies is as
 /// good as random.
@@ -59,106 +68,15 @@ pub(super) fn find(entries: &[Entry], key: Entry) -> Option<usize> {
     let (eights, rest) = entries.as_chunks::<8>();
     for (index, eight) in eights.iter().enumerate() {
         let mut found = 0_u32;
-        for (way, entry) in eight.iter().enumerate() {
-            found |= u32::from(entry ^ key <= DIRTY | PREFETCHED) << way;
+        for (way, &entry) in eight.iter().enumerate() {
+            found |= u32::from(is(entry, key)) << way;
         }
         if found != 0 {
             return Some(index * 8 + found.trailing_zeros() as usize);
         }
     }
-    let first = eights.len() * 8;
-    rest.iter()
-        .position(|entry| entry ^ key <= DIRTY | PREFETCHED)
-        .map(|way| first + way)
-}
-
-/// What the policy of a cache remembers of its sets.
-#[derive(Clone, Debug)]
-pub(super) enum State {
-    /// The order of the entries is the order of their use: nothing else is kept.
-    Lru,
-    RoundRobin(Box<[u16]>),
-    Tree(tree::Trees),
-    Bits(bits::Bits),
-    Random(Rng),
-    Qlru(qlru::Ages),
-}
-
-impl State {
-    pub(super) fn new(replacement: Replacement, sets: usize, ways: usize) -> Self {
-        match replacement {
-            Replacement::Lru => State::Lru,
-            Replacement::RoundRobin => State::RoundRobin(vec![0; sets].into_boxed_slice()),
-            Replacement::TreePlru => State::Tree(tree::Trees::new(sets, ways)),
-            Replacement::BitPlru => State::Bits(bits::Bits::new(sets, ways)),
-            Replacement::Random { seed } => State::Random(Rng::new(seed)),
-            Replacement::Qlru(qlru) => State::Qlru(qlru::Ages::new(qlru, sets, ways)),
-        }
-    }
-
-    /// Whether a second use of a line, straight after the first, changes nothing.
-    pub(super) const fn idempotent(&self) -> bool {
-        !matches!(self, State::Qlru(_))
-    }
-
-    /// Looks a line up and notes its use. Says in which way it lies now.
-    #[inline]
-    pub(super) fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
-        if let State::Lru = self {
-            return lru::hit(entries, key);
-        }
-        let way = find(entries, key)?;
-        match self {
-            State::Lru | State::RoundRobin(_) | State::Random(_) => {}
-            State::Tree(trees) => trees.used(set, way),
-            State::Bits(bits) => bits.used(set, way),
-            State::Qlru(ages) => ages.hit(set, way),
-        }
-        Some(way)
-    }
-
-    /// Puts a line that is not there into the set. Says in which way it lies now, and what lay
-    /// there before.
-    #[inline]
-    pub(super) fn fill(
-        &mut self,
-        set: usize,
-        entries: &mut [Entry],
-        entry: Entry,
-    ) -> (usize, Entry) {
-        let way = match self {
-            State::Lru => return (0, lru::fill(entries, entry)),
-            State::RoundRobin(pointers) => {
-                let next = usize::from(pointers[set]) + 1;
-                let way = if next < entries.len() { next } else { 0 };
-                pointers[set] = way as u16;
-                way
-            }
-            State::Tree(trees) => {
-                let way = empty(entries).unwrap_or_else(|| trees.victim(set));
-                trees.used(set, way);
-                way
-            }
-            State::Bits(bits) => {
-                let way = empty(entries).unwrap_or_else(|| bits.victim(set));
-                bits.used(set, way);
-                way
-            }
-            State::Random(rng) => empty(entries).unwrap_or_else(|| rng.below(entries.len())),
-            State::Qlru(ages) => ages.fill(set, entries),
-        };
-        (way, core::mem::replace(&mut entries[way], entry))
-    }
-
-    /// Takes a line out of the set.
-    pub(super) fn remove(&mut self, entries: &mut [Entry], key: Entry) -> Option<Entry> {
-        let way = find(entries, key)?;
-        let entry = core::mem::replace(&mut entries[way], EMPTY);
-        if let State::Lru = self {
-            entries[way..].rotate_left(1);
-        }
-        Some(entry)
-    }
+    let way = rest.iter().position(|&entry| is(entry, key))?;
+    Some(eights.len() * 8 + way)
 }
 
 /// The lowest way without a line.
@@ -166,9 +84,51 @@ fn empty(entries: &[Entry]) -> Option<usize> {
     entries.iter().position(|&entry| entry == EMPTY)
 }
 
+/// What a policy remembers of the sets of a cache, and what it does with it. The entries of a set
+/// are the cache's; a policy may order them.
+pub(super) trait Policy: Sized {
+    /// Whether the entry of the line used last comes first, so that using it again changes
+    /// nothing.
+    const IN_ORDER_OF_USE: bool = false;
+
+    /// Notes that the line of `way` was used.
+    fn used(&mut self, set: usize, way: usize);
+
+    /// An empty way, or the one whose line makes way; notes that a new line comes in there.
+    fn victim(&mut self, set: usize, entries: &[Entry]) -> usize;
+
+    /// Looks a line up and notes its use. Says in which way it lies now.
+    #[inline]
+    fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
+        let way = find(entries, key)?;
+        self.used(set, way);
+        Some(way)
+    }
+
+    /// Looks a line up and notes its use; brings it in if it is not there. Says in which way it
+    /// lies now, and what lay there if it was not there.
+    #[inline]
+    fn reach(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
+        if let Some(way) = self.hit(set, entries, key) {
+            return (way, None);
+        }
+        let way = self.victim(set, entries);
+        let old = core::mem::replace(&mut entries[way], key);
+        (way, Some(old))
+    }
+
+    /// Takes the line of `way` out of the set.
+    fn remove(&mut self, entries: &mut [Entry], way: usize) {
+        entries[way] = EMPTY;
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
+    use crate::pattern::Rng;
 
     #[test]
     fn a_line_is_found_in_whatever_way_it_lies_and_whatever_its_flags() {
@@ -186,29 +146,55 @@ mod tests {
         }
     }
 
+    /// A set of four takes four lines, gives up the second, takes a fifth into its room, and only
+    /// the sixth makes another go.
+    fn fills_what_was_removed(mut policy: impl Policy) {
+        let mut entries = [EMPTY; 4];
+        for line in 1..=4 {
+            let (_, old) = policy.reach(0, &mut entries, line << FLAG_BITS);
+            assert_eq!(old, Some(EMPTY));
+        }
+        let way = find(&entries, 2 << FLAG_BITS).unwrap();
+        policy.remove(&mut entries, way);
+        assert_eq!(find(&entries, 2 << FLAG_BITS), None);
+        let (_, old) = policy.reach(0, &mut entries, 9 << FLAG_BITS);
+        assert_eq!(old, Some(EMPTY));
+        let (_, old) = policy.reach(0, &mut entries, 10 << FLAG_BITS);
+        assert_ne!(old, Some(EMPTY));
+    }
+
     #[test]
     fn removal_leaves_room_that_is_filled_first() {
-        let policies = [
-            Replacement::Lru,
-            Replacement::TreePlru,
-            Replacement::BitPlru,
-            Replacement::Random { seed: 1 },
-            Replacement::Qlru("QLRU_H11_M1_R0_U0".parse().unwrap()),
-        ];
-        for policy in policies {
-            let mut state = State::new(policy, 1, 4);
-            let mut entries = [EMPTY; 4];
-            for line in 1..=4 {
-                let (_, old) = state.fill(0, &mut entries, line << FLAG_BITS);
-                assert_eq!(old, EMPTY, "{policy:?}");
+        fills_what_was_removed(Lru);
+        fills_what_was_removed(Trees::new(1, 4));
+        fills_what_was_removed(Bits::new(1, 4));
+        fills_what_was_removed(Random::new(1));
+        let qlru = "QLRU_H11_M1_R0_U0".parse().unwrap();
+        fills_what_was_removed(Ages::new(qlru, 1, 4));
+    }
+
+    /// The list that LRU is defined by.
+    #[test]
+    fn lru_is_the_list_it_is_defined_by() {
+        for ways in [1, 2, 7, 8, 16, 20] {
+            let mut rng = Rng::new(ways as u64);
+            let mut entries = vec![EMPTY; ways];
+            let mut list: vec::Vec<Entry> = vec::Vec::new();
+            for _ in 0..2000 {
+                let key = (rng.below(ways + 3) as u64) << FLAG_BITS;
+                let (way, old) = Lru.reach(0, &mut entries, key);
+                assert_eq!(way, 0);
+                let place = list.iter().position(|&entry| entry == key);
+                assert_eq!(old.is_none(), place.is_some());
+                if let Some(place) = place {
+                    list.remove(place);
+                }
+                list.insert(0, key);
+                if list.len() > ways {
+                    assert_eq!(old, list.pop());
+                }
+                assert_eq!(entries[..list.len()], list);
             }
-            let taken = state.remove(&mut entries, 2 << FLAG_BITS);
-            assert_eq!(taken, Some(2 << FLAG_BITS));
-            assert_eq!(state.remove(&mut entries, 2 << FLAG_BITS), None);
-            let (_, old) = state.fill(0, &mut entries, 9 << FLAG_BITS);
-            assert_eq!(old, EMPTY, "{policy:?}");
-            let (_, old) = state.fill(0, &mut entries, 10 << FLAG_BITS);
-            assert_ne!(old, EMPTY, "{policy:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use alloc::vec;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{EMPTY, Entry};
+use super::{EMPTY, Entry, Policy};
 use crate::pattern::Rng;
 
 /// A policy of the family.
@@ -190,7 +190,7 @@ pub(crate) struct Ages {
 }
 
 impl Ages {
-    pub(super) fn new(qlru: Qlru, sets: usize, ways: usize) -> Self {
+    pub(crate) fn new(qlru: Qlru, sets: usize, ways: usize) -> Self {
         Ages {
             qlru,
             ages: vec![OLDEST; sets * ways].into_boxed_slice(),
@@ -202,8 +202,11 @@ impl Ages {
     fn set(&mut self, set: usize) -> &mut [u8] {
         &mut self.ages[set * self.ways..][..self.ways]
     }
+}
 
-    pub(super) fn hit(&mut self, set: usize, way: usize) {
+impl Policy for Ages {
+    #[inline]
+    fn used(&mut self, set: usize, way: usize) {
         let Qlru {
             hit,
             update,
@@ -221,8 +224,7 @@ impl Ages {
         }
     }
 
-    /// The way that a miss fills, with the line's age noted.
-    pub(super) fn fill(&mut self, set: usize, entries: &[Entry]) -> usize {
+    fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
         let Qlru {
             insert,
             place,
@@ -281,7 +283,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::sim::policy::{Replacement, State};
+    use crate::sim::policy::FLAG_BITS;
 
     fn qlru(name: &str) -> Qlru {
         name.parse().unwrap()
@@ -324,17 +326,14 @@ mod tests {
 
     /// Which of `lines` hit in an empty set of four ways.
     fn hits(name: &str, lines: &str) -> Vec<bool> {
-        let mut state = State::new(Replacement::Qlru(qlru(name)), 1, 4);
+        let mut ages = Ages::new(qlru(name), 1, 4);
         let mut entries = [EMPTY; 4];
         lines
             .bytes()
             .map(|line| {
-                let key = u64::from(line) << crate::sim::policy::FLAG_BITS;
-                let hit = state.hit(0, &mut entries, key).is_some();
-                if !hit {
-                    state.fill(0, &mut entries, key);
-                }
-                hit
+                let key = u64::from(line) << FLAG_BITS;
+                let (_, replaced) = ages.reach(0, &mut entries, key);
+                replaced.is_none()
             })
             .collect()
     }
@@ -361,11 +360,11 @@ mod tests {
             "QLRU_H00_M1_R2_U1",
             "QLRU_H11_M0_R1_U3",
         ] {
-            let mut state = State::new(Replacement::Qlru(qlru(name)), 1, 1);
+            let mut ages = Ages::new(qlru(name), 1, 1);
             let mut entries = [EMPTY; 1];
             for line in 1..5 {
-                state.fill(0, &mut entries, line << 2);
-                assert!(state.hit(0, &mut entries, line << 2).is_some(), "{name}");
+                ages.reach(0, &mut entries, line << 2);
+                assert!(ages.hit(0, &mut entries, line << 2).is_some(), "{name}");
             }
         }
     }

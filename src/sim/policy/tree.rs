@@ -3,6 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
+use super::{Entry, Policy, empty};
+
 /// The trees of all sets. A tree is a heap of bits: node 1 is the root, node n has the children
 /// 2n and 2n + 1, and the ways are the leaves. Bit 0 points to the left child.
 #[derive(Clone, Debug)]
@@ -16,7 +18,7 @@ pub(crate) struct Trees {
 }
 
 impl Trees {
-    pub(super) fn new(sets: usize, ways: usize) -> Self {
+    pub(crate) fn new(sets: usize, ways: usize) -> Self {
         let leaves = ways.next_power_of_two();
         let words = leaves.div_ceil(64);
         Trees {
@@ -29,7 +31,7 @@ impl Trees {
 
     /// Points every node above `way` to its other half.
     #[inline]
-    pub(super) fn used(&mut self, set: usize, way: usize) {
+    fn point_away(&mut self, set: usize, way: usize) {
         let nodes = &mut self.nodes[set * self.words..][..self.words];
         let mut node = way + (1 << self.levels);
         while node > 1 {
@@ -48,7 +50,7 @@ impl Trees {
     /// The way that the tree points to. Where the ways are no power of two, halves without any
     /// are passed by.
     #[inline]
-    pub(super) fn victim(&self, set: usize) -> usize {
+    fn pointed_to(&self, set: usize) -> usize {
         let nodes = &self.nodes[set * self.words..][..self.words];
         let mut node = 1;
         for level in (0..self.levels).rev() {
@@ -62,6 +64,20 @@ impl Trees {
     }
 }
 
+impl Policy for Trees {
+    #[inline]
+    fn used(&mut self, set: usize, way: usize) {
+        self.point_away(set, way);
+    }
+
+    #[inline]
+    fn victim(&mut self, set: usize, entries: &[Entry]) -> usize {
+        let way = empty(entries).unwrap_or_else(|| self.pointed_to(set));
+        self.point_away(set, way);
+        way
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,13 +86,13 @@ mod tests {
     fn ways_are_filled_in_the_order_of_the_tree() {
         let mut trees = Trees::new(2, 8);
         let order: [usize; 8] = core::array::from_fn(|_| {
-            let way = trees.victim(1);
-            trees.used(1, way);
+            let way = trees.pointed_to(1);
+            trees.point_away(1, way);
             way
         });
         assert_eq!(order, [0, 4, 2, 6, 1, 5, 3, 7]);
         // The other set has not been touched.
-        assert_eq!(trees.victim(0), 0);
+        assert_eq!(trees.pointed_to(0), 0);
     }
 
     #[test]
@@ -85,11 +101,11 @@ mod tests {
             let mut trees = Trees::new(1, ways);
             let mut seen = vec![false; ways];
             for _ in 0..4 * ways {
-                let way = trees.victim(0);
+                let way = trees.pointed_to(0);
                 assert!(way < ways);
                 seen[way] = true;
-                trees.used(0, way);
-                assert_ne!(trees.victim(0), way, "{ways} ways");
+                trees.point_away(0, way);
+                assert_ne!(trees.pointed_to(0), way, "{ways} ways");
             }
             assert!(seen.iter().all(|&seen| seen), "{ways} ways");
         }
@@ -98,7 +114,7 @@ mod tests {
     #[test]
     fn a_single_way_is_the_victim() {
         let mut trees = Trees::new(1, 1);
-        trees.used(0, 0);
-        assert_eq!(trees.victim(0), 0);
+        trees.point_away(0, 0);
+        assert_eq!(trees.pointed_to(0), 0);
     }
 }

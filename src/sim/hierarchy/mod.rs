@@ -1,0 +1,201 @@
+//! Several levels, the instruction side, the TLB and the prefetchers together.
+
+mod design;
+mod serve;
+
+use alloc::vec::Vec;
+
+pub use design::{HierarchyDesign, HierarchyError, Inclusion, LevelDesign};
+
+use super::cache::Cache;
+use super::counters::Counters;
+use super::design::Design;
+use super::geometry::Geometry;
+use super::level::Evicted;
+use super::prefetch::Engine;
+use super::reference::{Op, Reference};
+use super::tlb::Tlb;
+
+/// Lines that the write-combining buffers hold at a time: fill buffers of a core since Nehalem
+/// (Intel's optimization manual, "Write Combining").
+const COMBINING: u64 = 10;
+
+/// What memory behind the last level saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryCounters {
+    /// Lines read.
+    pub reads: u64,
+    /// Lines and stores written.
+    pub writes: u64,
+}
+
+/// A core's caches.
+///
+/// A reference that misses in a level goes to the next as a whole, as in cachegrind: a reference
+/// that touches two lines is one miss, however many of them were not there, and the next level
+/// looks at both.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    instructions: Option<Cache>,
+    levels: Vec<Level>,
+    tlb: Option<Tlb>,
+    /// Lines of non-temporal stores under way to memory.
+    combining: Cache,
+    /// The last instruction fetched, for prefetchers.
+    instruction: u64,
+    prefetching: bool,
+    /// What is on its way to an exclusive level.
+    victims: Vec<Victim>,
+    /// Lines that an exclusive last level did not have.
+    missed_last: u64,
+}
+
+/// A line that made way, and the level that takes it.
+#[derive(Clone, Copy, Debug)]
+struct Victim {
+    depth: usize,
+    line: Evicted,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    cache: Cache,
+    inclusion: Inclusion,
+    engines: Vec<Engine>,
+}
+
+/// Where a reference enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Instructions,
+    Data,
+}
+
+impl Hierarchy {
+    /// Empty caches.
+    ///
+    /// # Errors
+    /// If there is no such hierarchy.
+    pub fn new(design: &HierarchyDesign) -> Result<Self, HierarchyError> {
+        design.check()?;
+        let levels: Vec<Level> = design
+            .levels
+            .iter()
+            .map(|level| Level {
+                cache: Cache::new(level.cache),
+                inclusion: level.inclusion,
+                engines: level
+                    .prefetchers
+                    .iter()
+                    .map(|&kind| Engine::new(kind, level.cache.geometry.offset_bits()))
+                    .collect(),
+            })
+            .collect();
+        let line = levels[0].cache.geometry().line();
+        let combining = Geometry::fully_associative(COMBINING * line, line);
+        Ok(Hierarchy {
+            instructions: design.instructions.map(Cache::new),
+            prefetching: levels.iter().any(|level| !level.engines.is_empty()),
+            levels,
+            tlb: design.tlb.map(Tlb::new),
+            combining: Cache::new(Design::lru(combining.map_err(|_| HierarchyError::Line(1))?)),
+            instruction: 0,
+            victims: Vec::new(),
+            missed_last: 0,
+        })
+    }
+
+    /// The same, counting set by set as well.
+    pub fn with_heat(mut self) -> Self {
+        self.instructions = self.instructions.map(Cache::with_heat);
+        for level in &mut self.levels {
+            level.cache = level.cache.clone().with_heat();
+        }
+        self
+    }
+
+    /// The cache of instructions, if it is one of its own.
+    pub fn instructions(&self) -> Option<&Cache> {
+        self.instructions.as_ref()
+    }
+
+    /// L1d and the levels behind it.
+    pub fn levels(&self) -> impl Iterator<Item = &Cache> {
+        self.levels.iter().map(|level| &level.cache)
+    }
+
+    /// What a level of data counted, L1d being 0; nothing beyond the last.
+    pub fn counters(&self, level: usize) -> Counters {
+        self.levels
+            .get(level)
+            .map_or_else(Counters::default, |level| level.cache.counters())
+    }
+
+    /// The TLBs.
+    pub fn tlb(&self) -> Option<&Tlb> {
+        self.tlb.as_ref()
+    }
+
+    /// What memory saw.
+    pub fn memory(&self) -> MemoryCounters {
+        let last = self.counters(self.levels.len() - 1);
+        // An exclusive level is filled from the levels before it.
+        let mut reads = match self.levels.last() {
+            Some(level) if level.inclusion == Inclusion::Exclusive => self.missed_last,
+            _ => last.fills,
+        };
+        let mut writes = last.bus_writes + self.combining.counters().misses();
+        if let (1, Some(instructions)) = (self.levels.len(), &self.instructions) {
+            reads += instructions.counters().fills;
+            writes += instructions.counters().bus_writes;
+        }
+        MemoryCounters { reads, writes }
+    }
+
+    /// Serves one reference. Says whether L1 had it.
+    #[inline]
+    pub fn reference(&mut self, reference: Reference) -> bool {
+        let side = match (reference.op, &self.instructions) {
+            (Op::Fetch, Some(_)) => Side::Instructions,
+            _ => Side::Data,
+        };
+        if reference.op == Op::Fetch {
+            self.instruction = reference.address;
+        } else if let Some(tlb) = &mut self.tlb {
+            tlb.reference(reference);
+        }
+        let first = self.at(side, 0);
+        if first.again(reference) && !self.prefetching {
+            self.at_mut(side, 0).count(reference.op, true);
+            return true;
+        }
+        if reference.op == Op::NonTemporalStore {
+            self.pass(reference);
+            return false;
+        }
+        self.serve(side, reference)
+    }
+
+    /// Serves many references in turn.
+    pub fn references(&mut self, references: &[Reference]) {
+        for &reference in references {
+            self.reference(reference);
+        }
+    }
+
+    #[inline]
+    fn at(&self, side: Side, depth: usize) -> &Cache {
+        match (side, depth, &self.instructions) {
+            (Side::Instructions, 0, Some(cache)) => cache,
+            _ => &self.levels[depth].cache,
+        }
+    }
+
+    #[inline]
+    fn at_mut(&mut self, side: Side, depth: usize) -> &mut Cache {
+        match (side, depth, &mut self.instructions) {
+            (Side::Instructions, 0, Some(cache)) => cache,
+            _ => &mut self.levels[depth].cache,
+        }
+    }
+}

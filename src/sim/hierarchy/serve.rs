@@ -1,0 +1,224 @@
+//! The way of a reference through the levels.
+
+use super::{Hierarchy, Inclusion, Side, Victim};
+use crate::sim::level::Evicted;
+use crate::sim::prefetch::{MOST_AHEAD, Seen};
+use crate::sim::reference::{Op, Reference};
+
+/// What a level said to the lines of a reference.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answer {
+    /// A bit for each line that was not there, from the first up; all beyond the 64th share one.
+    missed: u64,
+    /// The store goes on.
+    writes_on: bool,
+}
+
+/// The bit of the line at `index`.
+const fn bit(index: u64) -> u64 {
+    1 << if index < 63 { index } else { 63 }
+}
+
+impl Hierarchy {
+    /// Goes from level to level until one has it all. Says whether L1 had it.
+    pub(super) fn serve(&mut self, side: Side, reference: Reference) -> bool {
+        let mut write = reference.op.writes();
+        let mut missed = u64::MAX;
+        let mut hit_first = true;
+        for depth in 0..self.levels.len() {
+            let answer = if self.levels[depth].inclusion == Inclusion::Exclusive {
+                self.move_up(side, depth, reference, missed)
+            } else {
+                self.look_up(side, depth, reference, write)
+            };
+            let hit = answer.missed == 0;
+            self.at_mut(side, depth).count(reference.op, hit);
+            self.settle(depth);
+            if depth == 0 {
+                hit_first = hit;
+            }
+            if hit && !answer.writes_on {
+                break;
+            }
+            write = answer.writes_on;
+            missed = answer.missed;
+        }
+        self.settle(self.levels.len());
+        hit_first
+    }
+
+    /// Looks at the lines of a reference in a level, which brings in what it has not.
+    fn look_up(&mut self, side: Side, depth: usize, reference: Reference, write: bool) -> Answer {
+        let geometry = self.at(side, depth).geometry();
+        let first = geometry.line_of(reference.address);
+        let mut answer = Answer::default();
+        for line in first..=geometry.line_of(reference.last()) {
+            let outcome = self.at_mut(side, depth).access(line, write);
+            if !outcome.hit() {
+                answer.missed |= bit(line - first);
+            }
+            answer.writes_on |= outcome.writes_on();
+            if let Some(evicted) = outcome.evicted() {
+                self.evicted(side, depth, evicted);
+            }
+            let watched = reference.op != Op::Fetch && !self.levels[depth].engines.is_empty();
+            if watched {
+                let fresh = !outcome.hit() || outcome.by_prefetch();
+                self.prefetch(depth, reference.address, line, fresh);
+            }
+        }
+        answer
+    }
+
+    /// Looks, in an exclusive level, at those lines of a reference that the level before did not
+    /// have: what is here moves there, where room was made for it.
+    fn move_up(&mut self, side: Side, depth: usize, reference: Reference, wanted: u64) -> Answer {
+        let geometry = self.at(side, depth).geometry();
+        let first = geometry.line_of(reference.address);
+        let mut answer = Answer::default();
+        for line in first..=geometry.line_of(reference.last()) {
+            if wanted & bit(line - first) == 0 {
+                continue;
+            }
+            match self.levels[depth].cache.take(line) {
+                Some(Evicted { dirty: true, .. }) => self.at_mut(side, depth - 1).mark(line),
+                Some(_) => {}
+                None => {
+                    answer.missed |= bit(line - first);
+                    self.missed_last += u64::from(depth + 1 == self.levels.len());
+                }
+            }
+        }
+        answer
+    }
+
+    /// Sends on what made way at `depth`.
+    fn evicted(&mut self, side: Side, depth: usize, evicted: Evicted) {
+        let address = evicted.line << self.at(side, depth).geometry().offset_bits();
+        let mut dirty = evicted.dirty;
+        if self.levels[depth].inclusion == Inclusion::Inclusive {
+            let bytes = self.levels[depth].cache.geometry().line();
+            dirty |= self.remove_before(depth, address, bytes);
+            if dirty && !evicted.dirty {
+                self.levels[depth].cache.count_write_back();
+            }
+        }
+        for next in depth + 1..self.levels.len() {
+            let level = &mut self.levels[next];
+            let line = level.cache.geometry().line_of(address);
+            if level.inclusion == Inclusion::Exclusive {
+                let line = Evicted { line, dirty };
+                self.victims.push(Victim { depth: next, line });
+                return;
+            }
+            if !dirty || !level.cache.write_back(line) {
+                return;
+            }
+        }
+    }
+
+    /// Takes the lines of `bytes` from `address` out of every level before `depth`. Says whether
+    /// one of them was dirty.
+    fn remove_before(&mut self, depth: usize, address: u64, bytes: u64) -> bool {
+        let mut dirty = false;
+        let before = self.levels[..depth]
+            .iter_mut()
+            .map(|level| &mut level.cache);
+        for cache in before.chain(&mut self.instructions) {
+            let geometry = cache.geometry();
+            for line in geometry.line_of(address)..=geometry.line_of(address + (bytes - 1)) {
+                dirty |= cache.remove(line).is_some_and(|removed| removed.dirty);
+            }
+        }
+        dirty
+    }
+
+    /// Lets exclusive levels up to `depth` take what made way before them. They have been asked
+    /// for what was wanted by then, so that a victim never drives that out.
+    fn settle(&mut self, depth: usize) {
+        while let Some(place) = self.victims.iter().position(|victim| victim.depth <= depth) {
+            let Victim { depth, line } = self.victims.swap_remove(place);
+            let inserted = self.levels[depth]
+                .cache
+                .insert(line.line, line.dirty, false);
+            if let Some(evicted) = inserted {
+                self.evicted(Side::Data, depth, evicted);
+            }
+        }
+    }
+
+    /// Shows an access to the prefetchers of a level and brings in what they ask for.
+    fn prefetch(&mut self, depth: usize, address: u64, line: u64, fresh: bool) {
+        let seen = Seen {
+            address,
+            line,
+            instruction: self.instruction,
+            fresh,
+        };
+        let mut asked = [0; MOST_AHEAD as usize];
+        for index in 0..self.levels[depth].engines.len() {
+            let mut count = 0;
+            self.levels[depth].engines[index].see(seen, |line| {
+                asked[count] = line;
+                count += 1;
+            });
+            for &line in &asked[..count] {
+                if !self.levels[depth].cache.holds(line) {
+                    self.bring(depth, line);
+                }
+            }
+        }
+    }
+
+    /// Brings a line to `depth` from wherever it is.
+    fn bring(&mut self, depth: usize, line: u64) {
+        let geometry = self.levels[depth].cache.geometry();
+        let reference = Reference {
+            address: line << geometry.offset_bits(),
+            bytes: 1,
+            op: Op::Prefetch,
+        };
+        let mut dirty = false;
+        for next in depth + 1..self.levels.len() {
+            let level = &mut self.levels[next];
+            let line = level.cache.geometry().line_of(reference.address);
+            let hit = if level.inclusion == Inclusion::Exclusive {
+                let taken = level.cache.take(line);
+                dirty = taken.is_some_and(|taken| taken.dirty);
+                self.missed_last += u64::from(taken.is_none() && next + 1 == self.levels.len());
+                taken.is_some()
+            } else {
+                let outcome = level.cache.access(line, false);
+                if let Some(evicted) = outcome.evicted() {
+                    self.evicted(Side::Data, next, evicted);
+                }
+                outcome.hit()
+            };
+            self.levels[next].cache.count(Op::Prefetch, hit);
+            if hit {
+                break;
+            }
+        }
+        if let Some(evicted) = self.levels[depth].cache.insert(line, dirty, true) {
+            self.evicted(Side::Data, depth, evicted);
+        }
+        self.settle(self.levels.len());
+    }
+
+    /// A store past the caches: its lines go from all levels, and it waits in a write-combining
+    /// buffer for others to the same line.
+    pub(super) fn pass(&mut self, reference: Reference) {
+        let line = self.levels[0].cache.geometry().line();
+        let first = reference.address & !(line - 1);
+        let bytes = reference.last() - first + 1;
+        let last = self.levels.len() - 1;
+        if self.remove_before(self.levels.len(), first, bytes) {
+            self.levels[last].cache.count_write_back();
+        }
+        self.levels[0].cache.count(reference.op, false);
+        self.combining.reference(Reference {
+            op: Op::Store,
+            ..reference
+        });
+    }
+}

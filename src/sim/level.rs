@@ -1,0 +1,359 @@
+//! Sets of lines under one replacement policy: what is behind a [`super::Cache`].
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use super::counters::{Counters, Outcomes, SetCounters};
+use super::design::{Design, WriteHit, WriteMiss};
+use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, PREFETCHED, Policy, find};
+use super::reference::{Op, Reference};
+
+/// A line that made way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Evicted {
+    /// Its number: address over line size.
+    pub(super) line: u64,
+    /// Whether it differs from what lies behind.
+    pub(super) dirty: bool,
+}
+
+impl Evicted {
+    fn from(entry: Entry) -> Option<Self> {
+        (entry != EMPTY).then_some(Evicted {
+            line: entry >> FLAG_BITS,
+            dirty: entry & DIRTY != 0,
+        })
+    }
+}
+
+/// What became of a look at one line. Small enough for two registers: it is made millions of times
+/// a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// What made way for the line.
+    evicted: Entry,
+    flags: u8,
+}
+
+impl Outcome {
+    const HIT: u8 = 1;
+    const BY_PREFETCH: u8 = 2;
+    const WRITES_ON: u8 = 4;
+
+    #[inline]
+    const fn new(hit: bool, by_prefetch: bool, writes_on: bool, evicted: Entry) -> Self {
+        let flags = hit as u8 * Self::HIT
+            + by_prefetch as u8 * Self::BY_PREFETCH
+            + writes_on as u8 * Self::WRITES_ON;
+        Outcome { evicted, flags }
+    }
+
+    /// The line was there.
+    #[inline]
+    pub(super) const fn hit(self) -> bool {
+        self.flags & Self::HIT != 0
+    }
+
+    /// A prefetcher had brought it, and this was its first use.
+    pub(super) const fn by_prefetch(self) -> bool {
+        self.flags & Self::BY_PREFETCH != 0
+    }
+
+    /// The store goes on to what lies behind.
+    #[inline]
+    pub(super) const fn writes_on(self) -> bool {
+        self.flags & Self::WRITES_ON != 0
+    }
+
+    /// What made way for it.
+    #[inline]
+    pub(super) fn evicted(self) -> Option<Evicted> {
+        Evicted::from(self.evicted)
+    }
+}
+
+/// The sets, and what was counted.
+#[derive(Clone, Debug)]
+pub(super) struct Level<P> {
+    pub(super) design: Design,
+    policy: P,
+    entries: Box<[Entry]>,
+    ways: usize,
+    line_bits: u32,
+    /// Sets less one, or 0 if they are no power of two.
+    mask: u64,
+    write_back: bool,
+    allocate: bool,
+    /// Misses and hits of each [`Op`].
+    outcomes: [[u64; 2]; Op::COUNT],
+    /// What happened to lines; its outcomes are not used.
+    pub(super) lines: Counters,
+    heat: Option<Box<[SetCounters]>>,
+}
+
+impl<P: Policy> Level<P> {
+    pub(super) fn new(design: Design, policy: P) -> Self {
+        let geometry = design.geometry;
+        let ways = geometry.ways() as usize;
+        let lines = geometry.sets() as usize * ways;
+        Level {
+            design,
+            policy,
+            entries: vec![EMPTY; lines].into_boxed_slice(),
+            ways,
+            line_bits: geometry.offset_bits(),
+            mask: match geometry.set_bits() {
+                Some(_) => geometry.sets() - 1,
+                None => 0,
+            },
+            write_back: design.write_hit == WriteHit::Back,
+            allocate: design.write_miss == WriteMiss::Allocate,
+            outcomes: [[0; 2]; Op::COUNT],
+            lines: Counters::default(),
+            heat: None,
+        }
+    }
+
+    pub(super) fn warm(&mut self) {
+        let sets = self.design.geometry.sets() as usize;
+        self.heat = Some(vec![SetCounters::default(); sets].into_boxed_slice());
+    }
+
+    pub(super) fn heat(&self) -> &[SetCounters] {
+        self.heat.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        let of = |op: Op| Outcomes::from(self.outcomes[op as usize]);
+        Counters {
+            fetches: of(Op::Fetch),
+            reads: of(Op::Load) + of(Op::Modify),
+            writes: of(Op::Store) + of(Op::NonTemporalStore),
+            prefetches: of(Op::Prefetch),
+            ..self.lines
+        }
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn holds(&self, line: u64) -> bool {
+        let first = self.set_of(line) * self.ways;
+        find(&self.entries[first..][..self.ways], line << FLAG_BITS).is_some()
+    }
+
+    #[inline]
+    fn set_of(&self, line: u64) -> usize {
+        // One set has a mask of 0 as well, and the remainder is right for it.
+        if self.mask != 0 {
+            (line & self.mask) as usize
+        } else {
+            (line % self.design.geometry.sets()) as usize
+        }
+    }
+
+    /// Serves one reference and counts it.
+    #[inline]
+    pub(super) fn reference(&mut self, reference: Reference) -> bool {
+        let hit = self.again(reference) || self.look_up(reference);
+        self.count(reference.op, hit);
+        hit
+    }
+
+    /// Whether the reference touches a line alone that its set used last, and changes nothing: by
+    /// far the commonest case under LRU, so the quickest.
+    #[inline]
+    pub(super) fn again(&self, reference: Reference) -> bool {
+        let passes = reference.op == Op::NonTemporalStore;
+        if !P::IN_ORDER_OF_USE || self.mask == 0 || self.heat.is_some() || passes {
+            return false;
+        }
+        let line = reference.address >> self.line_bits;
+        let front = self.entries[(line & self.mask) as usize * self.ways];
+        // A load does not care whether the line is dirty, a store wants it to be.
+        let either = if reference.op.writes() { 0 } else { DIRTY };
+        front | either == line << FLAG_BITS | DIRTY && reference.last() >> self.line_bits == line
+    }
+
+    #[inline]
+    fn look_up(&mut self, reference: Reference) -> bool {
+        if reference.op == Op::NonTemporalStore {
+            self.pass(reference);
+            return false;
+        }
+        let first = reference.address >> self.line_bits;
+        let last = reference.last() >> self.line_bits;
+        let write = reference.op.writes();
+        let hit = self.access(first, write).hit();
+        if first == last {
+            return hit;
+        }
+        hit & self.split(first + 1, last, write)
+    }
+
+    /// A reference that touches several lines hits if every one is there.
+    #[inline(never)]
+    fn split(&mut self, first: u64, last: u64, write: bool) -> bool {
+        let mut hit = true;
+        for line in first..=last {
+            hit &= self.access(line, write).hit();
+        }
+        hit
+    }
+
+    /// Counts a reference.
+    #[inline]
+    pub(super) fn count(&mut self, op: Op, hit: bool) {
+        self.outcomes[op as usize][usize::from(hit)] += 1;
+    }
+
+    /// A store past the cache: its lines go, and it goes on.
+    #[cold]
+    fn pass(&mut self, reference: Reference) {
+        for line in reference.address >> self.line_bits..=reference.last() >> self.line_bits {
+            if let Some(Evicted { dirty: true, .. }) = self.remove(line) {
+                self.lines.write_backs += 1;
+                self.lines.bus_writes += 1;
+            }
+        }
+        self.lines.bus_writes += 1;
+    }
+
+    /// Looks at one line for a program, and brings it in if that is what a miss does. Counts what
+    /// happens to lines; hits and misses are for the caller to count.
+    #[inline]
+    pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
+        let set = self.set_of(line);
+        let first = set * self.ways;
+        let entries = &mut self.entries[first..][..self.ways];
+        let key = line << FLAG_BITS;
+        if let Some(heat) = &mut self.heat {
+            heat[set].accesses += 1;
+            heat[set].misses += u64::from(find(entries, key).is_none());
+        }
+        let (way, replaced) = if write && !self.allocate {
+            match self.policy.hit(set, entries, key) {
+                Some(way) => (way, None),
+                None => return self.around(),
+            }
+        } else {
+            self.policy.reach(set, entries, key)
+        };
+        let entry = &mut entries[way];
+        let Some(old) = replaced else {
+            let by_prefetch = *entry & PREFETCHED != 0;
+            if by_prefetch {
+                *entry &= !PREFETCHED;
+                self.lines.useful += 1;
+            }
+            let on = write && self.store(first + way);
+            return Outcome::new(true, by_prefetch, on, EMPTY);
+        };
+        self.filled(old);
+        let on = write && self.store(first + way);
+        Outcome::new(false, false, on, old)
+    }
+
+    /// Stores to a line that is there. Says whether the store goes on.
+    #[inline]
+    fn store(&mut self, slot: usize) -> bool {
+        if self.write_back {
+            self.entries[slot] |= DIRTY;
+        } else {
+            self.lines.bus_writes += 1;
+        }
+        !self.write_back
+    }
+
+    /// A store whose line is not there goes past.
+    fn around(&mut self) -> Outcome {
+        self.lines.bus_writes += 1;
+        Outcome::new(false, false, true, EMPTY)
+    }
+
+    /// Counts that a line came in where `old` lay.
+    #[inline]
+    fn filled(&mut self, old: Entry) {
+        let evicted = old != EMPTY;
+        let dirty = evicted && old & DIRTY != 0;
+        self.lines.fills += 1;
+        self.lines.evictions += u64::from(evicted);
+        self.lines.write_backs += u64::from(dirty);
+        self.lines.bus_writes += u64::from(dirty);
+    }
+
+    /// Takes a line out.
+    pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
+        let first = self.set_of(line) * self.ways;
+        let entries = &mut self.entries[first..][..self.ways];
+        let way = find(entries, line << FLAG_BITS)?;
+        let entry = entries[way];
+        self.policy.remove(entries, way);
+        Evicted::from(entry)
+    }
+
+    /// Takes a line out because it may not stay.
+    pub(super) fn remove(&mut self, line: u64) -> Option<Evicted> {
+        let removed = self.take(line)?;
+        self.lines.invalidations += 1;
+        Some(removed)
+    }
+
+    /// Brings in a line that nobody asked for: a victim of a level before, or a prefetched one.
+    /// Says what made way. A line that is there becomes dirty if it comes in dirty.
+    pub(super) fn insert(&mut self, line: u64, dirty: bool, prefetched: bool) -> Option<Evicted> {
+        let set = self.set_of(line);
+        let entries = &mut self.entries[set * self.ways..][..self.ways];
+        let (way, replaced) = self.policy.reach(set, entries, line << FLAG_BITS);
+        if dirty {
+            entries[way] |= DIRTY;
+        }
+        let old = replaced?;
+        if prefetched {
+            entries[way] |= PREFETCHED;
+            self.lines.prefetched += 1;
+        }
+        self.filled(old);
+        Evicted::from(old)
+    }
+
+    /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
+    /// Says whether the write goes on.
+    pub(super) fn write_back(&mut self, line: u64) -> bool {
+        let first = self.set_of(line) * self.ways;
+        let entries = &mut self.entries[first..][..self.ways];
+        let on = match find(entries, line << FLAG_BITS) {
+            Some(way) if self.write_back => {
+                entries[way] |= DIRTY;
+                false
+            }
+            _ => true,
+        };
+        self.lines.bus_writes += u64::from(on);
+        on
+    }
+
+    /// Makes a line dirty that has just come in from a level behind where it was.
+    pub(super) fn mark(&mut self, line: u64) {
+        let first = self.set_of(line) * self.ways;
+        let entries = &mut self.entries[first..][..self.ways];
+        if let Some(way) = find(entries, line << FLAG_BITS) {
+            entries[way] |= DIRTY;
+        }
+    }
+
+    /// Writes back what differs from what lies behind.
+    pub(super) fn clean(&mut self) -> u64 {
+        let mut written = 0;
+        for entry in &mut self.entries {
+            if *entry != EMPTY && *entry & DIRTY != 0 {
+                *entry &= !DIRTY;
+                written += 1;
+            }
+        }
+        self.lines.write_backs += written;
+        self.lines.bus_writes += written;
+        written
+    }
+}
