@@ -198,9 +198,9 @@ impl<'m> Matmul<'m> {
                 _ => (&mul2[column + index..][..(side - 1) * side + 1], side),
             };
             let (down, bytes) = (down.as_ptr(), distance * ELEMENT);
+            let sum = *element;
             // SAFETY: the slices hold `side` elements at these distances, and `side` is not 0.
-            *element =
-                unsafe { asm::linefill_matmul_dot(along, down, bytes, side as u64, *element) };
+            *element = unsafe { asm::linefill_matmul_dot(along, down, bytes, side as u64, sum) };
         }
     }
 

@@ -1,4 +1,4 @@
-//! The twin of [`ReadTensor`](crate::kernel::ReadTensor).
+//! The twin of [`ReadTensor`].
 
 use crate::kernel::ReadTensor;
 use crate::pattern::{Shape, Tensor};
