@@ -1,7 +1,7 @@
 /* Reads, writes, updates and copies blocks of 512 bytes, round and round (Drepper, section 3.5.1),
    as fast as the load and store ports let them.
 
-   rdi  address of the block to begin with; where there are two halves, of its part in the first
+   rdi  address of the block to begin with; where there are two halves, in the first
    rsi  blocks, not 0
    rdx  address of the block to go on with behind the last
    rcx  address behind the last block
@@ -10,26 +10,29 @@
    rax  result: the address where the next block would begin; of the reads, the wrapping sum of
         the 8-byte words in the last 128 bytes read, which are what the registers still hold
 
-   An iteration is a block, by 512 / width accesses a direction, in the order of their addresses.
+   An iteration is a block, and its partner where there are two halves, by 512 / width accesses
+   each, in the order of their addresses.
    Behind the last block it goes on with the first by a conditional move: a branch there would be
    mispredicted once a round, which in a small working set costs more than it moves. Blocks begin
    on lines. Between a cached and a non-temporal kernel only the store differs. The caller
    fences.
 
-   The reads of two halves take a line of the first, then its partner in the second, 256 bytes of
-   each. On Zen 4, 64-byte loads in any other order lose a cycle in 17 once the working set
-   exceeds 1 KiB; those of pairs of lines a multiple of 4 KiB apart lose none. */
+   The reads of two halves take a line of the first, then its partner in the second. On Zen 4 two
+   loads under way together lose a cycle in 17 if their lines are in different sets of L1d, once
+   the working set exceeds 1 KiB: 64-byte loads in any order but this, where partners lie a
+   multiple of 4 KiB apart, and 32-byte loads if they pair up across lines, as chance has it. With
+   fewer than 1,024 bytes an iteration the pairs slip out of step here, too. */
 
 #include "linefill.h"
 
-/* The loop over blocks: its begin, and its end with the bytes that `rdi` goes on by. */
+/* The begin and the end of the loop over blocks. */
 .macro blocks
         .balign 64
 1:
 .endm
 
-.macro next_block bytes
-        add     rdi, \bytes
+.macro next_block
+        add     rdi, 512
         cmp     rdi, rcx
         cmove   rdi, rdx
         dec     rsi
@@ -96,20 +99,20 @@ kernel \name
         .set    at, at + \width
         .endr
         .endr
-        next_block 512
+        next_block
         sum_up  \reg
         return  \reg
 kernel_end \name
 .endm
 
-/* 512 / width loads, no store. A load whose place has bit 6 set belongs to the second half, at
+/* 1024 / width loads, no store. A load whose place has bit 6 set belongs to the second half, at
    the line that its partner has just read. */
 .macro reads_of_halves name, op, reg, width
 kernel \name
         blocks
         lea     r9, [rdi + r8]
         .set    at, 0
-        .rept   64 / \width
+        .rept   128 / \width
         .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
         .if     at & 64
         \op     \reg\number, [r9 + (at >> 7 << 6) + (at & 63)]
@@ -119,7 +122,7 @@ kernel \name
         .set    at, at + \width
         .endr
         .endr
-        next_block 256
+        next_block
         sum_up  \reg
         return  \reg
 kernel_end \name
@@ -135,7 +138,7 @@ kernel \name
         \op     [rdi + at], \reg\()0
         .set    at, at + \width
         .endr
-        next_block 512
+        next_block
         mov     rax, rdi
         return  \reg
 kernel_end \name
@@ -159,7 +162,7 @@ kernel \name
         .set    at, at + \width
         .endr
         .endr
-        next_block 512
+        next_block
         mov     rax, rdi
         return  \reg
 kernel_end \name
@@ -181,7 +184,7 @@ kernel \name
         .endr
         .set    at, at + 8 * \width
         .endr
-        next_block 512
+        next_block
         mov     rax, rdi
         return  \reg
 kernel_end \name

@@ -11,6 +11,7 @@ use super::clock::{Clock, CoreCycles, Ticks};
 
 /// The bench targets. The name of each begins the names of all its benchmarks.
 const SUBJECTS: &[&str] = &[
+    "bandwidth",
     "walks",
     "nontemporal",
     "writes",

@@ -78,19 +78,11 @@ impl Motion {
         matches!(self, Motion::WriteNonTemporal | Motion::CopyNonTemporal)
     }
 
-    /// Bytes from a block to the next, in the first half if there are two.
-    const fn step(self) -> usize {
-        match self {
-            Motion::ReadHalves => BLOCK / 2,
-            _ => BLOCK,
-        }
-    }
-
     /// The memory that it needs is a multiple of this.
     pub const fn granularity(self) -> usize {
-        match self {
-            Motion::Copy | Motion::CopyNonTemporal | Motion::RepMovsb => 2 * BLOCK,
-            _ => BLOCK,
+        match self.halves() {
+            true => 2 * BLOCK,
+            false => BLOCK,
         }
     }
 }
@@ -120,7 +112,8 @@ impl core::fmt::Display for BandwidthError {
 impl core::error::Error for BandwidthError {}
 
 /// Reads, writes, updates or copies a region block by block, round and round. An operation is a
-/// block of 512 bytes: a copied block is 512 bytes read and 512 written.
+/// block of 512 bytes, and its partner where there are two halves: one copied is 512 bytes read and
+/// 512 written.
 ///
 /// What is written is the number of the run (the call of [`run`](Kernel::run)) from 1 on, modulo
 /// 256, in every byte.
@@ -158,7 +151,7 @@ impl<'m> Bandwidth<'m> {
 
     /// Blocks of one round over the region.
     pub fn pass(&self) -> u64 {
-        (self.span() / self.motion.step()) as u64
+        (self.span() / BLOCK) as u64
     }
 
     /// The region.
@@ -176,7 +169,7 @@ impl<'m> Bandwidth<'m> {
 
     /// Byte offset of the next block.
     fn place(&self) -> usize {
-        (self.done % self.pass()) as usize * self.motion.step()
+        (self.done % self.pass()) as usize * BLOCK
     }
 
     fn blocks(&self) -> asm::Blocks {
@@ -272,6 +265,7 @@ impl Kernel for Bandwidth<'_> {
         };
         let (accesses, bytes) = ((BLOCK / width) as u32, BLOCK as u32);
         let (reads, writes) = match self.motion {
+            Motion::ReadHalves => (2, 0),
             motion if motion.reads_alone() => (1, 0),
             Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => (0, 1),
             _ => (1, 1),
@@ -303,7 +297,11 @@ impl Bandwidth<'_> {
             false => self.vector.bytes(),
         };
         let bytes = width as u32;
-        for at in (0..BLOCK).step_by(width) {
+        let both = match self.motion {
+            Motion::ReadHalves => 2 * BLOCK,
+            _ => BLOCK,
+        };
+        for at in (0..both).step_by(width) {
             let here = place + at;
             match self.motion {
                 Motion::Read => sink(Access::load(here, bytes)),

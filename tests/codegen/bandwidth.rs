@@ -9,9 +9,9 @@ pub const STATED: &[Stated] = &[
     stated("linefill_bandwidth_read16", 32, 0, 512, 0),
     stated("linefill_bandwidth_read32", 16, 0, 512, 0),
     stated("linefill_bandwidth_read64", 8, 0, 512, 0),
-    stated("linefill_bandwidth_read_halves16", 32, 0, 512, 0),
-    stated("linefill_bandwidth_read_halves32", 16, 0, 512, 0),
-    stated("linefill_bandwidth_read_halves64", 8, 0, 512, 0),
+    stated("linefill_bandwidth_read_halves16", 64, 0, 1024, 0),
+    stated("linefill_bandwidth_read_halves32", 32, 0, 1024, 0),
+    stated("linefill_bandwidth_read_halves64", 16, 0, 1024, 0),
     stated("linefill_bandwidth_write16", 0, 32, 0, 512),
     stated("linefill_bandwidth_write32", 0, 16, 0, 512),
     stated("linefill_bandwidth_write64", 0, 8, 0, 512),
@@ -67,7 +67,8 @@ fn loads_and_stores_are_moves_of_the_width_in_the_name() {
         ] {
             let name = format!("linefill_bandwidth_{kind}{width}");
             for (found, wanted) in accesses(&name).into_iter().zip([load, store]) {
-                let count = wanted.map_or(0, |_| 512 / width);
+                let bytes = if kind == "read_halves" { 1024 } else { 512 };
+                let count = wanted.map_or(0, |_| bytes / width);
                 assert_eq!(found.len(), count, "{name}");
                 for instruction in found {
                     assert_eq!(Some(instruction.mnemonic()), wanted, "{name}");
@@ -109,12 +110,12 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
         }
         let [loads, _] = accesses(&format!("linefill_bandwidth_read_halves{width}"));
         for base in [Register::RDI, Register::R9] {
-            assert_eq!(places(&loads, base), steps(256));
+            assert_eq!(places(&loads, base), steps(512));
         }
         // A line of each in turn.
         let lines = loads.chunks(64 / width);
         let bases: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
-        assert_eq!(bases, [Register::RDI, Register::R9].repeat(4));
+        assert_eq!(bases, [Register::RDI, Register::R9].repeat(8));
     }
 }
 

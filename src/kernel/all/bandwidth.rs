@@ -12,16 +12,11 @@ pub fn bandwidth(region: &mut Region<'_>, motion: Motion, run: u64, done: u64, b
     } else {
         region.len()
     };
-    let step = if motion == Motion::ReadHalves {
-        BLOCK / 2
-    } else {
-        BLOCK
-    };
-    let round = (span / step) as u64;
+    let round = (span / BLOCK) as u64;
     let mut sum = 0;
     for number in done..done + blocks {
-        let place = (number % round) as usize * step;
-        let block = place..place + step;
+        let place = (number % round) as usize * BLOCK;
+        let block = place..place + BLOCK;
         match motion {
             Motion::Read => sum = words(region, block.end - TAIL, TAIL),
             Motion::ReadHalves => {
@@ -43,7 +38,7 @@ pub fn bandwidth(region: &mut Region<'_>, motion: Motion, run: u64, done: u64, b
     }
     match motion.reads_alone() {
         true => sum,
-        false => (done + blocks) % round * step as u64,
+        false => (done + blocks) % round * BLOCK as u64,
     }
 }
 

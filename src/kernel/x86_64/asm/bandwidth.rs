@@ -9,9 +9,8 @@
 /// wrapping sum of the 8-byte words in the last 128 bytes they read.
 ///
 /// # Safety
-/// Blocks of 512 bytes (256, of the reads of two halves) from `again` to `end`, `first` among
-/// them, are valid for what the kernel does; where it works on two halves, so are their partners
-/// `value` bytes away. All are addresses of lines. `blocks` is not 0. The CPU has the width.
+/// Blocks of 512 bytes from `again` to `end`, `first` among them, are valid for what the kernel
+/// does; where it works on two halves, so are their partners `value` bytes away. All are addresses of lines. `blocks` is not 0. The CPU has the width.
 /// Non-temporal stores are followed by `sfence` before anybody relies on them.
 pub type Blocks = unsafe extern "sysv64" fn(
     first: *mut u8,

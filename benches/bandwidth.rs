@@ -1,0 +1,305 @@
+//! Bandwidth of one core: what of the ports' limit is reached, and how likwid-bench and plain loops
+//! compare at the same working set in the same run.
+
+mod common {
+    pub mod clock;
+    pub mod driver;
+    pub mod likwid;
+}
+
+use std::hint::black_box;
+
+use criterion::Throughput;
+
+use common::driver::{Driver, Timed};
+use common::likwid::{Likwid, PROGRAM};
+use linefill::cpu::{Caches, Features, Identity, Ports};
+use linefill::experiment::{Arena, Wish};
+use linefill::kernel::{BLOCK, Bandwidth, Kernel, Motion, Vector};
+use linefill::measure::{Buffers, Plan, Sample, Unwatched, steady};
+use linefill::time::{start, stop};
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// Blocks of an operation: 4 MiB, beside which the cost of the clock does not show.
+const BLOCKS: u64 = 8192;
+
+/// How many samples the lab's way of measuring takes at most, and for how long.
+const SAMPLES: usize = 400;
+const SECONDS: f64 = 0.2;
+
+/// How long a measurement of likwid-bench goes on, in nanoseconds.
+const PEER_NANOS: f64 = 0.3e9;
+
+/// What is moved, by what name, and what likwid-bench calls the same.
+struct Subject {
+    what: &'static str,
+    motion: Motion,
+    likwid: &'static str,
+    /// Whether it goes past the caches, so that one working set tells all.
+    past_caches: bool,
+}
+
+const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Subject {
+    Subject {
+        what,
+        motion,
+        likwid,
+        past_caches: matches!(motion, Motion::WriteNonTemporal | Motion::CopyNonTemporal),
+    }
+}
+
+const SUBJECTS: [Subject; 7] = [
+    subject("read", Motion::Read, "load"),
+    subject("read two halves", Motion::ReadHalves, "load"),
+    subject("write", Motion::Write, "store"),
+    subject("update", Motion::Update, "update"),
+    subject("copy", Motion::Copy, "copy"),
+    subject("non-temporal write", Motion::WriteNonTemporal, "store_mem"),
+    subject("non-temporal copy", Motion::CopyNonTemporal, "copy_mem"),
+];
+
+fn main() {
+    let Some(mut driver) = Driver::new("bandwidth") else {
+        return;
+    };
+    let features = Features::detect();
+    let likwid = Likwid::find();
+    if likwid.is_none() {
+        driver.say(&format!(
+            "comparison with {PROGRAM} ignored: needs {PROGRAM}"
+        ));
+    }
+    let ports = Identity::detect().ports();
+    if ports.is_none() {
+        driver.say("the ports of this CPU are not known here, so neither is their limit");
+    }
+    driver.say("B/cycle count a copied or updated byte once, GB/s count it read and written");
+    let widest = Vector::BYTES
+        .into_iter()
+        .rev()
+        .find_map(|bytes| Vector::of(bytes, features))
+        .unwrap_or(Vector::Sse2);
+    let mut bench = Bench {
+        arena: Arena::default(),
+        likwid,
+        ports,
+    };
+    let sizes = sizes();
+    let memory = sizes[sizes.len() - 1];
+    for bytes in sizes {
+        for subject in &SUBJECTS {
+            if bytes == memory || !subject.past_caches {
+                bench.subject(&mut driver, subject, widest, bytes);
+            }
+        }
+        // By the width of the documents.
+        bench.subject(&mut driver, &SUBJECTS[0], Vector::Sse2, bytes);
+        bench.plain(&mut driver, bytes);
+    }
+}
+
+/// Working sets: half of L1d, a quarter of L2 and of the last level, and well beyond the caches.
+fn sizes() -> Vec<usize> {
+    let caches = Caches::detect();
+    let of = |level| caches.data(level).map(|cache| cache.size as usize);
+    let last = caches
+        .last_level()
+        .map_or(8 * MIB, |cache| cache.size as usize);
+    // What of a shared cache is usable may be little.
+    let llc = (last / 8).min(4 * MIB);
+    let memory = (4 * last).clamp(64 * MIB, 128 * MIB);
+    let mut sizes = vec![
+        of(1).unwrap_or(32 * KIB) / 2,
+        of(2).unwrap_or(256 * KIB) / 4,
+    ];
+    sizes.extend([llc, memory]);
+    let whole = |bytes: usize| bytes / KIB * KIB;
+    sizes.into_iter().map(whole).collect()
+}
+
+struct Bench {
+    arena: Arena,
+    likwid: Option<Likwid>,
+    ports: Option<Ports>,
+}
+
+/// What was sampled, in bytes a core cycle and gigabytes a second.
+struct Speed {
+    a_cycle: Option<f64>,
+    gigabytes: f64,
+}
+
+impl Bench {
+    /// One kernel, and its peer beside it.
+    fn subject(&mut self, driver: &mut Driver, subject: &Subject, vector: Vector, bytes: usize) {
+        let width = vector.bytes();
+        let name = format!("{}, {width} B, {}", subject.what, words(bytes));
+        let region = match self.arena.region(bytes, Wish::Base) {
+            Ok((region, _)) => region,
+            Err(reason) => return driver.say(&format!("{name}: skipped: {reason}")),
+        };
+        let mut kernel = match Bandwidth::new(region, subject.motion, vector) {
+            Ok(kernel) => kernel,
+            Err(error) => return driver.say(&format!("{name}: skipped: {error}")),
+        };
+        let work = kernel.work();
+        let all = |bytes: u32| f64::from(bytes) * BLOCKS as f64;
+        let (read, written) = (all(work.bytes_read), all(work.bytes_written));
+        let timed = driver.time(
+            &name,
+            Some(Throughput::Bytes((read + written) as u64)),
+            &mut |operations| {
+                let began = start();
+                black_box(kernel.run(black_box(operations * BLOCKS)));
+                stop() - began
+            },
+        );
+        if timed.ticks.is_none() {
+            return;
+        }
+        // Criterion's samples have interrupts in them, and an interrupt can change how loads pair
+        // up until the next one. The lab's samples are too short for either to show.
+        let Some(timed) = steadily(driver, &mut kernel) else {
+            return driver.say(&format!("{name}: skipped: it could not be sampled"));
+        };
+        let a_block = |bytes: u32| f64::from(bytes);
+        let (read, written) = (a_block(work.bytes_read), a_block(work.bytes_written));
+        let Some(speed) = speed(driver, timed, read.max(written), read + written) else {
+            return;
+        };
+        let mut line = told(&name, &speed);
+        if let (Some(share), Some(a_cycle)) = (self.limit(subject.motion, width), speed.a_cycle) {
+            line += &format!(", {:.2} of the ports", a_cycle / share);
+        }
+        driver.say(&line);
+        self.peer(driver, &name, subject, width, bytes, &speed);
+    }
+
+    /// What the ports let through; a copy is no faster than either of its halves.
+    fn limit(&self, motion: Motion, width: usize) -> Option<f64> {
+        let ports = self.ports?;
+        let (loads, stores) = (ports.read(width)?, ports.write(width)?);
+        Some(f64::from(match motion {
+            motion if motion.reads_alone() => loads,
+            Motion::Write => stores,
+            Motion::Update | Motion::Copy => loads.min(stores),
+            _ => return None,
+        }))
+    }
+
+    fn peer(
+        &self,
+        driver: &Driver,
+        name: &str,
+        subject: &Subject,
+        width: usize,
+        bytes: usize,
+        ours: &Speed,
+    ) {
+        let Some(likwid) = &self.likwid else { return };
+        let suffix = match width {
+            16 => "_sse",
+            32 => "_avx",
+            _ => "_avx512",
+        };
+        let test = format!("{}{suffix}", subject.likwid);
+        let rounds = (PEER_NANOS * ours.gigabytes / bytes as f64) as u64;
+        match likwid.bandwidth(&test, bytes, rounds) {
+            Ok(theirs) => driver.say(&format!(
+                "{name}: {:.2} times {PROGRAM}'s {test}, {theirs:.1} GB/s",
+                ours.gigabytes / theirs
+            )),
+            Err(said) => driver.say(&format!("{name}: {PROGRAM} -t {test} says: {said}")),
+        }
+    }
+
+    /// STREAM's Copy and Scale as a plain program has them: `copy_from_slice`, which is `memcpy`,
+    /// and a loop that the compiler makes vectors of.
+    fn plain(&mut self, driver: &mut Driver, bytes: usize) {
+        for (what, round) in [
+            ("memcpy", copy as fn(&mut [f64], &[f64])),
+            ("plain loop that scales", scale),
+        ] {
+            let name = format!("{what}, {}", words(bytes));
+            let Ok((region, _)) = self.arena.region(bytes, Wish::Base) else {
+                return driver.say(&format!("{name}: skipped: no memory"));
+            };
+            let numbers = region.into_f64s();
+            numbers.fill(1.0);
+            let (from, to) = numbers.split_at_mut(numbers.len() / 2);
+            let rounds = (BLOCKS as usize * BLOCK).div_ceil(bytes) as u64;
+            let moved = (rounds * bytes as u64) as f64;
+            let timed = driver.time(
+                &name,
+                Some(Throughput::Bytes(moved as u64)),
+                &mut |operations| {
+                    let began = start();
+                    for _ in 0..operations * rounds {
+                        round(black_box(&mut *to), black_box(&*from));
+                    }
+                    stop() - began
+                },
+            );
+            if let Some(speed) = speed(driver, timed, moved / 2.0, moved) {
+                driver.say(&told(&name, &speed));
+            }
+        }
+    }
+}
+
+/// Ticks and core cycles an operation, measured as the lab does.
+fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
+    let (mut samples, mut scratch) = ([Sample::default(); SAMPLES], [0.0; SAMPLES]);
+    let buffers = Buffers {
+        samples: &mut samples,
+        scratch: &mut scratch,
+    };
+    let plan = Plan {
+        warm_up: kernel.pass(),
+        least: SAMPLES / 4,
+        ..Plan::of_seconds(driver.rate().hz(), SECONDS)
+    };
+    let outcome = steady(kernel, &plan, &mut Unwatched, buffers)?;
+    Some(Timed {
+        ticks: Some(outcome.ticks.median),
+        cycles: outcome
+            .core_per_tick
+            .map(|ratio| ratio * outcome.ticks.median),
+    })
+}
+
+/// The speed of operations that get through `once` bytes and move `moved`, if they were sampled.
+fn speed(driver: &Driver, timed: Timed, once: f64, moved: f64) -> Option<Speed> {
+    Some(Speed {
+        a_cycle: timed.cycles.map(|cycles| once / cycles),
+        gigabytes: moved / driver.rate().nanos(timed.ticks?),
+    })
+}
+
+fn told(name: &str, speed: &Speed) -> String {
+    let a_cycle = speed
+        .a_cycle
+        .map_or(String::new(), |bytes| format!("{bytes:.2} B/cycle, "));
+    format!("{name}: {a_cycle}{:.1} GB/s", speed.gigabytes)
+}
+
+fn words(bytes: usize) -> String {
+    match bytes / KIB {
+        kib if kib < 1024 => format!("{kib} KiB"),
+        kib => format!("{} MiB", kib / 1024),
+    }
+}
+
+#[inline(never)]
+fn copy(to: &mut [f64], from: &[f64]) {
+    to.copy_from_slice(from);
+}
+
+#[inline(never)]
+fn scale(to: &mut [f64], from: &[f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to = 3.0 * from;
+    }
+}
