@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use linefill::mem::{PAGE, Region};
-use linefill::pattern::{Layout, Order, Ring};
+use linefill::pattern::{Layout, Order, Path, Ring};
 use proptest::prelude::*;
 
 /// Any layout.
@@ -42,6 +42,22 @@ fn orders() -> impl Strategy<Value = Order> {
         any::<u64>().prop_map(|seed| Order::Random { seed }),
         (0..100_usize, any::<u64>())
             .prop_map(|(pages, seed)| Order::RandomInBlocks { pages, seed }),
+        Just(Order::Backward),
+        (0..600_usize).prop_map(|elements| Order::Strided { elements }),
+        (0..600_usize).prop_map(|streams| Order::Streams { streams }),
+        (0..600_usize, paths(), any::<u64>()).prop_map(|(elements, path, seed)| Order::Runs {
+            elements,
+            path,
+            seed
+        }),
+    ]
+}
+
+fn paths() -> impl Strategy<Value = Path> {
+    prop_oneof![
+        Just(Path::Forward),
+        Just(Path::Triangular),
+        Just(Path::Random)
     ]
 }
 
@@ -133,6 +149,41 @@ proptest! {
                 let touched: BTreeSet<_> = walked.iter().map(|place| place / PAGE).collect();
                 // A block need not start on a page, and a rotating element may spill over.
                 prop_assert!(touched.len() <= pages.max(1) + 1, "{} pages", touched.len());
+            }
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_backward_ring_goes_by_falling_index(layout in layouts(), count in 1..=500_usize) {
+        with_ring(layout, count, Order::Backward, |ring| {
+            let mut falling = places(layout, count);
+            falling[1..].reverse();
+            prop_assert_eq!(walk(&ring), falling);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn a_run_is_walked_from_end_to_end_before_the_next(
+        layout in layouts(), count in 1..=5000_usize, elements in 0..100_usize, path in paths(),
+        seed in any::<u64>(),
+    ) {
+        let order = Order::Runs { elements, path, seed };
+        with_ring(layout, count, order, |ring| {
+            let walked = walk(&ring);
+            let places = places(layout, count);
+            let mut walked = walked.as_slice();
+            while let [first, ..] = walked {
+                let index = places.iter().position(|place| place == first).unwrap();
+                prop_assert_eq!(index % elements.max(1), 0);
+                let run = &places[index..(index + elements.max(1)).min(count)];
+                let (visited, rest) = walked.split_at(run.len());
+                let forward = visited == run;
+                prop_assert!(forward || path != Path::Forward);
+                let visited: BTreeSet<_> = visited.iter().collect();
+                prop_assert_eq!(visited, run.iter().collect::<BTreeSet<_>>());
+                walked = rest;
             }
             Ok(())
         })?;

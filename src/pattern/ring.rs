@@ -3,28 +3,8 @@
 use core::hint::black_box;
 
 use super::layout::WORD;
-use super::{Layout, LayoutError, Rng};
+use super::{Layout, LayoutError, Order, Path, Rng, order};
 use crate::mem::{PAGE, Region};
-
-/// The order in which a ring visits its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// In the order of their addresses (Drepper, Figure 3.9, lower list).
-    Sequential,
-    /// One uniformly random cycle through all (Drepper, Figure 3.9, upper list).
-    Random {
-        /// Decides the cycle.
-        seed: u64,
-    },
-    /// Random inside blocks of `pages` base pages, the blocks in the order of their addresses
-    /// (Drepper, Figure 3.17): bounds how many pages are in use at a time.
-    RandomInBlocks {
-        /// Pages of a block; a block holds at least one element.
-        pages: usize,
-        /// Decides the order inside the blocks.
-        seed: u64,
-    },
-}
 
 /// Elements whose links are looked up together while a random cycle is built, so that their cache
 /// misses overlap.
@@ -63,12 +43,24 @@ impl<'m> Ring<'m> {
             cursor: 0,
         };
         match order {
-            Order::Sequential => ring.link_sequential(),
+            Order::Sequential => ring.link_along(1..count),
             Order::Random { seed } => {
                 let mut rng = Rng::new(seed);
-                ring.link_path(0, count, &mut rng);
+                ring.link_path(0, count, 1, &mut rng);
             }
             Order::RandomInBlocks { pages, seed } => ring.link_blocks(pages, seed),
+            Order::Backward => ring.link_along((1..count).rev()),
+            Order::Strided { elements } => {
+                ring.link_along(order::strided(count, elements).skip(1));
+            }
+            Order::Streams { streams } => {
+                ring.link_along(order::interleaved(count, streams).skip(1));
+            }
+            Order::Runs {
+                elements,
+                path,
+                seed,
+            } => ring.link_runs(elements.max(1), path, seed),
         }
         ring.cursor = ring.address_of(0);
         Ok(ring)
@@ -184,11 +176,41 @@ impl<'m> Ring<'m> {
         self.region.set_word(self.pointer_place(from), to);
     }
 
-    fn link_sequential(&mut self) {
-        for index in 1..self.count {
-            self.link(index - 1, index);
+    /// Links element 0 with all others in the order of `rest`, and the last with element 0.
+    fn link_along(&mut self, rest: impl Iterator<Item = usize>) {
+        let mut from = 0;
+        for to in rest {
+            self.link(from, to);
+            from = to;
         }
-        self.link(self.count - 1, 0);
+        self.link(from, 0);
+    }
+
+    /// Links the first elements of all runs into a random cycle, and puts the rest of every run
+    /// between its first element and the next run.
+    fn link_runs(&mut self, elements: usize, path: Path, seed: u64) {
+        let mut rng = Rng::new(seed);
+        let runs = self.count.div_ceil(elements);
+        self.link_path(0, runs, elements, &mut rng);
+        for run in 0..runs {
+            let first = run * elements;
+            let to = (first + elements).min(self.count);
+            let next_run = self.region.word(self.pointer_place(first));
+            let last = match path {
+                Path::Random => self.link_path(first, to, 1, &mut rng),
+                Path::Forward => self.link_run(first, 1..to - first),
+                Path::Triangular => self.link_run(first, order::triangular(to - first).skip(1)),
+            };
+            self.region.set_word(self.pointer_place(last), next_run);
+        }
+    }
+
+    /// Links `first` with the elements at the distances `rest` from it, and returns the last.
+    fn link_run(&mut self, first: usize, rest: impl Iterator<Item = usize>) -> usize {
+        rest.fold(first, |from, distance| {
+            self.link(from, first + distance);
+            first + distance
+        })
     }
 
     fn link_blocks(&mut self, pages: usize, seed: u64) {
@@ -197,30 +219,30 @@ impl<'m> Ring<'m> {
         let mut from = 0;
         while from < self.count {
             let to = (from + block).min(self.count);
-            let tail = self.link_path(from, to, &mut rng);
+            let tail = self.link_path(from, to, 1, &mut rng);
             self.link(tail, to % self.count);
             from = to;
         }
     }
 
-    /// Links elements `from..to` into a random cycle through `from`, and returns the index of the
-    /// element that comes last before `from` again.
+    /// Links elements `from..to` times `each` into a random cycle through the first, and returns
+    /// the one that comes last before it again.
     ///
     /// Every element is inserted behind a random earlier one; each of the (n-1)! cycles arises
     /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
-    fn link_path(&mut self, from: usize, to: usize, rng: &mut Rng) -> usize {
-        let mut tail = from;
+    fn link_path(&mut self, from: usize, to: usize, each: usize, rng: &mut Rng) -> usize {
+        let mut tail = from * each;
         let mut earlier = [0; BATCH];
         let mut at = from + 1;
-        self.link(from, from);
+        self.link(tail, tail);
         while at < to {
             let batch = BATCH.min(to - at);
             for (step, earlier) in earlier[..batch].iter_mut().enumerate() {
-                *earlier = from + rng.below(at + step - from);
+                *earlier = (from + rng.below(at + step - from)) * each;
                 black_box(self.region.word(self.pointer_place(*earlier)));
             }
             for (step, &earlier) in earlier[..batch].iter().enumerate() {
-                let index = at + step;
+                let index = (at + step) * each;
                 let place = self.pointer_place(earlier);
                 let follower = self.region.word(place);
                 self.region.set_word(self.pointer_place(index), follower);

@@ -1,0 +1,132 @@
+//! The orders in which a list is walked.
+
+/// The order in which a ring visits its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// In the order of their addresses (Drepper, Figure 3.9, lower list).
+    Sequential,
+    /// Uniformly random: any cycle through all (Drepper, Figure 3.9, upper list).
+    Random {
+        /// Decides the cycle.
+        seed: u64,
+    },
+    /// Random inside blocks of `pages` base pages, the blocks in the order of their addresses
+    /// (Drepper, Figure 3.17): bounds how many pages are in use at a time.
+    RandomInBlocks {
+        /// Pages of a block; a block holds at least one element.
+        pages: usize,
+        /// Decides the order inside the blocks.
+        seed: u64,
+    },
+    /// In the order of descending addresses.
+    Backward,
+    /// Every so many elements from the first to the end of the list, then from another start,
+    /// until all have been visited. The starts are taken in such an order that a quarter of the
+    /// list or more is visited between an element and its neighbours, where the stride is a power
+    /// of two: what was fetched along with an element is gone by then if the list is long.
+    Strided {
+        /// Elements from one to the next; 0 counts as 1.
+        elements: usize,
+    },
+    /// An element of each of `streams` equal parts of the list in turn, every part in the order
+    /// of its addresses.
+    Streams {
+        /// How many parts; 0 counts as 1.
+        streams: usize,
+    },
+    /// Runs of so many neighbours, the runs in random order.
+    Runs {
+        /// Elements of a run; 0 counts as 1. The last run has what is left.
+        elements: usize,
+        /// The order inside a run, which starts at its first element.
+        path: Path,
+        /// Decides the order of the runs, and of random paths.
+        seed: u64,
+    },
+}
+
+/// The order of the elements in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// In the order of their addresses.
+    Forward,
+    /// By steps that grow by one element each: 1, 2, 3 and so on, modulo the length of the run
+    /// where that is a power of two. Any other run leaves out what lies beyond its end in the run
+    /// of the next power of two.
+    Triangular,
+    /// Random, in every run another.
+    Random,
+}
+
+/// The elements of a list of `count`, by their indices, in [`Order::Strided`].
+pub(super) fn strided(count: usize, stride: usize) -> impl Iterator<Item = usize> {
+    let stride = stride.clamp(1, count);
+    let bits = stride.next_power_of_two().trailing_zeros();
+    let starts = (0..1_usize << bits).map(move |start| reversed(start, bits));
+    starts
+        .filter(move |start| *start < stride)
+        .flat_map(move |start| (start..count).step_by(stride))
+}
+
+/// The elements of a list of `count`, by their indices, in [`Order::Streams`].
+pub(super) fn interleaved(count: usize, streams: usize) -> impl Iterator<Item = usize> {
+    let part = count.div_ceil(streams.max(1));
+    (0..part).flat_map(move |start| (start..count).step_by(part))
+}
+
+/// The elements of a run of `count`, by their distance from its first, in [`Path::Triangular`].
+///
+/// The triangular numbers modulo a power of two are a permutation (Knuth, The Art of Computer
+/// Programming, volume 3, section 6.4, exercise 20).
+pub(super) fn triangular(count: usize) -> impl Iterator<Item = usize> {
+    let room = count.next_power_of_two();
+    (0..room)
+        .map(move |step| step * (step + 1) / 2 % room)
+        .filter(move |distance| *distance < count)
+}
+
+/// The lowest `bits` bits of `value` in reverse.
+fn reversed(value: usize, bits: u32) -> usize {
+    value
+        .reverse_bits()
+        .checked_shr(usize::BITS - bits)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    fn all(order: impl Iterator<Item = usize>) -> Vec<usize> {
+        order.collect()
+    }
+
+    #[test]
+    fn orders_are_what_they_say() {
+        assert_eq!(all(strided(10, 4)), [0, 4, 8, 2, 6, 1, 5, 9, 3, 7]);
+        assert_eq!(all(strided(5, 1)), [0, 1, 2, 3, 4]);
+        assert_eq!(all(strided(3, 0)), [0, 1, 2]);
+        assert_eq!(all(strided(3, 9)), [0, 2, 1]);
+        assert_eq!(all(interleaved(6, 2)), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(all(interleaved(7, 3)), [0, 3, 6, 1, 4, 2, 5]);
+        assert_eq!(all(interleaved(3, 0)), [0, 1, 2]);
+        assert_eq!(all(triangular(8)), [0, 1, 3, 6, 2, 7, 5, 4]);
+        assert_eq!(all(triangular(5)), [0, 1, 3, 2, 4]);
+    }
+
+    #[test]
+    fn neighbours_lie_a_quarter_of_a_strided_list_apart() {
+        for stride in [2, 4, 8, 64, 256] {
+            let count = 1 << 14;
+            let mut at = std::vec![0; count];
+            for (step, index) in strided(count, stride).enumerate() {
+                at[index] = step;
+            }
+            let apart = at.windows(2).map(|pair| pair[0].abs_diff(pair[1]));
+            let least = apart.min().unwrap();
+            assert!(least + 1 >= count / 4, "{least} of {count} at {stride}");
+        }
+    }
+}
