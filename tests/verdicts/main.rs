@@ -19,6 +19,7 @@ mod forwarding;
 mod hierarchy;
 mod holes;
 mod hostile;
+mod hwprefetch;
 mod jump;
 mod ladders;
 mod loaduse;
@@ -60,6 +61,7 @@ fn rows() -> Vec<Row> {
         forwarding::rows(),
         hierarchy::rows(),
         holes::rows(),
+        hwprefetch::rows(),
         jump::rows(),
         loaduse::rows(),
         locks::rows(),

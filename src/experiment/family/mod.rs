@@ -14,6 +14,7 @@ mod firsttouch;
 mod forwarding;
 mod hierarchy;
 mod holes;
+mod hwprefetch;
 mod jump;
 mod loaduse;
 mod locks;
@@ -78,6 +79,7 @@ families![
     policy,
     evict,
     firsttouch,
+    hwprefetch,
     prefetch,
     jump,
     loaduse,

@@ -1,0 +1,155 @@
+//! Rows E28 to E33.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, noisy, row, time};
+
+const MISSES: &str = "the second line after a jump";
+const LINES: &str = "line after line";
+const FAR: &str = "a page or two";
+const HUGE: &str = "in pages of 2 MiB";
+const STREAMS: &str = "8 to 64 streams";
+const FIRST: &str = "the first line of a page";
+const BACKWARDS: &str = "a step backwards";
+const TRIANGULAR: &str = "triangular steps";
+const IN_PAGE: &str = "random steps cost more than twice";
+
+/// A run whose first lines, `misses` of them, cost 500 core cycles each, and all others 40.
+fn trigger(machine: &Machine, misses: f64) -> Planted {
+    Planted::new("E28", machine, |_, length| {
+        let missed = length.min(misses);
+        time((missed * 500.0 + (length - missed) * 40.0) / length)
+    })
+}
+
+/// Strides from `followed` bytes on cost `far` in either pages, shorter ones 50, random steps 500.
+fn strides(machine: &Machine, followed: f64, far: f64) -> Planted {
+    Planted::new("E29", machine, |series, stride| {
+        time(if series.starts_with("random") {
+            500.0
+        } else if stride < followed {
+            50.0
+        } else {
+            far
+        })
+    })
+}
+
+/// A line costs 10 core cycles up to `most` streams, and 100 beyond.
+fn streams(machine: &Machine, most: f64) -> Planted {
+    Planted::new("E30", machine, |_, streams| {
+        time(if streams <= most { 10.0 } else { 100.0 })
+    })
+}
+
+/// Every run starts with a line that costs 100, the first of the next page costs `first`, and all
+/// others 20.
+fn boundary(machine: &Machine, first: f64) -> Planted {
+    Planted::new("E31", machine, |series, length| {
+        let run = 100.0 + 20.0 * (length - 1.0);
+        let crossing = if series.contains("across") {
+            (first - 20.0) / 2.0
+        } else {
+            0.0
+        };
+        time((run + crossing) / length)
+    })
+}
+
+fn backwards(machine: &Machine, cost: f64) -> Planted {
+    Planted::new("E32", machine, |series, _| {
+        time(match series {
+            "forwards" => 20.0,
+            "backwards" => cost,
+            _ => 500.0,
+        })
+    })
+}
+
+fn in_a_page(machine: &Machine, triangular: f64, random: f64) -> Planted {
+    Planted::new("E33", machine, |series, _| {
+        time(match series {
+            "forwards" => 40.0,
+            "triangular" => triangular,
+            _ => random,
+        })
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E28", MISSES, Holds, |m| trigger(m, 3.0)).says("the first 3 cost"),
+        row("E28", MISSES, DoesNotHold, |m| trigger(m, 1.0)).says("the first 1 cost"),
+        row("E28", MISSES, Inconclusive, |m| trigger(m, 1.46)),
+        row("E28", MISSES, Untestable, |m| {
+            trigger(m, 3.0).without(|_, length| length == 2.0)
+        })
+        .says("was not measured at 2"),
+        row("E29", LINES, Holds, |m| strides(m, 4096.0, 500.0)),
+        row("E29", LINES, DoesNotHold, |m| strides(m, 0.0, 500.0)),
+        row("E29", LINES, Inconclusive, |m| strides(m, 0.0, 250.0)),
+        row("E29", LINES, Untestable, |m| {
+            strides(m, 4096.0, 500.0).without(|series, _| series == "random")
+        })
+        .says("no point of `random` was measured"),
+        row("E29", FAR, Holds, |m| strides(m, 4096.0, 500.0)),
+        row("E29", FAR, DoesNotHold, |m| strides(m, 4096.0, 140.0)).says("stride 4096 over random"),
+        row("E29", FAR, Inconclusive, |m| strides(m, 4096.0, 350.0)),
+        row("E29", FAR, Untestable, |m| {
+            strides(m, 4096.0, 500.0).without(|_, stride| stride == 8192.0)
+        })
+        .says("`strided` was not measured at 8192"),
+        row("E29", HUGE, Holds, |m| strides(m, 4096.0, 500.0)),
+        row("E29", HUGE, DoesNotHold, |m| strides(m, 4096.0, 140.0)),
+        row("E29", HUGE, Inconclusive, |m| strides(m, 4096.0, 350.0)),
+        row("E29", HUGE, Untestable, |m| {
+            strides(m, 4096.0, 500.0).without(|series, _| series.contains("2 MiB"))
+        })
+        .says("no point of `strided, 2 MiB pages` was measured"),
+        row("E30", STREAMS, Holds, |m| streams(m, 16.0)).says("streams at the knee"),
+        row("E30", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
+        // No knee at all.
+        row("E30", STREAMS, DoesNotHold, |m| streams(m, 128.0)).says("over the cheapest"),
+        row("E30", STREAMS, Inconclusive, |m| streams(m, 64.0)),
+        row("E30", STREAMS, Inconclusive, |m| {
+            Planted::new("E30", m, |_, _| noisy(50.0, 0.5))
+        }),
+        row("E30", STREAMS, Untestable, |m| {
+            streams(m, 16.0).without(|_, streams| streams > 1.0)
+        })
+        .says("it takes two numbers of streams"),
+        row("E31", FIRST, Holds, |m| boundary(m, 500.0)).says("core cycles"),
+        row("E31", FIRST, DoesNotHold, |m| boundary(m, 20.0)),
+        row("E31", FIRST, Inconclusive, |m| boundary(m, 60.0)),
+        row("E31", FIRST, Untestable, |m| {
+            boundary(m, 500.0).without(|series, _| series == "runs of 16 lines")
+        })
+        .says("`runs of 16 lines` was not measured"),
+        row("E32", BACKWARDS, Holds, |m| backwards(m, 22.0)).says("backwards over forwards 1."),
+        row("E32", BACKWARDS, DoesNotHold, |m| backwards(m, 480.0)),
+        row("E32", BACKWARDS, Inconclusive, |m| backwards(m, 250.0)),
+        row("E32", BACKWARDS, Untestable, |m| {
+            backwards(m, 22.0).without(|series, _| series == "backwards")
+        })
+        .says("no point of `backwards` was measured"),
+        row("E33", TRIANGULAR, Holds, |m| in_a_page(m, 150.0, 150.0)),
+        row("E33", TRIANGULAR, DoesNotHold, |m| {
+            in_a_page(m, 60.0, 150.0)
+        }),
+        row("E33", TRIANGULAR, Inconclusive, |m| {
+            in_a_page(m, 120.0, 150.0)
+        }),
+        row("E33", TRIANGULAR, Untestable, |m| {
+            in_a_page(m, 60.0, 150.0).without(|series, _| series == "triangular")
+        })
+        .says("no point of `triangular` was measured"),
+        row("E33", IN_PAGE, Holds, |m| in_a_page(m, 150.0, 150.0)),
+        row("E33", IN_PAGE, DoesNotHold, |m| in_a_page(m, 50.0, 60.0)),
+        row("E33", IN_PAGE, Inconclusive, |m| in_a_page(m, 50.0, 80.0)),
+        row("E33", IN_PAGE, Untestable, |m| {
+            in_a_page(m, 60.0, 150.0).without(|series, _| series == "forwards")
+        })
+        .says("no point of `forwards` was measured"),
+    ]
+}
