@@ -80,7 +80,8 @@ fn boot(command_line: &str) -> Boot {
         .arg("-kernel")
         .arg(image())
         .args(["-append", command_line])
-        .timeout(Duration::from_secs(120))
+        // A boot takes half a minute alone, and more where several share two busy cores.
+        .timeout(Duration::from_secs(600))
         .output()
         .expect("qemu starts");
     let serial = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -200,9 +201,11 @@ fn needed(kernel: &code::Code) -> BTreeSet<&'static str> {
                 needed.insert("avx2");
             }
         }
-        if instruction.mnemonic() == Mnemonic::Movntdqa {
-            needed.insert("sse4.1");
-        }
+        match instruction.mnemonic() {
+            Mnemonic::Movntdqa => needed.insert("sse4.1"),
+            Mnemonic::Vfmadd231pd => needed.insert("fma"),
+            _ => false,
+        };
     }
     needed
 }
