@@ -11,12 +11,11 @@ fn main() {
         return;
     };
     let cases = bench.cases("X1");
-    for size in [8, 16, 32] {
-        let plain = format!("{size} to {size} bytes");
-        let half = size / 2;
-        let forwarded = bench.time(&cases, &plain, 0.0);
-        let older = bench.time(&cases, &plain, f64::from(half));
-        let two = bench.time(&cases, &format!("two of {half} to {size} bytes"), 0.0);
+    // Places on the axis of X1: 8 to 8, 16 to 16 and 32 to 32 bytes.
+    for (size, place) in [(8, 15.0), (16, 20.0), (32, 25.0)] {
+        let forwarded = bench.time(&cases, "load at the store's start", place);
+        let older = bench.time(&cases, "load half behind it", place);
+        let two = bench.time(&cases, "of two stores", place);
         let what = |which: &str| format!("{size} bytes, {which} over all of one store");
         bench.ratio(&what("half of them older"), &older, &forwarded);
         bench.ratio(&what("of two stores"), &two, &forwarded);

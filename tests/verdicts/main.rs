@@ -15,6 +15,7 @@ mod coverage;
 mod elements;
 mod evict;
 mod firsttouch;
+mod forwardat;
 mod forwarding;
 mod hierarchy;
 mod holes;
@@ -58,6 +59,7 @@ fn rows() -> Vec<Row> {
         combining::rows(),
         evict::rows(),
         firsttouch::rows(),
+        forwardat::rows(),
         forwarding::rows(),
         hierarchy::rows(),
         holes::rows(),

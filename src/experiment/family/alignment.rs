@@ -60,8 +60,8 @@ const FIG_6_4: Experiment = Experiment {
              64-byte elements and 60 bytes here, so that the pointer itself is split",
     today: "The paper lost 300 % in the caches. A split load is now two accesses in one \
             instruction: in L1d it costs its latency again or less, and beyond L1d the second \
-            line is mostly on its way already. Only a load across two 4 KiB pages still needs two \
-            translations.",
+            line is mostly on its way already. A load across two 4 KiB pages needs two translations, \
+            which may hide where each load waits for the one before, and shows where none does (X6).",
     plot: Some(Plot {
         shape: Shape::Lines,
         x: Axis::WORKING_SET,

@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, banks of L1d: Figure 6.6, and 4 KiB aliasing.
 
+use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{AliasSetup, BurstSetup};
 use crate::experiment::{
@@ -46,7 +47,7 @@ const FIG_6_6: Experiment = Experiment {
             alike there though it lies in another page.",
     plot: Some(Plot {
         shape: Shape::Lines,
-        x: Axis::linear("distance in bytes"),
+        x: Axis::log("distance in bytes"),
         y: Axis::linear("time"),
         unit: Unit::CoreCycles,
         reference: &[],
@@ -77,21 +78,21 @@ const FIG_6_6: Experiment = Experiment {
         Claim {
             text: "loads take the same time at every distance, to 10 %: no bank shows",
             judge: |e| {
-                let (least, most) = (extreme(e, Interval::least)?, extreme(e, Interval::most)?);
+                let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
                 let what = format!(
                     "eight loads take {} to {} core cycles, at distances of {} and {} bytes: \
                      slowest over quickest",
-                    least.1, most.1, least.0, most.0
+                    least.value, most.value, least.at, most.at
                 );
-                Ok(at_most(&what, ratio(most.1, least.1)?, FLAT))
+                Ok(at_most(&what, ratio(most.value, least.value)?, FLAT))
             },
         },
         Claim {
             text: "two loads a cycle go at every distance: 1.8 or more",
             judge: |e| {
-                let (distance, most) = extreme(e, Interval::most)?;
-                let rate = ratio(Interval::exact(BURST as f64), most)?;
-                let what = format!("loads a core cycle at worst, {distance} bytes apart");
+                let most = extreme(e, Extreme::most)?;
+                let rate = ratio(Interval::exact(BURST as f64), most.value)?;
+                let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
                 Ok(at_least(&what, rate, TWO))
             },
         },
@@ -107,22 +108,18 @@ const FIG_6_6: Experiment = Experiment {
         Claim {
             text: "at every other distance from a store loads take the same time, to 10 %",
             judge: |e| {
-                let mut worst: Option<(usize, Interval)> = None;
+                let mut worst = None;
                 let free = e.at(BEHIND, FREE as f64)?;
                 for behind in behind(e.machine)
                     .into_iter()
                     .filter(|behind| !aliases(*behind))
                 {
                     let slower = ratio(e.at(BEHIND, behind as f64)?, free)?;
-                    worst = Some(worst.map_or((behind, slower), |(at, seen)| {
-                        let at = if slower.hi > seen.hi { behind } else { at };
-                        (at, seen.most(slower))
-                    }));
+                    worst = Some(Extreme::most(worst, behind, slower));
                 }
-                let (behind, slower) = worst
-                    .ok_or_else(|| Untestable("no distance but those that alias".to_owned()))?;
-                let what = format!("{behind} bytes behind over 2,048, at worst");
-                Ok(at_most(&what, slower, FLAT))
+                let worst = worst.ok_or_else(none)?;
+                let what = format!("{} bytes behind over 2,048, at worst", worst.at);
+                Ok(at_most(&what, worst.value, FLAT))
             },
         },
     ],
@@ -141,14 +138,14 @@ fn firsts(machine: &Machine) -> Vec<usize> {
 /// Distances from a load to the next: none splits a line.
 fn distances(machine: &Machine) -> Vec<usize> {
     if machine.full {
-        let near = (0..256).step_by(8);
+        let near = (8..256).step_by(8);
         return near
             .chain((256..=PAGE).step_by(64))
             .chain((264..=PAGE).step_by(192))
             .collect();
     }
     vec![
-        0, 8, 16, 24, 32, 40, 48, 56, 64, 72, 96, 128, 136, 256, 512, 1024, 2048, 2056, 4096,
+        8, 16, 24, 32, 40, 48, 56, 64, 72, 96, 128, 136, 256, 512, 1024, 2048, 2056, 4096,
     ]
 }
 
@@ -169,7 +166,7 @@ fn behind(machine: &Machine) -> Vec<usize> {
         PAGE + 64,
     ];
     behind.extend(around);
-    behind.extend([FREE, 2 * PAGE]);
+    behind.extend([FREE, 3 * PAGE / 2, 2 * PAGE - 8, 2 * PAGE, 2 * PAGE + 8]);
     behind.sort_unstable();
     behind.dedup();
     behind
@@ -181,21 +178,17 @@ fn aliases(behind: usize) -> bool {
     low.min(PAGE - low) < 8
 }
 
-/// The point of all loads that `of` chooses, and its distance.
-fn extreme(
-    e: &Evidence<'_>,
-    of: fn(Interval, Interval) -> Interval,
-) -> Result<(usize, Interval), Untestable> {
-    let mut found: Option<(usize, Interval)> = None;
+/// Folds one load after the other into an extreme.
+type Choose = fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>;
+
+/// What of all loads `choose` leaves, and its distance.
+fn extreme(e: &Evidence<'_>, choose: Choose) -> Result<Extreme<usize>, Untestable> {
+    let mut found = None;
     for first in firsts(e.machine) {
         for distance in distances(e.machine) {
             let value = e.at(&loads(first), distance as f64)?;
-            found = Some(found.map_or((distance, value), |(at, seen)| {
-                let chosen = of(seen, value);
-                let at = if chosen.hi == seen.hi { at } else { distance };
-                (at, chosen)
-            }));
+            found = Some(choose(found, distance, value));
         }
     }
-    found.ok_or_else(|| Untestable("no distance was measured".to_owned()))
+    found.ok_or_else(none)
 }

@@ -1,10 +1,11 @@
 //! Beyond the papers: a value that is stored and loaded again before it reaches L1d.
 
+use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::ForwardSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, Shape,
-    Unit, Untestable, all_of, at_least, at_most, plain_curves,
+    Axis, Case, Claim, Evidence, Experiment, Plot, Reference, Shape, Unit, Untestable, at_least,
+    at_most, plain_curves,
 };
 use crate::kernel::{Passing, Trip};
 use crate::mem::{LINE, PAGE};
@@ -16,11 +17,7 @@ pub(super) static ALL: &[Experiment] = &[STORE_FORWARDING];
 /// Byte offset of the line in which most values are passed.
 const HOME: usize = PAGE / 2;
 
-/// Sizes that a general register passes, and that a vector register does.
-const GENERAL: [usize; 4] = [1, 2, 4, 8];
-const VECTOR: [usize; 4] = [8, 16, 32, 64];
-
-/// Sizes whose halves are stored and loaded at once.
+/// Sizes whose halves are stored and loaded at once, and that are passed across lines and pages.
 const DOUBLED: [usize; 4] = [8, 16, 32, 64];
 
 /// Sizes that every x86-64 CPU has. The others are judged where there are any.
@@ -29,19 +26,53 @@ const ALWAYS: usize = 16;
 /// How much longer a value takes that does not come from the store queue.
 const BLOCKED: f64 = 1.5;
 
-const GIST: &str = "store-forwarding.csv";
+macro_rules! pairs {
+    ($first:literal $store:literal $load:literal $(, $index:literal $stores:literal $loads:literal)*) => {
+        /// Bytes stored and bytes loaded: up to 8 by a general register, then by a vector register.
+        const PAIRS: &[(usize, usize)] = &[($store, $load) $(, ($stores, $loads))*];
+
+        /// The axis that names them.
+        const PLACES: &str = concat!(
+            $store, " to ", $load, " (", $first, ")"
+            $(, ", ", $stores, " to ", $loads, " (", $index, ")")*
+        );
+    };
+}
+
+pairs![
+    0 1 1, 1 1 2, 2 1 4, 3 1 8,
+    4 2 1, 5 2 2, 6 2 4, 7 2 8,
+    8 4 1, 9 4 2, 10 4 4, 11 4 8,
+    12 8 1, 13 8 2, 14 8 4, 15 8 8,
+    16 8 16, 17 8 32, 18 8 64,
+    19 16 8, 20 16 16, 21 16 32, 22 16 64,
+    23 32 8, 24 32 16, 25 32 32, 26 32 64,
+    27 64 8, 28 64 16, 29 64 32, 30 64 64
+];
+
+const START: &str = "load at the store's start";
+const END: &str = "load at its end";
+const BEFORE: &str = "load half before it";
+const BEHIND: &str = "load half behind it";
+const WIDER: &str = "load wider than it";
+const TWO: &str = "of two stores";
+const ONE_OPERAND: &str = "by one operand";
+const GENERAL: &str = "into a general register";
+const GENERAL_END: &str = "into a general register, load at its end";
+const LINES: &str = "across two lines";
+const PAGES: &str = "across two pages";
 
 macro_rules! published {
     ($($name:literal $machine:literal)*) => {
         &[$(Reference {
-            file: GIST,
+            file: "store-forwarding.csv",
             machine: $machine,
-            x: "offset",
+            x: "place",
             columns: &[
-                (concat!($name, " same operand"), "8 to 8 bytes, one operand"),
-                (concat!($name, " 16 to 16"), "16 to 16 bytes"),
-                (concat!($name, " two of 8 to 16"), "two of 8 to 16 bytes"),
-                (concat!($name, " 16 to 8 general"), "16 to 8 bytes, into a general register"),
+                (concat!($name, " start"), START),
+                (concat!($name, " two"), TWO),
+                (concat!($name, " operand"), ONE_OPERAND),
+                (concat!($name, " general"), GENERAL),
             ],
         }),*]
     };
@@ -50,7 +81,7 @@ macro_rules! published {
 const STORE_FORWARDING: Experiment = Experiment {
     id: "X1",
     name: "store-forwarding",
-    title: "Store-to-load forwarding by size and offset",
+    title: "Store-to-load forwarding by size",
     question: "How long is a value on its way from a store to a load that follows at once, and \
                when does the load have to wait until the store has reached L1d?",
     source: "Beyond the papers: Intel's Optimization Reference Manual, \"Store Forwarding\", and \
@@ -58,15 +89,14 @@ const STORE_FORWARDING: Experiment = Experiment {
              published cycles are Travis Downs's of 2019. A round trip is a store and a load \
              (and, into a general register, a move back) of which each waits for the one before",
     today: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
-            it waits until the store has left for L1d, two to four times as long. Where the load \
-            starts inside the store does not matter any more. Two newer things do: Zen since 2 \
-            and Intel since Ice Lake pass 4 and 8 bytes at the same address on to the next \
-            instruction before either access is made, in a cycle or less; and where 64-byte \
-            accesses are made of halves, a 64-byte load that spans two 32-byte stores is no \
-            failure. A store that goes over the end of a page forwards to nobody on AMD.",
+            it waits until the store has left for L1d, two to four times as long. Two newer things \
+            change that: Zen since 2 and Intel since Ice Lake pass 4 and 8 bytes at the same \
+            address on to the next instruction before either access is made, in a cycle or less; \
+            and where 64-byte accesses are made of halves, a 64-byte load that spans two 32-byte \
+            stores is no failure. On Zen 4 a store over the end of a page forwards to nobody.",
     plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("bytes from the start of the store to that of the load"),
+        shape: Shape::Bars,
+        x: Axis::linear(PLACES),
         y: Axis::linear("round trip"),
         unit: Unit::CoreCycles,
         reference: published![
@@ -77,30 +107,39 @@ const STORE_FORWARDING: Experiment = Experiment {
             "Zen 2" "Zen 2, EPYC 7262 (Downs 2019)"
         ],
     }),
-    cases: |machine| {
+    cases: |_| {
         let mut cases = Vec::new();
-        for trip in trips() {
-            for load in offsets(machine, trip) {
-                let store = HOME + room_below(trip, load);
-                cases.push(case(series(trip), trip, store, load));
+        for &(store, load) in PAIRS {
+            let trip = Trip::new(store, load);
+            let half = (load / 2) as isize;
+            let end = store as isize - load as isize;
+            let mut add =
+                |series, load: isize| cases.push(case(series, trip, home(trip, load), load));
+            if end < 0 {
+                add(WIDER, 0);
+                continue;
+            }
+            add(START, 0);
+            if end > 0 {
+                add(END, end);
+            }
+            if half > 0 {
+                add(BEFORE, -half);
+                add(BEHIND, end + half);
             }
         }
         for size in DOUBLED {
-            let trip = Trip::new(size / 2, size).by(Passing::Two);
-            cases.push(case(series(trip), trip, HOME, 0));
+            let trip = Trip::new(size, size);
+            let two = Trip::new(size / 2, size).by(Passing::Two);
+            cases.push(case_at(size, size, TWO, two, HOME, 0));
+            cases.push(case(LINES, trip, HOME + LINE - size / 2, 0));
+            cases.push(case(PAGES, trip, PAGE - size / 2, 0));
         }
         let renamed = Trip::new(8, 8).by(Passing::Renamed);
-        cases.push(case(series(renamed), renamed, HOME, 0));
+        cases.push(case(ONE_OPERAND, renamed, HOME, 0));
         let general = Trip::new(16, 8).by(Passing::General);
-        for load in [0, 8] {
-            cases.push(case(series(general), general, HOME, load));
-        }
-        for size in DOUBLED {
-            let trip = Trip::new(size, size);
-            let half = size / 2;
-            cases.push(case(across_lines(size), trip, HOME + LINE - half, 0));
-            cases.push(case(across_pages(size), trip, PAGE - half, 0));
-        }
+        cases.push(case(GENERAL, general, HOME, 0));
+        cases.push(case(GENERAL_END, general, HOME, 8));
         cases
     },
     curves: plain_curves,
@@ -109,42 +148,56 @@ const STORE_FORWARDING: Experiment = Experiment {
             text: "a load whose bytes one store wrote is forwarded: one that also needs older \
                    bytes takes more than 1.5 times as long",
             judge: |e| {
-                each_size(e, &[4, 8, 16, 32, 64], |e, size| {
-                    let half = (size / 2) as f64;
-                    let blocked = ratio(e.at(&plain(size, size), half)?, contained(e, size)?)?;
-                    let what = format!("{size} bytes, half of them older, over all stored");
-                    Ok(at_least(&what, blocked, BLOCKED))
-                })
+                let older = |size| ratio(at(e, BEHIND, size, size)?, at(e, START, size, size)?);
+                let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
+                Ok(at_least(
+                    &format!(
+                        "half of the bytes older over none, at least, with {} bytes",
+                        least.at
+                    ),
+                    least.value,
+                    BLOCKED,
+                ))
             },
         },
         Claim {
             text: "a load of up to 32 bytes that spans two stores takes more than 1.5 times as \
                    long as one whose bytes one store wrote",
             judge: |e| {
-                each_size(e, &[8, 16, 32], |e, size| {
-                    let two = Trip::new(size / 2, size).by(Passing::Two);
-                    let spanning = ratio(e.at(&series(two), 0.0)?, contained(e, size)?)?;
-                    let what = format!("{size} bytes of two stores over one");
-                    Ok(at_least(&what, spanning, BLOCKED))
-                })
+                let two = |size| ratio(at(e, TWO, size, size)?, at(e, START, size, size)?);
+                let least = least_of(e, &[8, 16, 32], two)?;
+                Ok(at_least(
+                    &format!("of two stores over one, at least, with {} bytes", least.at),
+                    least.value,
+                    BLOCKED,
+                ))
             },
         },
         Claim {
-            text: "the end of what was stored is forwarded like its start, to 50 %",
+            text: "the upper half of what a vector register stored is forwarded like the lower, to \
+                   50 %",
             judge: |e| {
-                let mut parts = vec![end_over_start(e, 8, 1)?];
-                for (store, load) in [(16, 8), (32, 16), (64, 32)] {
-                    if store <= ALWAYS || e.series(&plain(store, load)).is_ok() {
-                        parts.push(end_over_start(e, store, load)?);
+                let mut most: Option<Extreme<usize>> = None;
+                for store in [16, 32, 64] {
+                    if store > ALWAYS && at(e, START, store, store).is_err() {
+                        continue;
                     }
+                    let half = store / 2;
+                    let upper = ratio(at(e, END, store, half)?, at(e, START, store, half)?)?;
+                    most = Some(Extreme::most(most, store, upper));
                 }
-                Ok(all_of(parts))
+                let most = most.ok_or_else(none)?;
+                Ok(at_most(
+                    &format!("upper half over lower, at most, of {} bytes", most.at),
+                    most.value,
+                    BLOCKED,
+                ))
             },
         },
         Claim {
             text: "a value of 8 bytes takes no less time through memory than a load from L1d",
             judge: |e| {
-                let trip = contained(e, 8)?;
+                let trip = at(e, START, 8, 8)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
                     Untestable(format!(
                         "no published load-to-use latency for this CPU; measured {trip} core cycles"
@@ -161,107 +214,67 @@ const STORE_FORWARDING: Experiment = Experiment {
             text: "across two pages a value of up to 32 bytes takes longer than across two lines, \
                    by more than 10 %",
             judge: |e| {
-                each_size(e, &[8, 16, 32], |e, size| {
-                    let lines = e.at(&across_lines(size), 0.0)?;
-                    let pages = ratio(e.at(&across_pages(size), 0.0)?, lines)?;
-                    let what = format!("{size} bytes across two pages over across two lines");
-                    Ok(at_least(&what, pages, 1.1))
-                })
+                let pages = |size| ratio(at(e, PAGES, size, size)?, at(e, LINES, size, size)?);
+                let least = least_of(e, &[8, 16, 32], pages)?;
+                Ok(at_least(
+                    &format!(
+                        "across pages over across lines, at least, with {} bytes",
+                        least.at
+                    ),
+                    least.value,
+                    1.1,
+                ))
             },
         },
     ],
 };
 
-fn case(series: String, trip: Trip, store: usize, load: isize) -> Case {
+/// A case at the place of the bytes that its trip stores and loads.
+fn case(series: &str, trip: Trip, store: usize, load: isize) -> Case {
+    case_at(trip.store, trip.load, series, trip, store, load)
+}
+
+/// A case at the place of a pair.
+fn case_at(
+    stored: usize,
+    loaded: usize,
+    series: &str,
+    trip: Trip,
+    store: usize,
+    load: isize,
+) -> Case {
     let setup = ForwardSetup { trip, store, load };
-    Case::new(series, load as f64, setup)
+    Case::new(series, place(stored, loaded), setup)
 }
 
-/// Every pair of sizes that one store and one load pass.
-fn trips() -> impl Iterator<Item = Trip> {
-    let pairs = |sizes: [usize; 4]| {
-        let pair = move |store| sizes.into_iter().map(move |load| Trip::new(store, load));
-        sizes.into_iter().flat_map(pair)
-    };
-    let words = Trip::new(8, 8);
-    pairs(GENERAL).chain(pairs(VECTOR).filter(move |trip| *trip != words))
+/// The place on the axis of a pair.
+fn place(store: usize, load: usize) -> f64 {
+    let index = PAIRS.iter().position(|pair| *pair == (store, load));
+    index.expect("every pair that is measured is listed") as f64
 }
 
-/// Where the load starts, from the store's start on. A full run tries every place at which the two
-/// meet, in eighths of the wider one. A quick one tries the start and the end of the store, and
-/// beyond both; where the load is wider, the start alone, which is one failure like the others.
-fn offsets(machine: &Machine, trip: Trip) -> Vec<isize> {
-    let (store, load) = (trip.store as isize, trip.load as isize);
-    if machine.full {
-        let step = (store.max(load) / 8).max(1);
-        // Toward zero, and so onto a multiple of the step.
-        let first = (1 - load) / step * step;
-        return (first..store).step_by(step as usize).collect();
-    }
-    if load > store {
-        return vec![0];
-    }
-    let mut offsets = vec![0, store - load];
-    if load > 2 {
-        offsets.extend([-load / 2, store - load / 2]);
-    }
-    offsets.sort_unstable();
-    offsets.dedup();
-    offsets
+/// Byte offset of the store: a multiple of its size that leaves room in the line for a load that
+/// begins before it.
+pub(super) fn home(trip: Trip, load: isize) -> usize {
+    HOME + if load < 0 { LINE - trip.store } else { 0 }
 }
 
-/// Bytes from the start of the line to the store, which lies at a multiple of its size and leaves
-/// a load that begins before it in the same line.
-fn room_below(trip: Trip, load: isize) -> usize {
-    if load < 0 { LINE - trip.store } else { 0 }
+/// The point of a series for a pair.
+fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Result<Interval, Untestable> {
+    e.at(series, place(store, load))
 }
 
-fn series(trip: Trip) -> String {
-    let Trip { store, load, .. } = trip;
-    match trip.passing {
-        Passing::One => plain(store, load),
-        Passing::Two => format!("two of {store} to {load} bytes"),
-        Passing::Renamed => format!("{store} to {load} bytes, one operand"),
-        Passing::General => format!("{store} to {load} bytes, into a general register"),
-    }
-}
-
-fn plain(store: usize, load: usize) -> String {
-    format!("{store} to {load} bytes")
-}
-
-fn across_lines(size: usize) -> String {
-    format!("{size} bytes across two lines")
-}
-
-fn across_pages(size: usize) -> String {
-    format!("{size} bytes across two pages")
-}
-
-/// A value of `size` bytes that is loaded as it was stored.
-fn contained(e: &Evidence<'_>, size: usize) -> Result<Interval, Untestable> {
-    e.at(&plain(size, size), 0.0)
-}
-
-/// Judges `part` for each of `sizes`. Those that the CPU lacks are left out.
-fn each_size(
+/// The least of `ratio` over those of `sizes` that the CPU has.
+fn least_of(
     e: &Evidence<'_>,
     sizes: &[usize],
-    part: fn(&Evidence<'_>, usize) -> Judged,
-) -> Judged {
-    let mut parts = Vec::new();
+    ratio: impl Fn(usize) -> Result<Interval, Untestable>,
+) -> Result<Extreme<usize>, Untestable> {
+    let mut least = None;
     for &size in sizes {
-        if size <= ALWAYS || e.series(&plain(size, size)).is_ok() {
-            parts.push(part(e, size)?);
+        if size <= ALWAYS || at(e, START, size, size).is_ok() {
+            least = Some(Extreme::least(least, size, ratio(size)?));
         }
     }
-    Ok(all_of(parts))
-}
-
-/// A load from the last bytes of the store over one from the first.
-fn end_over_start(e: &Evidence<'_>, store: usize, load: usize) -> Result<Judgement, Untestable> {
-    let series = plain(store, load);
-    let end = ratio(e.at(&series, (store - load) as f64)?, e.at(&series, 0.0)?)?;
-    let what = format!("the last {load} of {store} bytes over the first");
-    Ok(at_most(&what, end, BLOCKED))
+    least.ok_or_else(none)
 }

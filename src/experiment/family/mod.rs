@@ -10,7 +10,9 @@ mod code;
 mod combining;
 mod elements;
 mod evict;
+mod extreme;
 mod firsttouch;
+mod forwardat;
 mod forwarding;
 mod hierarchy;
 mod holes;
@@ -86,6 +88,7 @@ families![
     tensor,
     code,
     forwarding,
+    forwardat,
     view,
 ];
 

@@ -1,10 +1,11 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
+use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BurstSetup, StraddleSetup};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
-    all_of, at_least, at_most, plain_curves,
+    at_least, at_most, plain_curves,
 };
 use crate::kernel::{Places, Transfer, Width};
 use crate::mem::{LINE, PAGE};
@@ -92,34 +93,26 @@ const LATENCY: Experiment = Experiment {
     claims: &[
         Claim {
             text: "within its line a load takes the same time at every offset, to 10 %",
-            judge: |e| each_width(e, lines, inside),
+            judge: |e| within_lines(e, lines),
         },
         Claim {
             text: "across two lines a load takes less than the paper's 300 % more than within one",
-            judge: |e| {
-                each_width(e, lines, |e, series, width| {
-                    let slower = ratio(across(e, series)?, e.at(series, 0.0)?)?;
-                    Ok(at_most(&over("across two lines", width), slower, PAPER))
-                })
-            },
+            judge: |e| across_lines(e, lines),
         },
         Claim {
             text: "across two pages a load takes more than 1.1 times as long as across two lines",
-            judge: |e| {
-                each_width(e, pages, |e, series, width| {
-                    let line = across(e, &lines(width))?;
-                    let slower = ratio(across(e, series)?, line)?;
-                    let what = format!("{width} bytes across two pages over across two lines");
-                    Ok(at_least(&what, slower, SAME))
-                })
-            },
+            judge: |e| across_pages(e, lines, pages),
         },
         Claim {
             text: "in L2 a random load across two lines takes less than the paper's 300 % more",
             judge: |e| {
                 let aligned = e.at(RANDOM, 0.0)?;
                 let slower = ratio(e.at(RANDOM, SPLIT as f64)?, aligned)?;
-                Ok(at_most(&over("across two lines", 8), slower, PAPER))
+                Ok(at_most(
+                    "8 bytes across two lines over in one",
+                    slower,
+                    PAPER,
+                ))
             },
         },
     ],
@@ -192,23 +185,23 @@ const THROUGHPUT: Experiment = Experiment {
     claims: &[
         Claim {
             text: "within their lines loads take the same time at every offset, to 10 %",
-            judge: |e| each_width(e, loads, inside),
+            judge: |e| within_lines(e, loads),
         },
         Claim {
             text: "across two lines loads take less than the paper's 300 % more than within one",
-            judge: |e| slower_across(e, loads),
+            judge: |e| across_lines(e, loads),
         },
         Claim {
             text: "across two lines stores take less than the paper's 300 % more than within one",
-            judge: |e| slower_across(e, stores),
+            judge: |e| across_lines(e, stores),
         },
         Claim {
             text: "across two pages loads take more than 1.1 times as long as across two lines",
-            judge: |e| pages_over_lines(e, Transfer::Load),
+            judge: |e| across_pages(e, loads, paged_loads),
         },
         Claim {
             text: "across two pages stores take more than 1.1 times as long as across two lines",
-            judge: |e| pages_over_lines(e, Transfer::Store),
+            judge: |e| across_pages(e, stores, paged_stores),
         },
     ],
 };
@@ -250,6 +243,14 @@ fn stores(width: usize) -> String {
     directed(Transfer::Store, &lines(width))
 }
 
+fn paged_loads(width: usize) -> String {
+    directed(Transfer::Load, &pages(width))
+}
+
+fn paged_stores(width: usize) -> String {
+    directed(Transfer::Store, &pages(width))
+}
+
 /// The offsets measured: all in a full run; in a quick one the first, an odd one in the middle, the
 /// last within the line, the one that halves the access, and the last.
 fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
@@ -275,35 +276,30 @@ fn few(machine: &Machine) -> Vec<usize> {
     }
 }
 
-/// Judges `part` for the series of every width. Those that the CPU lacks are left out.
+/// The name of a width's series.
+type Named = fn(usize) -> String;
+
+/// The value of every width. Those that the CPU lacks are left out.
 fn each_width(
     e: &Evidence<'_>,
-    series: fn(usize) -> String,
-    part: fn(&Evidence<'_>, &str, usize) -> Judged,
-) -> Judged {
-    let mut parts = Vec::new();
-    for width in Width::BYTES {
-        let series = series(width);
-        if width <= ALWAYS || e.series(&series).is_ok() {
-            parts.push(part(e, &series, width)?);
-        }
-    }
-    Ok(all_of(parts))
+    series: Named,
+    value: impl Fn(usize) -> Result<Interval, Untestable>,
+) -> Result<Vec<(usize, Interval)>, Untestable> {
+    let there = |width: &usize| *width <= ALWAYS || e.series(&series(*width)).is_ok();
+    let widths = Width::BYTES.into_iter().filter(there);
+    widths.map(|width| Ok((width, value(width)?))).collect()
 }
 
-/// The largest over the smallest of the points of `series` whose access lies in one line.
-fn inside(e: &Evidence<'_>, series: &str, width: usize) -> Judged {
-    let within = |offset: &usize| offset + width <= LINE;
-    let mut ends: Option<(Interval, Interval)> = None;
-    for offset in offsets(e.machine, width).into_iter().filter(within) {
-        let value = e.at(series, offset as f64)?;
-        ends = Some(ends.map_or((value, value), |(least, most)| {
-            (least.least(value), most.most(value))
-        }));
-    }
-    let (least, most) = ends.ok_or_else(|| Untestable(format!("no point of `{series}`")))?;
-    let what = format!("{width} bytes, slowest over quickest offset within a line");
-    Ok(at_most(&what, ratio(most, least)?, SAME))
+/// The largest of the values, and its width.
+fn most(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
+    let larger = |seen, (width, value)| Some(Extreme::most(seen, width, value));
+    values.into_iter().fold(None, larger).ok_or_else(none)
+}
+
+/// The smallest of the values, and its width.
+fn least(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
+    let smaller = |seen, (width, value)| Some(Extreme::least(seen, width, value));
+    values.into_iter().fold(None, smaller).ok_or_else(none)
 }
 
 /// The point of `series` whose access has its first byte in one line, or page, and the rest in the
@@ -312,28 +308,44 @@ fn across(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     e.at(series, (LINE - 1) as f64)
 }
 
-fn over(what: &str, width: usize) -> String {
-    format!("{width} bytes {what} over within one")
-}
-
-fn slower_across(e: &Evidence<'_>, series: fn(usize) -> String) -> Judged {
-    each_width(e, series, |e, series, width| {
-        let slower = ratio(across(e, series)?, e.at(series, 0.0)?)?;
-        Ok(at_most(&over("across two lines", width), slower, PAPER))
-    })
-}
-
-fn pages_over_lines(e: &Evidence<'_>, direction: Transfer) -> Judged {
-    let mut parts = Vec::new();
-    for width in Width::BYTES {
-        let paged = directed(direction, &pages(width));
-        if width > ALWAYS && e.series(&paged).is_err() {
-            continue;
+/// The slowest over the quickest of the points whose access lies in one line.
+fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
+    let spread = |width| {
+        let inside = |offset: &usize| offset + width <= LINE;
+        let first = e.at(&series(width), 0.0)?;
+        let mut ends = (first, first);
+        for offset in offsets(e.machine, width).into_iter().filter(inside) {
+            let value = e.at(&series(width), offset as f64)?;
+            ends = (ends.0.least(value), ends.1.most(value));
         }
-        let line = across(e, &directed(direction, &lines(width)))?;
-        let slower = ratio(across(e, &paged)?, line)?;
-        let what = format!("{width} bytes across two pages over across two lines");
-        parts.push(at_least(&what, slower, SAME));
-    }
-    Ok(all_of(parts))
+        ratio(ends.1, ends.0)
+    };
+    let most = most(each_width(e, series, spread)?)?;
+    let what = format!(
+        "slowest over quickest offset in a line, at most, with {} bytes",
+        most.at
+    );
+    Ok(at_most(&what, most.value, SAME))
+}
+
+/// An access across two lines over one that is aligned.
+fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
+    let slower = |width| ratio(across(e, &series(width))?, e.at(&series(width), 0.0)?);
+    let most = most(each_width(e, series, slower)?)?;
+    let what = format!(
+        "across two lines over in one, at most, with {} bytes",
+        most.at
+    );
+    Ok(at_most(&what, most.value, PAPER))
+}
+
+/// An access across two pages over one across two lines.
+fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
+    let slower = |width| ratio(across(e, &pages(width))?, across(e, &lines(width))?);
+    let least = least(each_width(e, pages, slower)?)?;
+    let what = format!(
+        "across two pages over across two lines, at least, with {} bytes",
+        least.at
+    );
+    Ok(at_least(&what, least.value, SAME))
 }

@@ -138,4 +138,5 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X5", "split-latency"),
     ("X6", "split-throughput"),
     ("X7", "split-locks"),
+    ("X8", "forwarding-offsets"),
 ];
