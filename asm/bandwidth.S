@@ -168,21 +168,26 @@ kernel \name
 kernel_end \name
 .endm
 
-/* 512 / width loads from the first half and as many stores to the second, eight and eight. The
-   stores have no index register, so that they may take the store ports without one on Haswell. */
+/* 512 / width loads from the first half and as many stores to the second, line by line: groups of
+   two lines and more copy memory a fifth slower on Zen 4, and the caches no faster. The stores have
+   no index register, so that they may take the store port without one on Haswell. */
 .macro copies name, load, store, reg, width
 kernel \name
         blocks
         lea     r9, [rdi + r8]
         .set    at, 0
-        .rept   64 / \width
-        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        .rept   8
+        .irp    number, 0, 1, 2, 3
+        .if     \number * \width < 64
         \load   \reg\number, [rdi + at + \number * \width]
+        .endif
         .endr
-        .irp    number, 0, 1, 2, 3, 4, 5, 6, 7
+        .irp    number, 0, 1, 2, 3
+        .if     \number * \width < 64
         \store  [r9 + at + \number * \width], \reg\number
+        .endif
         .endr
-        .set    at, at + 8 * \width
+        .set    at, at + 64
         .endr
         next_block
         mov     rax, rdi

@@ -30,7 +30,7 @@ const SAMPLES: usize = 400;
 const SECONDS: f64 = 0.2;
 
 /// How long a measurement of likwid-bench goes on, in nanoseconds.
-const PEER_NANOS: f64 = 0.3e9;
+const PEER_NANOS: f64 = 0.1e9;
 
 /// What is moved, by what name, and what likwid-bench calls the same.
 struct Subject {

@@ -15,9 +15,6 @@ pub const BLOCK: usize = 512;
 /// The last bytes of what is read, which the proof is the sum of.
 pub(super) const TAIL: usize = 2 * LINE;
 
-/// Loads whose stores follow them together, in a copy.
-const GROUP: usize = 8;
-
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Motion {
@@ -321,13 +318,12 @@ impl Bandwidth<'_> {
                     sink(Access::store(here + half, bytes));
                 }
                 Motion::Copy | Motion::CopyNonTemporal => {
-                    // Eight loads, then their eight stores.
-                    if at % (GROUP * width) == 0 {
-                        let group = (here..here + GROUP * width).step_by(width);
-                        group
-                            .clone()
+                    // The loads of a line, then its stores.
+                    if at % LINE == 0 {
+                        let line = (here..here + LINE).step_by(width);
+                        line.clone()
                             .for_each(|here| sink(Access::load(here, bytes)));
-                        group.for_each(|here| {
+                        line.for_each(|here| {
                             sink(match self.motion {
                                 Motion::Copy => Access::store(here + half, bytes),
                                 _ => Access::non_temporal_store(here + half, bytes),

@@ -2,7 +2,7 @@
 
 use iced_x86::{Instruction, Mnemonic, Register};
 
-use super::kernel::{Kernel, text, traffic};
+use super::kernel::{Kernel, Traffic, text, traffic};
 use super::{Stated, stated};
 
 pub const STATED: &[Stated] = &[
@@ -116,6 +116,22 @@ fn a_block_is_covered_once_in_the_order_of_its_addresses() {
         let lines = loads.chunks(64 / width);
         let bases: Vec<_> = lines.map(|line| line[0].memory_base()).collect();
         assert_eq!(bases, [Register::RDI, Register::R9].repeat(8));
+    }
+}
+
+#[test]
+fn a_copy_loads_a_line_and_then_stores_it() {
+    for width in [16, 32, 64] {
+        for kind in ["copy", "copy_stream"] {
+            let kernel = Kernel::named(&format!("linefill_bandwidth_{kind}{width}"));
+            let body = kernel.innermost().unwrap().iter();
+            let loads: Vec<bool> = body
+                .filter(|i| traffic([*i]) != Traffic::default())
+                .map(|i| traffic([i]).loads > 0)
+                .collect();
+            let line = [vec![true; 64 / width], vec![false; 64 / width]].concat();
+            assert_eq!(loads, line.repeat(8), "{kind}{width}");
+        }
     }
 }
 
