@@ -14,6 +14,7 @@ pub mod run;
 pub mod selection;
 pub mod session;
 pub mod sheet;
+pub mod simulate;
 pub mod size;
 mod table;
 

@@ -88,6 +88,11 @@ impl Cache {
         with!(&self.0, level => level.counters())
     }
 
+    /// Begins to count anew. The lines stay: what follows finds a warm cache.
+    pub fn forget_counts(&mut self) {
+        with!(&mut self.0, level => level.forget_counts());
+    }
+
     /// What was counted set by set; nothing without [`with_heat`](Self::with_heat).
     pub fn heat(&self) -> &[SetCounters] {
         with!(&self.0, level => level.heat())
@@ -126,7 +131,18 @@ impl Cache {
     /// Writes back every line that differs from what lies behind, as at the end of a program, and
     /// says how many there were. They stay.
     pub fn clean(&mut self) -> u64 {
-        with!(&mut self.0, level => level.clean())
+        let mut written = 0;
+        self.clean_each(|_| written += 1);
+        with!(&mut self.0, level => {
+            level.lines.write_backs += written;
+            level.lines.bus_writes += written;
+        });
+        written
+    }
+
+    /// Makes every dirty line clean, and calls `each` with it.
+    pub(super) fn clean_each(&mut self, each: impl FnMut(u64)) {
+        with!(&mut self.0, level => level.clean_each(each));
     }
 
     #[inline]

@@ -134,6 +134,14 @@ impl<P: Policy> Level<P> {
         }
     }
 
+    pub(super) fn forget_counts(&mut self) {
+        self.outcomes = [[0; 2]; Op::COUNT];
+        self.lines = Counters::default();
+        if let Some(heat) = &mut self.heat {
+            heat.fill(SetCounters::default());
+        }
+    }
+
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -343,17 +351,13 @@ impl<P: Policy> Level<P> {
         }
     }
 
-    /// Writes back what differs from what lies behind.
-    pub(super) fn clean(&mut self) -> u64 {
-        let mut written = 0;
+    /// Makes every dirty line clean, and calls `each` with it.
+    pub(super) fn clean_each(&mut self, mut each: impl FnMut(u64)) {
         for entry in &mut self.entries {
             if *entry != EMPTY && *entry & DIRTY != 0 {
                 *entry &= !DIRTY;
-                written += 1;
+                each(*entry >> FLAG_BITS);
             }
         }
-        self.lines.write_backs += written;
-        self.lines.bus_writes += written;
-        written
     }
 }

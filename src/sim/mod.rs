@@ -6,6 +6,7 @@
 //! an operating system; memory is proportional to the caches and never to the trace.
 
 mod cache;
+mod config;
 mod counters;
 mod design;
 mod geometry;
@@ -14,17 +15,21 @@ mod level;
 mod policy;
 mod prefetch;
 mod reference;
+mod stack;
 mod tlb;
 pub mod trace;
 
 pub use cache::Cache;
+pub use config::ConfigError;
 pub use counters::{Counters, Outcomes, SetCounters};
 pub use design::{Design, WriteHit, WriteMiss};
 pub use geometry::{Geometry, GeometryError, Split};
 pub use hierarchy::{
-    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, LevelDesign, MemoryCounters,
+    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign,
+    MemoryCounters,
 };
 pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
 pub use prefetch::{MOST_AHEAD, Prefetcher};
 pub use reference::{Op, Reference};
+pub use stack::Stack;
 pub use tlb::{Tlb, TlbDesign};

@@ -37,6 +37,11 @@ impl TlbDesign {
         })
     }
 
+    /// The dTLB and the STLB as caches of pages.
+    pub(super) const fn levels(&self) -> (Geometry, Option<Geometry>) {
+        (self.first, self.second)
+    }
+
     /// Bytes of a page.
     pub const fn page(&self) -> u64 {
         self.first.line()
@@ -71,6 +76,14 @@ impl Tlb {
             && let Some(second) = &mut self.second
         {
             second.reference(load);
+        }
+    }
+
+    /// Begins to count anew. The pages stay.
+    pub fn forget_counts(&mut self) {
+        self.first.forget_counts();
+        if let Some(second) = &mut self.second {
+            second.forget_counts();
         }
     }
 

@@ -2,4 +2,6 @@
 #![cfg(feature = "alloc")]
 
 mod cachegrind;
+mod hierarchy;
+mod stack;
 mod vectors;

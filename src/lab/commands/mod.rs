@@ -6,6 +6,7 @@ mod list;
 mod machine;
 mod report;
 mod run;
+mod simulate;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ enum Command {
     Doctor(doctor::Args),
     Machine(machine::Args),
     Report(report::Args),
+    Simulate(simulate::Args),
     Layout(layout::Args),
 }
 
@@ -63,6 +65,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Machine(args) => machine::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Layout(args) => layout::run(&args),
     };
     match result {

@@ -40,11 +40,23 @@ impl LevelDesign {
     }
 }
 
+/// Where instructions are fetched from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instructions {
+    /// Fetches are passed over.
+    #[default]
+    Ignored,
+    /// L1 takes instructions and data.
+    Shared,
+    /// A cache of their own.
+    Own(Design),
+}
+
 /// What a hierarchy is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HierarchyDesign {
-    /// The cache of instructions; without one, L1d takes them.
-    pub instructions: Option<Design>,
+    /// Where instructions are fetched from.
+    pub instructions: Instructions,
     /// L1d, then the shared levels, from the core outwards: at least one.
     pub levels: Vec<LevelDesign>,
     /// The TLBs of data.
@@ -91,7 +103,7 @@ impl HierarchyDesign {
     /// L1 alone.
     pub fn of(cache: Design) -> Self {
         HierarchyDesign {
-            instructions: None,
+            instructions: Instructions::Ignored,
             levels: alloc::vec![LevelDesign::new(cache, Inclusion::NonInclusive)],
             tlb: None,
         }
@@ -101,7 +113,7 @@ impl HierarchyDesign {
     pub fn cachegrind(i1: Geometry, d1: Geometry, ll: Geometry) -> Self {
         let level = |geometry| LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);
         HierarchyDesign {
-            instructions: Some(Design::lru(i1)),
+            instructions: Instructions::Own(Design::lru(i1)),
             levels: alloc::vec![level(d1), level(ll)],
             tlb: None,
         }
@@ -116,7 +128,10 @@ impl HierarchyDesign {
         if first.inclusion != Inclusion::NonInclusive {
             return Err(HierarchyError::Inclusion(1));
         }
-        let mut before: Vec<&Design> = self.instructions.iter().collect();
+        let mut before: Vec<&Design> = Vec::new();
+        if let Instructions::Own(design) = &self.instructions {
+            before.push(design);
+        }
         before.push(&first.cache);
         for (index, level) in self.levels.iter().enumerate().skip(1) {
             let line = level.cache.geometry.line();

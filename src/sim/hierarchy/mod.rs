@@ -3,9 +3,10 @@
 mod design;
 mod serve;
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-pub use design::{HierarchyDesign, HierarchyError, Inclusion, LevelDesign};
+pub use design::{HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign};
 
 use super::cache::Cache;
 use super::counters::Counters;
@@ -37,6 +38,7 @@ pub struct MemoryCounters {
 #[derive(Clone, Debug)]
 pub struct Hierarchy {
     instructions: Option<Cache>,
+    fetches: bool,
     levels: Vec<Level>,
     tlb: Option<Tlb>,
     /// Lines of non-temporal stores under way to memory.
@@ -94,7 +96,11 @@ impl Hierarchy {
         let line = levels[0].cache.geometry().line();
         let combining = Geometry::fully_associative(COMBINING * line, line);
         Ok(Hierarchy {
-            instructions: design.instructions.map(Cache::new),
+            instructions: match design.instructions {
+                Instructions::Own(design) => Some(Cache::new(design)),
+                _ => None,
+            },
+            fetches: design.instructions != Instructions::Ignored,
             prefetching: levels.iter().any(|level| !level.engines.is_empty()),
             levels,
             tlb: design.tlb.map(Tlb::new),
@@ -112,6 +118,24 @@ impl Hierarchy {
             level.cache = level.cache.clone().with_heat();
         }
         self
+    }
+
+    /// Begins to count anew. Lines and pages stay: what follows finds a warm hierarchy.
+    pub fn forget_counts(&mut self) {
+        let levels = self.levels.iter_mut().map(|level| &mut level.cache);
+        for cache in levels.chain(&mut self.instructions) {
+            cache.forget_counts();
+        }
+        if let Some(tlb) = &mut self.tlb {
+            tlb.forget_counts();
+        }
+        self.combining.forget_counts();
+        self.missed_last = 0;
+    }
+
+    /// Whether L1 takes instructions and data.
+    pub fn joint(&self) -> bool {
+        self.fetches && self.instructions.is_none()
     }
 
     /// The cache of instructions, if it is one of its own.
@@ -152,7 +176,25 @@ impl Hierarchy {
         MemoryCounters { reads, writes }
     }
 
-    /// Serves one reference. Says whether L1 had it.
+    /// Writes every line back that differs from memory, as at the end of a program, and says how
+    /// many there were. They stay, clean.
+    pub fn clean(&mut self) -> u64 {
+        let mut lines = BTreeSet::new();
+        let levels = self.levels.iter_mut().map(|level| &mut level.cache);
+        for cache in levels.chain(&mut self.instructions) {
+            let bytes = cache.geometry().line();
+            cache.clean_each(|line| {
+                lines.insert(line * bytes);
+            });
+        }
+        let last = self.levels.len() - 1;
+        for _ in &lines {
+            self.levels[last].cache.count_write_back();
+        }
+        lines.len() as u64
+    }
+
+    /// Serves one reference. Says whether L1 had it, which holds for fetches that are ignored.
     #[inline]
     pub fn reference(&mut self, reference: Reference) -> bool {
         let side = match (reference.op, &self.instructions) {
@@ -161,6 +203,9 @@ impl Hierarchy {
         };
         if reference.op == Op::Fetch {
             self.instruction = reference.address;
+            if !self.fetches {
+                return true;
+            }
         } else if let Some(tlb) = &mut self.tlb {
             tlb.reference(reference);
         }

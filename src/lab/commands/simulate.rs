@@ -1,0 +1,179 @@
+//! `linefill simulate`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use glob::Pattern;
+
+use super::{Status, say};
+use crate::lab::convert::machine_of;
+use crate::lab::selection::select;
+use crate::lab::session::{Request, Session, mask, root};
+use crate::lab::simulate::{
+    Choice, Config, case_json, case_table, cases, feed, heat_page, heat_text, trace_json,
+    trace_table,
+};
+use crate::lab::size;
+use crate::lab::table::width;
+use crate::sim::{Hierarchy, HierarchyDesign};
+
+/// Simulate caches: what a program's trace, or an experiment's own, does in any cache.
+///
+/// Counts hits, misses, evictions and write-backs level by level, for as many configurations at a
+/// time as are given; the trace is read once and never held. On what valgrind's lackey prints the
+/// counts are those of cachegrind. Nothing is timed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A configuration lists caches, separated by commas: NAME=SIZE/WAYS/LINE:OPTION:...
+  NAME      L1i, L1d, L2, L3, L4; L1 for instructions and data together; without L1i or L1
+            instructions are passed over
+  SIZE      bytes, with K, M or G; WAYS a number, or `full`; LINE in bytes, 64 if left out
+  policy    lru (default), rr (first in, first out), plru, mru, random, random@SEED, or a QLRU
+            such as QLRU_H11_M1_R0_U0
+  writes    wb (default) or wt; wa (default) or nwa: write-back, write-through, write-allocate
+  levels    ni (default), incl or excl: what the level holds of those before it
+  prefetch  next, stride, stream, stream@LINES
+and TLBs: dTLB=ENTRIES/WAYS/PAGE, STLB=ENTRIES/WAYS.
+
+Examples:
+  valgrind --tool=lackey --trace-mem=yes --log-fd=9 ./app 9>&1 1>&2 |
+    linefill simulate --config L1i=32K/8,L1d=32K/8,L2=1M/16 --trace -
+  linefill simulate --config L1d=48K/12:plru --config L1d=48K/12:rr --trace app.lk --heat
+  linefill simulate --config L1d=32K/8,L2=1M/8,dTLB=64/4 --experiment D14
+  linefill simulate --config L1d=32K/8 --experiment D15 --series 'NPAD=7*' --x 65536 --json")]
+pub(super) struct Args {
+    /// The caches; again for several.
+    #[arg(long = "config", value_name = "CACHES", required = true)]
+    configs: Vec<String>,
+    /// A trace: what `valgrind --tool=lackey --trace-mem=yes` printed, or `-` for the standard
+    /// input.
+    #[arg(long, value_name = "FILE", required_unless_present = "experiment")]
+    trace: Option<PathBuf>,
+    /// An experiment, by id or name: the traces of its own cases.
+    #[arg(long, value_name = "ID", conflicts_with = "trace")]
+    experiment: Option<String>,
+    /// Its series, by a glob [default: all].
+    #[arg(long, value_name = "GLOB", requires = "experiment")]
+    series: Option<String>,
+    /// Its cases at this place on the horizontal axis, such as a working set [default: all].
+    #[arg(long, value_name = "X", requires = "experiment", value_parser = place)]
+    x: Option<f64>,
+    /// Rounds over a case's working set that are counted, after one that warms the caches.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    laps: u64,
+    /// The largest working set of a case.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
+          value_parser = size::parse)]
+    memory: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// Show which sets missed; in JSON, count set by set.
+    #[arg(long, conflicts_with = "experiment")]
+    heat: bool,
+    /// Write a page with the table and a map of which sets missed.
+    #[arg(long, value_name = "FILE", conflicts_with = "experiment")]
+    html: Option<PathBuf>,
+}
+
+/// Reads a number, or a size such as `64K`.
+fn place(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    number
+        .or_else(|| size::parse(text).ok().map(|size| size as f64))
+        .ok_or_else(|| "a place is a number or a size: 64, 65536, 64K".to_owned())
+}
+
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let mut designs = Vec::new();
+    for text in &args.configs {
+        let design: HierarchyDesign = text.parse().context("--config")?;
+        designs.push((design.to_string(), design));
+    }
+    match (&args.experiment, &args.trace) {
+        (Some(id), _) => of_experiment(args, id, &designs),
+        (None, Some(trace)) => of_trace(args, trace, &designs),
+        (None, None) => bail!("nothing to simulate: give --trace or --experiment"),
+    }
+}
+
+fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
+    let heat = args.heat || args.html.is_some();
+    let mut configs = Vec::new();
+    for (text, design) in designs {
+        let hierarchy = Hierarchy::new(design)?;
+        configs.push(Config {
+            text: text.clone(),
+            hierarchy: if heat {
+                hierarchy.with_heat()
+            } else {
+                hierarchy
+            },
+        });
+    }
+    let (name, tally) = if trace == Path::new("-") {
+        let name = "the standard input".to_owned();
+        let tally = feed(std::io::stdin().lock(), &name, &mut configs)?;
+        (name, tally)
+    } else {
+        let name = trace.display().to_string();
+        let file = File::open(trace).with_context(|| format!("{name} cannot be opened"))?;
+        let tally = feed(file, &name, &mut configs)?;
+        (name, tally)
+    };
+    if let Some(page) = &args.html {
+        let table = trace_table(&name, &tally, &configs, width());
+        let text = heat_page(&name, &table, &configs);
+        std::fs::write(page, text)
+            .with_context(|| format!("{} cannot be written", page.display()))?;
+        eprintln!("wrote {}", page.display());
+    }
+    if args.json {
+        say(&serde_json::to_string_pretty(&trace_json(
+            &name, &tally, &configs,
+        ))?)?;
+        return Ok(Status::Done);
+    }
+    let mut text = trace_table(&name, &tally, &configs, width());
+    if args.heat {
+        text += &heat_text(&configs);
+    }
+    say(&text)?;
+    Ok(Status::Done)
+}
+
+fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
+    let selection = select(&[id.to_owned()])?;
+    let [experiment] = selection.built[..] else {
+        bail!("--experiment takes one, and `{id}` names several");
+    };
+    let series = args.series.as_deref().map(Pattern::new).transpose();
+    let choice = Choice {
+        series: series.context("--series is no glob")?,
+        x: args.x,
+        laps: args.laps,
+        largest: usize::try_from(args.memory)?,
+    };
+    let request = Request {
+        seed: 1,
+        memory: Some(args.memory),
+        masked: mask(),
+        ..Request::default()
+    };
+    let session = Session::open(&request, &root())?;
+    let machine = machine_of(&session.header, &[]);
+    let runs = cases(experiment, &machine, &session.context, &choice, designs)?;
+    if args.json {
+        let value = case_json(experiment.id, &runs);
+        say(&serde_json::to_string_pretty(&value)?)?;
+    } else {
+        let x = experiment.plot.map(|plot| plot.x);
+        say(&case_table(&runs, x, width()))?;
+    }
+    if runs.iter().all(|run| run.outcome.is_err()) {
+        bail!("no case of {} has a trace", experiment.id);
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,139 @@
+//! The traces of experiments' own cases.
+
+use anyhow::{Result, bail};
+use glob::Pattern;
+
+use super::Config;
+use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
+use crate::kernel::Kernel;
+use crate::sim::{Hierarchy, HierarchyDesign, Reference};
+
+/// Which cases of an experiment are simulated, and how.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// A glob of series; all without one.
+    pub series: Option<Pattern>,
+    /// Their place on the horizontal axis; all without one.
+    pub x: Option<f64>,
+    /// Rounds over the working set that are counted, after one that is not.
+    pub laps: u64,
+    /// The largest working set in bytes.
+    pub largest: usize,
+}
+
+/// A case that was simulated, or why it was not.
+#[derive(Debug)]
+pub struct CaseRun {
+    /// Its series.
+    pub series: String,
+    /// Its place on the horizontal axis.
+    pub x: f64,
+    /// What came of it.
+    pub outcome: Result<Traced, Untestable>,
+}
+
+/// A case's trace through every configuration.
+#[derive(Debug)]
+pub struct Traced {
+    /// Operations traced.
+    pub operations: u64,
+    /// References they made.
+    pub references: u64,
+    /// The configurations, in order.
+    pub configs: Vec<Config>,
+}
+
+/// Simulates the cases of an experiment on `machine`, each in caches that a round of the case
+/// itself has warmed. Its memory begins at address 0.
+///
+/// # Errors
+/// If no case was chosen, or a configuration makes no hierarchy.
+pub fn cases(
+    experiment: &Experiment,
+    machine: &Machine,
+    context: &Context,
+    choice: &Choice,
+    designs: &[(String, HierarchyDesign)],
+) -> Result<Vec<CaseRun>> {
+    let all = (experiment.cases)(machine);
+    let mut series: Vec<&str> = all.iter().map(|case| case.series.as_str()).collect();
+    series.dedup();
+    let chosen = |case: &&Case| {
+        let named = choice
+            .series
+            .as_ref()
+            .is_none_or(|glob| glob.matches(&case.series));
+        named && choice.x.is_none_or(|x| x == case.x)
+    };
+    let cases: Vec<&Case> = all.iter().filter(chosen).collect();
+    if cases.is_empty() {
+        bail!(
+            "{} has no such case; its series are: {}",
+            experiment.id,
+            series.join("; ")
+        );
+    }
+    let mut arena = Arena::default();
+    let mut runs = Vec::new();
+    for case in cases {
+        let mut configs = Vec::new();
+        for (text, design) in designs {
+            configs.push(Config {
+                text: text.clone(),
+                hierarchy: Hierarchy::new(design)?,
+            });
+        }
+        runs.push(CaseRun {
+            series: case.series.clone(),
+            x: case.x,
+            outcome: trace(case, &mut arena, context, choice, configs),
+        });
+    }
+    Ok(runs)
+}
+
+fn trace(
+    case: &Case,
+    arena: &mut Arena,
+    context: &Context,
+    choice: &Choice,
+    mut configs: Vec<Config>,
+) -> Result<Traced, Untestable> {
+    let bytes = case.setup.bytes();
+    if bytes > choice.largest {
+        let mib = bytes >> 20;
+        return Err(Untestable(format!("{mib} MiB are more than --memory")));
+    }
+    let (region, _) = arena.region(bytes, Wish::Base)?;
+    let Subject::Steady { mut kernel, lap } = case.setup.prepare(region, context)? else {
+        return Err(Untestable(
+            "it is timed once or counted, and has no trace of its own".to_owned(),
+        ));
+    };
+    run(&mut *kernel, lap, &mut configs);
+    for config in &mut configs {
+        config.hierarchy.forget_counts();
+    }
+    let operations = lap.saturating_mul(choice.laps);
+    let references = run(&mut *kernel, operations, &mut configs);
+    if references == 0 {
+        return Err(Untestable("it makes no access to memory".to_owned()));
+    }
+    Ok(Traced {
+        operations,
+        references,
+        configs,
+    })
+}
+
+/// Traces operations through every configuration, and counts their references.
+fn run(kernel: &mut dyn Kernel, operations: u64, configs: &mut [Config]) -> u64 {
+    let mut references = 0;
+    kernel.trace(operations, &mut |access| {
+        references += 1;
+        for config in &mut *configs {
+            config.hierarchy.reference(Reference::of(access, 0));
+        }
+    });
+    references
+}

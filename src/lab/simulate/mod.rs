@@ -1,0 +1,41 @@
+//! Traces through simulated caches: `linefill simulate`.
+
+mod cases;
+mod heat;
+mod json;
+mod print;
+mod source;
+
+pub use cases::{CaseRun, Choice, cases};
+pub use heat::{heat_page, heat_text};
+pub use json::{case_json, trace_json};
+pub use print::{case_table, trace_table};
+pub use source::{Tally, feed};
+
+use crate::sim::{Cache, Hierarchy};
+
+/// A configuration as it was typed, and the caches it makes.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// As it was typed.
+    pub text: String,
+    /// The caches.
+    pub hierarchy: Hierarchy,
+}
+
+/// The levels by name: L1i if there is one, L1d (or L1, if it takes both), L2 and so on.
+pub fn levels(hierarchy: &Hierarchy) -> Vec<(String, &Cache)> {
+    let mut levels = Vec::new();
+    if let Some(cache) = hierarchy.instructions() {
+        levels.push(("L1i".to_owned(), cache));
+    }
+    for (index, cache) in hierarchy.levels().enumerate() {
+        let name = match index {
+            0 if hierarchy.joint() => "L1".to_owned(),
+            0 => "L1d".to_owned(),
+            _ => format!("L{}", index + 1),
+        };
+        levels.push((name, cache));
+    }
+    levels
+}

@@ -1,0 +1,180 @@
+//! What was counted, as tables.
+
+use comfy_table::{CellAlignment, Table};
+
+use super::cases::Traced;
+use super::{CaseRun, Config, Tally, levels};
+use crate::experiment::Axis;
+use crate::lab::size::show;
+use crate::lab::table::table;
+use crate::sim::{Counters, Outcomes};
+
+/// What a trace came to in every configuration.
+pub fn trace_table(name: &str, tally: &Tally, configs: &[Config], width: u16) -> String {
+    let Tally {
+        fetches,
+        loads,
+        stores,
+        modifies,
+        prefetches,
+    } = tally;
+    let mut text = format!(
+        "{name}: {} references: {fetches} fetches, {loads} loads, {stores} stores, {modifies} \
+         loads that store, {prefetches} prefetches\n",
+        tally.total()
+    );
+    for config in configs {
+        text += &format!("\n{}\n{}\n", config.text, one(config, width));
+        let memory = config.hierarchy.memory();
+        text += &format!(
+            "memory: {} lines read, {} writes\n",
+            memory.reads, memory.writes
+        );
+        if let Some(tlb) = config.hierarchy.tlb() {
+            text += &format!("dTLB: {} misses", tlb.first().misses);
+            let second = tlb.second();
+            if second.total() > 0 {
+                text += &format!("; STLB: {} misses", second.misses);
+            }
+            text += &format!("; {} page walks\n", tlb.walks());
+        }
+    }
+    text
+}
+
+fn one(config: &Config, width: u16) -> String {
+    let levels = levels(&config.hierarchy);
+    let fetched = levels
+        .iter()
+        .any(|(_, cache)| cache.counters().prefetched > 0);
+    let mut headings = vec![
+        "level",
+        "refs",
+        "misses",
+        "%",
+        "fetch",
+        "read",
+        "write",
+        "evicted",
+        "written back",
+    ];
+    if fetched {
+        headings.extend(["prefetched", "useful"]);
+    }
+    let mut table = table(&headings, width);
+    for (name, cache) in &levels {
+        let counters = cache.counters();
+        let mut row = vec![name.clone()];
+        row.extend(numbers(&counters));
+        if fetched {
+            row.extend([counters.prefetched, counters.useful].map(|count| count.to_string()));
+        }
+        table.add_row(row);
+    }
+    to_the_right(&mut table, 1);
+    table.trim_fmt()
+}
+
+fn numbers(counters: &Counters) -> [String; 8] {
+    let demand = counters.demand();
+    [
+        demand.total().to_string(),
+        demand.misses.to_string(),
+        percent(demand),
+        counters.fetches.misses.to_string(),
+        counters.reads.misses.to_string(),
+        counters.writes.misses.to_string(),
+        counters.evictions.to_string(),
+        counters.write_backs.to_string(),
+    ]
+}
+
+fn percent(outcomes: Outcomes) -> String {
+    match outcomes.total() {
+        0 => "-".to_owned(),
+        total => format!("{:.2}", 100.0 * outcomes.misses as f64 / total as f64),
+    }
+}
+
+/// Numbers from column `first` on stand to the right.
+fn to_the_right(table: &mut Table, first: usize) {
+    for column in table.column_iter_mut().skip(first) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// What the cases of an experiment came to: misses an operation, a row a case and configuration.
+pub fn case_table(runs: &[CaseRun], x: Option<Axis>, width: u16) -> String {
+    let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
+    let names: Vec<String> = traced()
+        .flat_map(|traced| &traced.configs)
+        .map(|config| levels(&config.hierarchy))
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    let walked = traced()
+        .flat_map(|traced| &traced.configs)
+        .any(|config| config.hierarchy.tlb().is_some());
+    let several = traced().any(|traced| traced.configs.len() > 1);
+    let mut headings = vec!["series".to_owned(), x_label(x)];
+    headings.extend(several.then(|| "configuration".to_owned()));
+    let first_number = headings.len();
+    headings.push("refs".to_owned());
+    headings.extend(names.iter().map(|name| format!("{name} misses")));
+    headings.extend(walked.then(|| "page walks".to_owned()));
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let mut table = table(&headings, width);
+    let mut notes = String::new();
+    for run in runs {
+        let place = place(run.x, x);
+        match &run.outcome {
+            Err(reason) => notes += &format!("{} at {place}: {reason}\n", run.series),
+            Ok(traced) => {
+                for config in &traced.configs {
+                    let mut row = vec![run.series.clone(), place.clone()];
+                    row.extend(several.then(|| config.text.clone()));
+                    row.extend(counts(traced, config, &names, walked));
+                    table.add_row(row);
+                }
+            }
+        }
+    }
+    if table.is_empty() {
+        return notes;
+    }
+    to_the_right(&mut table, first_number);
+    let of = match traced().next().map(|traced| traced.configs.as_slice()) {
+        Some([config]) => format!("{}, all ", config.text),
+        _ => "all ".to_owned(),
+    };
+    format!("{}\n{of}numbers an operation\n{notes}", table.trim_fmt())
+}
+
+/// References, misses and page walks an operation.
+fn counts(traced: &Traced, config: &Config, names: &[String], walked: bool) -> Vec<String> {
+    let each = |count: u64| format!("{:.4}", count as f64 / traced.operations as f64);
+    let levels = levels(&config.hierarchy);
+    let mut row = vec![each(traced.references)];
+    for name in names {
+        let level = levels.iter().find(|(level, _)| level == name);
+        row.push(level.map_or("-".to_owned(), |(_, cache)| each(cache.counters().misses())));
+    }
+    if walked {
+        let tlb = config.hierarchy.tlb();
+        row.push(tlb.map_or("-".to_owned(), |tlb| each(tlb.walks())));
+    }
+    row
+}
+
+fn x_label(x: Option<Axis>) -> String {
+    x.map_or("x", |axis| axis.label).to_owned()
+}
+
+fn place(value: f64, x: Option<Axis>) -> String {
+    match x {
+        Some(axis) if axis.bytes => show(value),
+        _ => value.to_string(),
+    }
+}

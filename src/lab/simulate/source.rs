@@ -1,0 +1,235 @@
+//! Traces from files and pipes: as lackey prints them, or in the compact form.
+
+use std::io::Read;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Config;
+use crate::sim::trace::{Decoder, MAGIC, lackey};
+use crate::sim::{Op, Reference};
+
+/// How many references of each kind a trace holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Instruction fetches.
+    pub fetches: u64,
+    /// Loads.
+    pub loads: u64,
+    /// Stores, non-temporal ones too.
+    pub stores: u64,
+    /// Loads that store to the same place.
+    pub modifies: u64,
+    /// Software prefetches.
+    pub prefetches: u64,
+}
+
+impl Tally {
+    /// All of them.
+    pub const fn total(&self) -> u64 {
+        self.fetches + self.loads + self.stores + self.modifies + self.prefetches
+    }
+
+    fn count(&mut self, op: Op) {
+        *match op {
+            Op::Fetch => &mut self.fetches,
+            Op::Load => &mut self.loads,
+            Op::Store | Op::NonTemporalStore => &mut self.stores,
+            Op::Modify => &mut self.modifies,
+            Op::Prefetch => &mut self.prefetches,
+        } += 1;
+    }
+}
+
+/// References that are handed on at a time: each configuration takes them in turn, so that a trace
+/// is read once for all of them and never held as a whole.
+const BLOCK: usize = 1 << 14;
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// Feeds a trace to every configuration, and counts its references. `name` is the trace's, for
+/// errors.
+///
+/// # Errors
+/// If it cannot be read, is corrupt, or holds no reference at all.
+pub fn feed(mut from: impl Read, name: &str, configs: &mut [Config]) -> Result<Tally> {
+    let mut block = Block {
+        references: Vec::with_capacity(BLOCK),
+        tally: Tally::default(),
+        configs,
+    };
+    let mut held = Vec::with_capacity(2 * CHUNK);
+    let mut form = None;
+    let mut passed = 0;
+    loop {
+        let read = from.by_ref().take(CHUNK as u64).read_to_end(&mut held);
+        let read = read.with_context(|| format!("{name} cannot be read"))?;
+        let form = form.get_or_insert_with(|| Form::of(&mut held));
+        let taken = match form {
+            Form::Compact(decoder) => {
+                let decoded = decoder.decode(&held, |reference| block.push(reference));
+                decoded.map_err(|error| {
+                    let at = passed + error.at + MAGIC.len();
+                    anyhow::anyhow!("{name} is corrupt: no record of a trace at byte {at}")
+                })?
+            }
+            Form::Lackey => lines(&held, read == 0, |line| {
+                if let Some(reference) = lackey::parse(line) {
+                    block.push(reference);
+                }
+            }),
+        };
+        held.drain(..taken);
+        passed += taken;
+        if read == 0 {
+            break;
+        }
+    }
+    block.hand_on();
+    let tally = block.tally;
+    if !held.is_empty() {
+        bail!("{name} ends in the middle of a record");
+    }
+    if tally.total() == 0 {
+        bail!(
+            "{name} holds no reference: a trace is what `valgrind --tool=lackey --trace-mem=yes` \
+             prints, such as ` L 1ffeffe7e0,8`"
+        );
+    }
+    Ok(tally)
+}
+
+/// The form of a trace.
+enum Form {
+    Lackey,
+    Compact(Decoder),
+}
+
+impl Form {
+    /// Tells by how the trace begins, and takes that away if it is no reference.
+    fn of(held: &mut Vec<u8>) -> Self {
+        if held.starts_with(MAGIC) {
+            held.drain(..MAGIC.len());
+            Form::Compact(Decoder::default())
+        } else {
+            Form::Lackey
+        }
+    }
+}
+
+/// Hands every whole line to `line`, the last one too if the text ends here. Says how many bytes
+/// those were.
+fn lines(held: &[u8], ends: bool, mut line: impl FnMut(&[u8])) -> usize {
+    let mut taken = 0;
+    let mut parts = held.split(|&byte| byte == b'\n').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_some() {
+            taken += part.len() + 1;
+            line(part);
+        } else if ends {
+            taken += part.len();
+            line(part);
+        }
+    }
+    taken
+}
+
+/// References on their way to the configurations.
+struct Block<'a> {
+    references: Vec<Reference>,
+    tally: Tally,
+    configs: &'a mut [Config],
+}
+
+impl Block<'_> {
+    fn push(&mut self, reference: Reference) {
+        self.tally.count(reference.op);
+        self.references.push(reference);
+        if self.references.len() == BLOCK {
+            self.hand_on();
+        }
+    }
+
+    fn hand_on(&mut self) {
+        for config in &mut *self.configs {
+            config.hierarchy.references(&self.references);
+        }
+        self.references.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::trace::Encoder;
+    use crate::sim::{Hierarchy, HierarchyDesign};
+
+    fn config() -> Vec<Config> {
+        let text = "L1i=1K/2,L1d=1K/2,L2=8K/4";
+        let design: HierarchyDesign = text.parse().unwrap();
+        vec![Config {
+            text: text.to_owned(),
+            hierarchy: Hierarchy::new(&design).unwrap(),
+        }]
+    }
+
+    /// Hands a reader's bytes out a few at a time.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let bytes = self.0.len().min(buffer.len()).min(7);
+            buffer[..bytes].copy_from_slice(&self.0[..bytes]);
+            self.0 = &self.0[bytes..];
+            Ok(bytes)
+        }
+    }
+
+    #[test]
+    fn both_forms_count_the_same_however_they_arrive() {
+        let mut text = String::from("==1== Lackey\n");
+        let mut compact = MAGIC.to_vec();
+        let mut encoder = Encoder::default();
+        for index in 0..40_000_u64 {
+            let address = 0x40_1000 + index * 40 % 9000;
+            let (letter, op) = [
+                ("I ", Op::Fetch),
+                (" L", Op::Load),
+                (" S", Op::Store),
+                (" M", Op::Modify),
+            ][index as usize % 4];
+            text += &format!("{letter} {address:08x},8\n");
+            encoder.encode(
+                Reference {
+                    address,
+                    bytes: 8,
+                    op,
+                },
+                &mut compact,
+            );
+        }
+        let count = |from: &mut dyn Read| {
+            let mut configs = config();
+            let tally = feed(from, "trace", &mut configs).unwrap();
+            let counters: Vec<_> = (0..2)
+                .map(|level| configs[0].hierarchy.counters(level))
+                .collect();
+            (tally, counters)
+        };
+        let wanted = count(&mut text.as_bytes());
+        assert_eq!(wanted.0.total(), 40_000);
+        assert_eq!(wanted.0.modifies, 10_000);
+        assert_eq!(count(&mut Trickle(text.trim_end().as_bytes())), wanted);
+        assert_eq!(count(&mut compact.as_slice()), wanted);
+        assert_eq!(count(&mut Trickle(&compact)), wanted);
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused() {
+        let error = |bytes: &[u8]| feed(bytes, "x.lk", &mut config()).unwrap_err().to_string();
+        assert!(error(b"").contains("x.lk holds no reference"));
+        assert!(error(b"hello\nworld\n").contains("lackey"));
+        assert!(error(b"lftrace1\xE3\xC0").contains("corrupt: no record of a trace at byte 9"));
+        assert!(error(b"lftrace1\xE3\x08").contains("middle of a record"));
+    }
+}

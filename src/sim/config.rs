@@ -1,0 +1,458 @@
+//! Hierarchies as a user types them.
+//!
+//! ```
+//! use linefill::sim::HierarchyDesign;
+//!
+//! let design: HierarchyDesign = "L1i=32K/8,L1d=48K/12:plru:stride,L2=2M/16/64".parse()?;
+//! assert_eq!(design.levels[1].cache.geometry.sets(), 2048);
+//! # Ok::<(), linefill::sim::ConfigError>(())
+//! ```
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use super::design::{Design, WriteHit, WriteMiss};
+use super::geometry::Geometry;
+use super::hierarchy::{HierarchyDesign, Inclusion, Instructions, LevelDesign};
+use super::policy::Replacement;
+use super::prefetch::{MOST_AHEAD, Prefetcher};
+use super::tlb::TlbDesign;
+
+/// What is wrong with a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The part that is wrong.
+    pub part: String,
+    /// Why, and what would do.
+    pub reason: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.part, self.reason)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+const NAMES: &str = "a cache is L1i, L1d, L1 (instructions and data), L2, L3 or L4, a TLB dTLB or \
+                     STLB, each once: L1d=32K/8/64:lru";
+const SIZES: &str = "a cache is SIZE/WAYS or SIZE/WAYS/LINE, with `full` for one set: 32K/8, \
+                     1M/16/64, 4K/full";
+const ENTRIES: &str = "a dTLB is ENTRIES/WAYS or ENTRIES/WAYS/PAGE, an STLB behind it \
+                       ENTRIES/WAYS: dTLB=64/4/4K,STLB=1536/12";
+const OPTIONS: &str = "an option is a policy (lru, rr, plru, mru, random, random@SEED or a QLRU \
+                       such as QLRU_H11_M1_R0_U0), wb or wt (write-back, write-through), wa or nwa \
+                       (write-allocate or not), ni, incl or excl (non-inclusive, inclusive, \
+                       exclusive), or a prefetcher (next, stride, stream, stream@LINES)";
+
+/// The lines that `stream` runs ahead of the program.
+const STREAM_AHEAD: u8 = 4;
+
+impl FromStr for HierarchyDesign {
+    type Err = ConfigError;
+
+    /// Reads `NAME=SIZE/WAYS/LINE:OPTION:...,NAME=...`; upper and lower case are the same.
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
+        let mut parts = Parts::default();
+        for part in text
+            .split(',')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            parts.take(part).map_err(|reason| ConfigError {
+                part: part.to_owned(),
+                reason,
+            })?;
+        }
+        parts.into_design().map_err(|reason| ConfigError {
+            part: text.to_owned(),
+            reason,
+        })
+    }
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Parts {
+    instructions: Instructions,
+    levels: [Option<LevelDesign>; 4],
+    tlb: Option<[u64; 3]>,
+    second: Option<[u64; 2]>,
+}
+
+impl Parts {
+    fn take(&mut self, part: &str) -> Result<(), String> {
+        let (name, what) = part.split_once('=').ok_or_else(|| NAMES.to_owned())?;
+        let name = name.trim().to_ascii_lowercase();
+        let twice = || format!("there is one already; {NAMES}");
+        let index = match name.as_str() {
+            "dtlb" | "stlb" => return self.take_tlb(&name, what),
+            "l1i" => {
+                if self.instructions != Instructions::Ignored {
+                    return Err(twice());
+                }
+                let level = level(what)?;
+                if level.inclusion != Inclusion::NonInclusive || !level.prefetchers.is_empty() {
+                    return Err(
+                        "L1i takes a policy, and neither prefetchers nor ni, incl or excl"
+                            .to_owned(),
+                    );
+                }
+                self.instructions = Instructions::Own(level.cache);
+                return Ok(());
+            }
+            "l1" if self.instructions != Instructions::Ignored => return Err(twice()),
+            "l1" => {
+                self.instructions = Instructions::Shared;
+                0
+            }
+            "l1d" => 0,
+            "l2" => 1,
+            "l3" => 2,
+            "l4" => 3,
+            _ => return Err(NAMES.to_owned()),
+        };
+        if self.levels[index].is_some() {
+            return Err(twice());
+        }
+        self.levels[index] = Some(level(what)?);
+        Ok(())
+    }
+
+    fn take_tlb(&mut self, name: &str, what: &str) -> Result<(), String> {
+        let wrong = || ENTRIES.to_owned();
+        let numbers: Option<Vec<u64>> = what.split('/').map(number).collect();
+        match (name, numbers.as_deref()) {
+            ("dtlb", Some(&[entries, ways])) if self.tlb.is_none() => {
+                self.tlb = Some([entries, ways, 4096]);
+            }
+            ("dtlb", Some(&[entries, ways, page])) if self.tlb.is_none() => {
+                self.tlb = Some([entries, ways, page]);
+            }
+            ("stlb", Some(&[entries, ways])) if self.second.is_none() => {
+                self.second = Some([entries, ways]);
+            }
+            _ => return Err(wrong()),
+        }
+        Ok(())
+    }
+
+    fn into_design(self) -> Result<HierarchyDesign, String> {
+        let given = self.levels.iter().flatten().count();
+        let levels: Vec<LevelDesign> = self.levels.into_iter().map_while(|level| level).collect();
+        if levels.is_empty() {
+            return Err(format!("there is no L1d, nor an L1; {NAMES}"));
+        }
+        if levels.len() < given {
+            return Err(format!(
+                "there is no L{}, though there is a level behind it",
+                levels.len() + 1
+            ));
+        }
+        let tlb = match (self.tlb, self.second) {
+            (None, None) => None,
+            (None, Some(_)) => return Err(format!("an STLB without a dTLB; {ENTRIES}")),
+            (Some([entries, ways, page]), second) => {
+                let refused = |error: super::GeometryError| format!("TLB: {error}; {ENTRIES}");
+                let first = TlbDesign::new(entries, ways, page).map_err(refused)?;
+                Some(match second {
+                    Some([entries, ways]) => first.behind(entries, ways).map_err(refused)?,
+                    None => first,
+                })
+            }
+        };
+        let design = HierarchyDesign {
+            instructions: self.instructions,
+            levels,
+            tlb,
+        };
+        design.check().map_err(|error| error.to_string())?;
+        Ok(design)
+    }
+}
+
+/// Reads `SIZE/WAYS/LINE:OPTION:...`.
+fn level(text: &str) -> Result<LevelDesign, String> {
+    let mut parts = text.split(':').map(str::trim);
+    let geometry = geometry(parts.next().unwrap_or_default())?;
+    let mut level = LevelDesign::new(Design::lru(geometry), Inclusion::NonInclusive);
+    for option in parts {
+        take_option(&mut level, option)?;
+    }
+    Ok(level)
+}
+
+fn geometry(text: &str) -> Result<Geometry, String> {
+    let wrong = || SIZES.to_owned();
+    let mut fields = text.split('/').map(str::trim);
+    let size = fields.next().and_then(number).ok_or_else(wrong)?;
+    let ways = fields.next().ok_or_else(wrong)?;
+    let line = fields.next().map_or(Some(64), number).ok_or_else(wrong)?;
+    if fields.next().is_some() {
+        return Err(wrong());
+    }
+    let geometry = if ways.eq_ignore_ascii_case("full") {
+        Geometry::fully_associative(size, line)
+    } else {
+        Geometry::new(size, number(ways).ok_or_else(wrong)?, line)
+    };
+    geometry.map_err(|error| error.to_string())
+}
+
+fn take_option(level: &mut LevelDesign, option: &str) -> Result<(), String> {
+    let wrong = || format!("`{option}`: {OPTIONS}");
+    let lower = option.to_ascii_lowercase();
+    let (word, argument) = match lower.split_once('@') {
+        Some((word, argument)) => (word, Some(number(argument).ok_or_else(wrong)?)),
+        None => (lower.as_str(), None),
+    };
+    let cache = &mut level.cache;
+    match (word, argument) {
+        ("lru", None) => cache.replacement = Replacement::Lru,
+        ("rr" | "fifo", None) => cache.replacement = Replacement::RoundRobin,
+        ("plru", None) => cache.replacement = Replacement::TreePlru,
+        ("mru" | "bit-plru", None) => cache.replacement = Replacement::BitPlru,
+        ("random", seed) => {
+            cache.replacement = Replacement::Random {
+                seed: seed.unwrap_or(1),
+            }
+        }
+        ("wb", None) => cache.write_hit = WriteHit::Back,
+        ("wt", None) => cache.write_hit = WriteHit::Through,
+        ("wa", None) => cache.write_miss = WriteMiss::Allocate,
+        ("nwa", None) => cache.write_miss = WriteMiss::Around,
+        ("ni", None) => level.inclusion = Inclusion::NonInclusive,
+        ("incl", None) => level.inclusion = Inclusion::Inclusive,
+        ("excl", None) => level.inclusion = Inclusion::Exclusive,
+        ("next", None) => level.prefetchers.push(Prefetcher::NextLine),
+        ("stride", None) => level.prefetchers.push(Prefetcher::Stride),
+        ("stream", lines) => {
+            let lines = lines.unwrap_or(STREAM_AHEAD.into());
+            if !(1..=MOST_AHEAD.into()).contains(&lines) {
+                return Err(format!(
+                    "`{option}`: a stream runs 1 to {MOST_AHEAD} lines ahead"
+                ));
+            }
+            level
+                .prefetchers
+                .push(Prefetcher::Streamer { ahead: lines as u8 });
+        }
+        (name, None) if name.starts_with("qlru") => {
+            let qlru = name.parse();
+            cache.replacement =
+                Replacement::Qlru(qlru.map_err(|error| format!("`{option}`: {error}"))?);
+        }
+        _ => return Err(wrong()),
+    }
+    Ok(())
+}
+
+/// Reads a whole number with K, M or G behind it, powers of 1024.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.trim_end_matches("ib").trim_end_matches('b');
+    let (digits, shift) = match digits.as_bytes().last()? {
+        b'k' => (&digits[..digits.len() - 1], 10),
+        b'm' => (&digits[..digits.len() - 1], 20),
+        b'g' => (&digits[..digits.len() - 1], 30),
+        _ => (digits, 0),
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    plain.then(|| digits.parse::<u64>().ok()?.checked_mul(1 << shift))?
+}
+
+impl fmt::Display for LevelDesign {
+    /// As it would be typed: `32K/8/64:lru`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.cache)?;
+        f.write_str(match self.inclusion {
+            Inclusion::NonInclusive => "",
+            Inclusion::Inclusive => ":incl",
+            Inclusion::Exclusive => ":excl",
+        })?;
+        for prefetcher in &self.prefetchers {
+            match prefetcher {
+                Prefetcher::NextLine => f.write_str(":next")?,
+                Prefetcher::Stride => f.write_str(":stride")?,
+                Prefetcher::Streamer { ahead } => write!(f, ":stream@{ahead}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Design {
+    /// As it would be typed: `32K/8/64:lru`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let geometry = self.geometry;
+        write!(f, "{}/", Short(geometry.size()))?;
+        match geometry.sets() {
+            1 if geometry.ways() > 1 => f.write_str("full")?,
+            _ => write!(f, "{}", geometry.ways())?,
+        }
+        write!(f, "/{}:", geometry.line())?;
+        match self.replacement {
+            Replacement::Lru => f.write_str("lru")?,
+            Replacement::RoundRobin => f.write_str("rr")?,
+            Replacement::TreePlru => f.write_str("plru")?,
+            Replacement::BitPlru => f.write_str("mru")?,
+            Replacement::Random { seed } => write!(f, "random@{seed}")?,
+            Replacement::Qlru(qlru) => write!(f, "{qlru}")?,
+        }
+        if self.write_hit == WriteHit::Through {
+            f.write_str(":wt")?;
+        }
+        if self.write_miss == WriteMiss::Around {
+            f.write_str(":nwa")?;
+        }
+        Ok(())
+    }
+}
+
+/// A size with the largest unit that divides it.
+struct Short(u64);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "G"), (20, "M"), (10, "K")];
+        let divides = |shift: u32| self.0 != 0 && self.0.is_multiple_of(1 << shift);
+        match units.into_iter().find(|&(shift, _)| divides(shift)) {
+            Some((shift, unit)) => write!(f, "{}{unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for HierarchyDesign {
+    /// As it would be typed, with what was left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Instructions::Own(design) = &self.instructions {
+            write!(f, "L1i={design},")?;
+        }
+        let first = match self.instructions {
+            Instructions::Shared => "L1",
+            _ => "L1d",
+        };
+        for (index, level) in self.levels.iter().enumerate() {
+            match index {
+                0 => write!(f, "{first}={level}")?,
+                _ => write!(f, ",L{}={level}", index + 1)?,
+            }
+        }
+        match &self.tlb {
+            Some(tlb) => write!(f, ",{tlb}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for TlbDesign {
+    /// As it would be typed: `dTLB=64/4/4K,STLB=1536/12`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, second) = self.levels();
+        let page = Short(first.line());
+        write!(f, "dTLB={}/{}/{page}", first.lines(), first.ways())?;
+        match second {
+            Some(second) => write!(f, ",STLB={}/{}", second.lines(), second.ways()),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn design(text: &str) -> HierarchyDesign {
+        text.parse().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn what_is_printed_is_what_was_typed() {
+        for text in [
+            "L1d=32K/8/64:lru",
+            "L1=4K/full/64:rr",
+            "L1i=32K/8/64:plru,L1d=48K/12/64:mru:stride,L2=2M/16/64:lru:incl:stream@8:next",
+            "L1d=16K/4/64:lru:wt:nwa,L2=1M/8/128:random@7",
+            "L1d=32K/8/64:lru,L2=1M/8/64:lru,L3=32M/16/64:QLRU_H11_M1_R0_U0:excl",
+            "L1d=1000/1/8:lru,dTLB=64/4/4K,STLB=1536/12",
+        ] {
+            assert_eq!(design(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn lines_are_of_64_bytes_and_lru_if_nobody_says() {
+        assert_eq!(design("l1d=32kib/8"), design("L1d=32768/8/64:LRU:wb:wa:ni"));
+        assert_eq!(design(" L2=1M/8 , L1d=32K/8,"), design("L1d=32K/8,L2=1M/8"));
+        assert_eq!(
+            design("L1d=32K/8,dTLB=64/4"),
+            design("L1d=32K/8,dTLB=64/4/4096")
+        );
+        assert_eq!(design("L1d=32K/8:stream"), design("L1d=32K/8:stream@4"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_would_do() {
+        for (text, part, says) in [
+            ("", "", "no L1d"),
+            ("L2=1M/8", "L2=1M/8", "no L1d"),
+            ("L1d=32K/8,L3=1M/8", "L1d=32K/8,L3=1M/8", "no L2"),
+            ("L1d", "L1d", "L1d=32K/8/64:lru"),
+            ("L5=1M/8", "L5=1M/8", "L1i, L1d"),
+            ("L1d=32K/8,L1=32K/8", "L1=32K/8", "already"),
+            ("L1i=32K/8,L1i=32K/8,L1d=1K/1", "L1i=32K/8", "already"),
+            ("L1d=32K", "L1d=32K", "SIZE/WAYS"),
+            ("L1d=32Q/8", "L1d=32Q/8", "SIZE/WAYS"),
+            ("L1d=32K/8/64/1", "L1d=32K/8/64/1", "SIZE/WAYS"),
+            ("L1d=32K/0", "L1d=32K/0", "1 to 65535"),
+            ("L1d=32K/7", "L1d=32K/7", "multiple"),
+            ("L1d=32K/8/60", "L1d=32K/8/60", "power of two"),
+            (
+                "L1d=32K/8:lfu",
+                "L1d=32K/8:lfu",
+                "`lfu`: an option is a policy",
+            ),
+            ("L1d=32K/8:lru@3", "L1d=32K/8:lru@3", "an option is"),
+            (
+                "L1d=32K/8:QLRU_H11",
+                "L1d=32K/8:QLRU_H11",
+                "QLRU_H11_M1_R0_U0",
+            ),
+            ("L1d=32K/8:stream@99", "L1d=32K/8:stream@99", "1 to 16"),
+            ("L1i=32K/8:next,L1d=32K/8", "L1i=32K/8:next", "neither"),
+            ("L1d=32K/8:incl", "L1d=32K/8:incl", "no level before"),
+            (
+                "L1d=32K/8/64,L2=1M/8/32",
+                "L1d=32K/8/64,L2=1M/8/32",
+                "shorter",
+            ),
+            (
+                "L1d=32K/8:wt,L2=1M/8:excl",
+                "L1d=32K/8:wt,L2=1M/8:excl",
+                "exclusive",
+            ),
+            (
+                "L1d=32K/8,STLB=1536/12",
+                "L1d=32K/8,STLB=1536/12",
+                "without a dTLB",
+            ),
+            ("L1d=32K/8,dTLB=64", "dTLB=64", "ENTRIES/WAYS"),
+            ("L1d=32K/8,dTLB=60/7", "L1d=32K/8,dTLB=60/7", "multiple"),
+            (
+                "L1d=99999999999999999999/8",
+                "L1d=99999999999999999999/8",
+                "SIZE/WAYS",
+            ),
+        ] {
+            let error = text.parse::<HierarchyDesign>().unwrap_err();
+            assert_eq!(error.part, part, "{error}");
+            assert!(error.reason.contains(says), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Every associativity of one number of sets in one pass.
+//!
+//! Under LRU a set of w ways holds the w lines used last, so that a set of more ways holds what one
+//! of fewer does (R. L. Mattson and others, "Evaluation techniques for storage hierarchies", IBM
+//! Systems Journal 9, 1970). One list a set, in the order of use, therefore tells for every number
+//! of ways at once whether a line is there: it is, if it lies that far from the front.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use super::geometry::{Geometry, GeometryError};
+use super::reference::Reference;
+
+/// No line.
+const EMPTY: u64 = u64::MAX;
+
+/// LRU caches of one number of sets and all ways up to a most.
+///
+/// ```
+/// use linefill::sim::{Reference, Stack};
+///
+/// let mut stack = Stack::new(64, 64, 16)?;
+/// for address in (0..3).flat_map(|_| (0..48 << 10).step_by(64)) {
+///     stack.reference(Reference::load(address, 8));
+/// }
+/// // 48 KiB in turn, three times: 12 ways hold it all, and 11 lose every line before its time.
+/// assert_eq!(stack.misses(12), 768);
+/// assert_eq!(stack.misses(11), 3 * 768);
+/// # Ok::<(), linefill::sim::GeometryError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Stack {
+    /// The largest of the caches.
+    geometry: Geometry,
+    ways: usize,
+    lines: Box<[u64]>,
+    /// References by how far from the front the farthest of their lines lay; beyond all comes last.
+    depths: Box<[u64]>,
+}
+
+impl Stack {
+    /// Caches of `sets` sets, lines of `line` bytes and 1 to `most_ways` ways.
+    ///
+    /// # Errors
+    /// If there is no cache with so many sets and ways.
+    pub fn new(sets: u64, line: u64, most_ways: u64) -> Result<Self, GeometryError> {
+        let size = sets.saturating_mul(line).saturating_mul(most_ways);
+        let geometry = Geometry::new(size, most_ways, line)?;
+        let ways = geometry.ways() as usize;
+        Ok(Stack {
+            geometry,
+            ways,
+            lines: vec![EMPTY; geometry.lines() as usize].into_boxed_slice(),
+            depths: vec![0; ways + 1].into_boxed_slice(),
+        })
+    }
+
+    /// The largest of the caches.
+    pub fn largest(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// Serves one reference in all caches. Says how many ways a cache needs to have had it:
+    /// more than there are, if none had.
+    pub fn reference(&mut self, reference: Reference) -> usize {
+        let first = self.geometry.line_of(reference.address);
+        let last = self.geometry.line_of(reference.last());
+        let mut depth = self.access(first);
+        for line in first + 1..=last {
+            depth = depth.max(self.access(line));
+        }
+        self.depths[depth] += 1;
+        depth + 1
+    }
+
+    /// Brings a line to the front, and says how far from there it lay.
+    fn access(&mut self, line: u64) -> usize {
+        let first = self.geometry.set_of(line) as usize * self.ways;
+        let list = &mut self.lines[first..][..self.ways];
+        let mut carried = line;
+        for (depth, place) in list.iter_mut().enumerate() {
+            core::mem::swap(place, &mut carried);
+            if carried == line {
+                return depth;
+            }
+        }
+        self.ways
+    }
+
+    /// References.
+    pub fn references(&self) -> u64 {
+        self.depths.iter().sum()
+    }
+
+    /// References that miss in the cache with `ways` ways.
+    ///
+    /// # Panics
+    /// If there is no such cache: with no ways, or with more than the most.
+    pub fn misses(&self, ways: usize) -> u64 {
+        assert!(
+            (1..=self.ways).contains(&ways),
+            "1 to {} ways, not {ways}",
+            self.ways
+        );
+        self.depths[ways..].iter().sum()
+    }
+}

@@ -1,0 +1,175 @@
+//! `linefill simulate`: traces from files, pipes and experiments; tables, JSON and maps.
+#![cfg(feature = "lab")]
+
+mod cli_common;
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use cli_common::{Folder, Ran};
+use serde_json::Value;
+
+/// The kept trace of a small program: 67,143 references.
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/trace/program.lft"
+);
+
+/// Options behind which cachegrind counts 56558 233 233 5448 995 739 5137 800 442.
+const CONFIG: &str = "L1i=32K/8,L1d=32K/8,L2=1M/16";
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+/// The misses of a level, by kind.
+fn misses(config: &Value, level: usize) -> [u64; 3] {
+    ["fetches", "reads", "writes"]
+        .map(|kind| config["levels"][level][kind]["misses"].as_u64().unwrap())
+}
+
+#[test]
+fn json_has_cachegrinds_counts_for_each_of_several_configurations() {
+    let folder = Folder::new("simulate-json");
+    let other = "L1i=4K/2,L1d=4K/2,L2=32K/4";
+    let args = [
+        "simulate", "--config", CONFIG, "--config", other, "--trace", TRACE, "--json",
+    ];
+    let value = json(&folder.run(&args).ok());
+    assert_eq!(value["references"]["total"], 67_143);
+    let [first, second] = [0, 1].map(|index| &value["configs"][index]);
+    assert_eq!(
+        first["config"],
+        "L1i=32K/8/64:lru,L1d=32K/8/64:lru,L2=1M/16/64:lru"
+    );
+    assert_eq!(misses(first, 0), [233, 0, 0]);
+    assert_eq!(misses(first, 1), [0, 995, 800]);
+    assert_eq!(misses(first, 2), [233, 739, 442]);
+    assert_eq!(misses(second, 2), [634, 1603, 801]);
+}
+
+#[test]
+fn a_trace_comes_by_a_pipe_as_lackey_prints_it() {
+    let folder = Folder::new("simulate-pipe");
+    let mut command =
+        folder.linefill(&["simulate", "--config", "L1d=1K/2", "--trace", "-", "--json"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    for line in 0..2000 {
+        writeln!(pipe, "I  00401000,3\n L {:08x},8\n==1== noise", line * 64).unwrap();
+    }
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(value["references"]["fetches"], 2000);
+    assert_eq!(misses(&value["configs"][0], 0), [0, 2000, 0]);
+}
+
+#[test]
+fn a_table_and_maps_show_what_was_counted() {
+    let folder = Folder::new("simulate-table");
+    let page = folder.at("map.html");
+    let args = [
+        "simulate",
+        "--config",
+        "L1i=32K/8,L1d=32K/8:plru:stride,L2=1M/16,dTLB=16/4,STLB=64/4",
+        "--trace",
+        TRACE,
+        "--heat",
+        "--html",
+        page.to_str().unwrap(),
+    ];
+    let text = folder.run(&args).ok().out;
+    for part in [
+        "L1i",
+        "useful",
+        "memory: ",
+        "page walks",
+        "L1d of ",
+        "misses a set",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    // 64 sets make one row.
+    assert!(
+        text.lines().any(|line| line.chars().count() == 8 + 64),
+        "{text}"
+    );
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("<rect") && page.contains("set 63: ") && !page.contains("http"));
+}
+
+#[test]
+fn an_experiments_own_traces_are_simulated() {
+    let folder = Folder::new("simulate-experiment");
+    let args = [
+        "simulate",
+        "--config",
+        "L1d=32K/8",
+        "--experiment",
+        "D15",
+        "--series",
+        "NPAD=*",
+        "--x",
+        "64K",
+        "--json",
+    ];
+    let value = json(&folder.run(&args).ok());
+    let cases = value["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        // Elements of 8 bytes share a line of 64; larger ones do not. 64 KiB leave no line.
+        let a_step = if case["series"] == "NPAD=0" {
+            0.125
+        } else {
+            1.0
+        };
+        let operations = case["operations"].as_u64().unwrap();
+        let wanted = (operations as f64 * a_step) as u64;
+        assert_eq!(misses(&case["configs"][0], 0), [0, wanted, 0], "{case}");
+    }
+    let args = [
+        "simulate",
+        "--config",
+        "L1d=32K/8",
+        "--experiment",
+        "D15",
+        "--memory",
+        "64K",
+    ];
+    let text = folder.run(&args).ok().out;
+    assert!(text.contains("all numbers an operation"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused() {
+    let folder = Folder::new("simulate-refused");
+    let run = |args: &[&str]| folder.run(&[&["simulate"], args].concat());
+    run(&["--config", "L1d=32Q/8", "--trace", TRACE]).refused(&["`L1d=32Q/8`", "SIZE/WAYS"]);
+    run(&["--config", "L1d=32K/8:lfu", "--trace", TRACE]).refused(&["`lfu`", "plru"]);
+    run(&["--config", "L1d=32K/8", "--trace", "absent"]).refused(&["absent cannot be opened"]);
+    run(&["--config", "L1d=32K/8"]).refused(&["--trace"]);
+    run(&["--trace", TRACE]).refused(&["--config"]);
+    run(&["--config", "L1d=32K/8", "--experiment", "D11"]).refused(&["no case of D11"]);
+    run(&["--config", "L1d=32K/8", "--experiment", "D99"]).refused(&["`D99`"]);
+    run(&[
+        "--config",
+        "L1d=32K/8",
+        "--experiment",
+        "D15",
+        "--series",
+        "x",
+    ])
+    .refused(&["no such case", "NPAD=0"]);
+    let text = folder.at("text");
+    fs::write(&text, "no trace\n").unwrap();
+    run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["no reference", "lackey"]);
+    fs::write(&text, b"lftrace1\xE3\xC0").unwrap();
+    run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["corrupt", "byte 9"]);
+}
