@@ -22,20 +22,11 @@ impl Likwid {
     }
 
     /// Gigabytes a second, read and written, that `test` moves in `bytes` bytes going round
-    /// `rounds` times, on the CPU that this thread is pinned to, for the child inherits it. The
-    /// best of three, as interruptions only ever cost it something.
+    /// `rounds` times, on the CPU that this thread is pinned to, for the child inherits it.
     ///
     /// # Errors
     /// What the program said, if it gave no figure: it may lack the test.
     pub fn bandwidth(&self, test: &str, bytes: usize, rounds: u64) -> Result<f64, String> {
-        let mut best = 0.0_f64;
-        for _ in 0..3 {
-            best = best.max(self.once(test, bytes, rounds)?);
-        }
-        Ok(best)
-    }
-
-    fn once(&self, test: &str, bytes: usize, rounds: u64) -> Result<f64, String> {
         let output = Command::new(&self.program)
             .args(["-t", test, "-w", &format!("N:{bytes}B:1")])
             .args(["-i", &rounds.max(2).to_string()])

@@ -1,18 +1,26 @@
-//! Drepper 3.5.1, what one core can read, write and copy: Figures 3.24, 3.26 and 3.28.
+//! Drepper 3.5.1, what one core can read, write and copy: the program, and its figures.
 
-use super::PENTIUM_4;
+mod figures;
+
 use crate::cpu::Ports;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BandwidthSetup, Mover};
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Range, Reference,
-    Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
+    all_of, at_least, at_most, plain_curves,
 };
 use crate::kernel::{Motion, Vector};
 use crate::stats::Interval;
 
+use Place::{L1, L2, Memory};
+
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[PROGRAM, FIG_3_24, FIG_3_26, FIG_3_28];
+pub(super) static ALL: &[Experiment] = &[
+    PROGRAM,
+    figures::FIG_3_24,
+    figures::FIG_3_26,
+    figures::FIG_3_28,
+];
 
 /// What vectors do, and what the series are called.
 const BY_VECTORS: [(&str, Motion); 7] = [
@@ -65,17 +73,52 @@ fn working_sets(machine: &Machine) -> Vec<usize> {
     sizes
 }
 
-/// The smallest of them in each level. They do not depend on how much of a shared cache a run
-/// finds, where the next size up might.
+/// One of them in each level: the smallest in a cache and the largest in memory. They do not depend
+/// on how much of a shared cache a run finds, where those in between might.
 fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     let sizes = working_sets(machine);
     let ranges = &machine.ranges;
-    let mut chosen: Vec<usize> = [ranges.l1, ranges.l2, ranges.llc, ranges.memory]
+    let mut chosen: Vec<usize> = [ranges.l1, ranges.l2, ranges.llc]
         .into_iter()
         .filter_map(|range| sizes.iter().copied().find(|size| range.holds(*size as f64)))
         .collect();
+    chosen.push(machine.in_memory());
     chosen.dedup();
     chosen
+}
+
+/// Where a working set lives.
+#[derive(Clone, Copy)]
+enum Place {
+    L1,
+    L2,
+    Memory,
+}
+
+impl Place {
+    const ALL: [Place; 3] = [L1, L2, Memory];
+
+    const fn name(self) -> &'static str {
+        match self {
+            L1 => "L1d",
+            L2 => "L2",
+            Memory => "memory",
+        }
+    }
+}
+
+/// What `what` reaches by `width` bytes in a place: its level in a cache, and in memory the point
+/// of the memory size, because how near to the caches others lie differs from run to run.
+fn level(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Result<Interval, Untestable> {
+    let label = series(what, width);
+    match place {
+        L1 => e.level(&label, e.machine.ranges.l1),
+        L2 => e.level(&label, e.machine.ranges.l2),
+        Memory => {
+            let x = e.machine.place_in_memory(e.machine.in_memory());
+            e.series(&label).and_then(|_| e.at(&label, x?))
+        }
+    }
 }
 
 const BYTES_A_CYCLE: Plot = Plot {
@@ -94,11 +137,12 @@ const PROGRAM: Experiment = Experiment {
                much of that is left at each level of the hierarchy?",
     source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
     today: "Ports have grown to 32 and 64 bytes, two or three for loads and one or two for stores, \
-            and only a vector of that width fills them. From L2 on, the width hardly matters: lines \
-            arrive as they arrive, and the number of them under way decides. Two streams in turn \
-            therefore read memory faster than one, whose prefetcher stops at each page. \
-            Non-temporal stores run at the speed of memory wherever the data lies. \
-            (A copied byte counts once, as in the paper; working sets of copies are both halves.)",
+            and only a vector of that width fills them. From L2 on, the width matters less and less: \
+            lines arrive as they arrive, and the number of them under way decides. On Zen 4 \
+            16-byte loads even read memory faster than 64-byte ones, and two streams in turn \
+            faster than one, as each prefetches for itself. Non-temporal stores run at the speed of \
+            memory wherever the data lies. (A copied byte counts once, as in the paper; the \
+            working set of a copy is both halves.)",
     plot: Some(BYTES_A_CYCLE),
     cases: |machine| {
         let sizes = match machine.full {
@@ -133,9 +177,8 @@ const PROGRAM: Experiment = Experiment {
         Claim {
             text: "writes to L1d by the widest stores are more than 4 times as fast as to memory",
             judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (width, near) = widest(e, WRITE, ranges.l1)?;
-                let far = e.level(&series(WRITE, width), ranges.memory)?;
+                let (width, near) = widest(e, WRITE, L1)?;
+                let far = level(e, WRITE, width, Memory)?;
                 let what = format!("{width}-byte writes, L1d over memory");
                 Ok(at_least(&what, ratio(near, far)?, 4.0))
             },
@@ -144,17 +187,12 @@ const PROGRAM: Experiment = Experiment {
             text: "at no level is copying faster than the slower of reading and writing (10 % \
                    allowed)",
             judge: |e| {
-                let ranges = &e.machine.ranges;
                 let mut parts = Vec::new();
-                for (name, range) in [
-                    ("L1d", ranges.l1),
-                    ("L2", ranges.l2),
-                    ("memory", ranges.memory),
-                ] {
-                    let (width, copy) = widest(e, COPY, range)?;
-                    let level = |what| e.level(&series(what, width), range);
-                    let slower = level(READ)?.least(level(WRITE)?);
-                    let what = format!("{width}-byte copies in {name}");
+                for place in Place::ALL {
+                    let (width, copy) = widest(e, COPY, place)?;
+                    let of = |what| level(e, what, width, place);
+                    let slower = of(READ)?.least(of(WRITE)?);
+                    let what = format!("{width}-byte copies in {}", place.name());
                     parts.push(at_most(&what, ratio(copy, slower)?, 1.1));
                 }
                 Ok(all_of(parts))
@@ -163,15 +201,13 @@ const PROGRAM: Experiment = Experiment {
     ],
 };
 
-/// The widest vectors that this CPU has, and what `what` reaches in `range` by them.
-fn widest(e: &Evidence<'_>, what: &str, range: Range) -> Result<(usize, Interval), Untestable> {
+/// The widest vectors that this CPU has, and what `what` reaches by them.
+fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Result<(usize, Interval), Untestable> {
     let mut widths = Vector::BYTES.into_iter().rev();
-    let found = widths.find_map(|width| Some((width, e.level(&series(what, width), range).ok()?)));
+    let found = widths.find_map(|width| Some((width, level(e, what, width, place).ok()?)));
     match found {
         Some(found) => Ok(found),
-        None => e
-            .level(&series(what, PAPER), range)
-            .map(|level| (PAPER, level)),
+        None => level(e, what, PAPER, place).map(|level| (PAPER, level)),
     }
 }
 
@@ -192,13 +228,12 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
 /// Judges what each width reaches in L1d of what `limit` says of it. Widths that the CPU lacks are
 /// left out.
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
-    let l1 = e.machine.ranges.l1;
     let ports = e.machine.ports.ok_or_else(|| {
         Untestable("the load and store ports of this CPU are not known here".to_owned())
     })?;
     let mut parts = Vec::new();
     for width in Vector::BYTES {
-        let level = match e.level(&series(what, width), l1) {
+        let level = match level(e, what, width, L1) {
             Err(_) if width > PAPER => continue,
             level => level?,
         };
@@ -210,244 +245,3 @@ fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32
     }
     Ok(all_of(parts))
 }
-
-/// The ratio of two levels of 16-byte series.
-fn over(
-    e: &Evidence<'_>,
-    (of, of_range): (&str, Range),
-    (to, to_range): (&str, Range),
-) -> Result<Interval, Untestable> {
-    let level = |what, range| e.level(&series(what, PAPER), range);
-    ratio(level(of, of_range)?, level(to, to_range)?)
-}
-
-/// Cases of the figures: what the paper measured, over all its working sets.
-fn figure_cases(machine: &Machine) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for bytes in working_sets(machine) {
-        for what in [READ, WRITE, COPY] {
-            let motion = BY_VECTORS.into_iter().find(|(name, _)| *name == what);
-            let (_, motion) = motion.expect("is one of them");
-            let mover = Mover::Vectors(PAPER);
-            cases.extend(case(series(what, PAPER), bytes, motion, mover));
-        }
-    }
-    without_repetition(cases)
-}
-
-macro_rules! reference {
-    ($file:literal, $machine:expr) => {
-        &[Reference {
-            file: $file,
-            machine: $machine,
-            x: "working_set_bytes_approx",
-            columns: &[("Read", "read"), ("Write", "write"), ("Copy", "copy")],
-        }]
-    };
-}
-
-/// A claim about the ratio of two of the figure's levels.
-fn compare(
-    e: &Evidence<'_>,
-    of: (&str, Range),
-    to: (&str, Range),
-    what: &str,
-    judge: impl Fn(&str, Interval) -> Judgement,
-) -> Judged {
-    Ok(judge(what, over(e, of, to)?))
-}
-
-const FIG_3_24: Experiment = Experiment {
-    id: "D36",
-    name: "drepper-fig-3.24",
-    title: "Bandwidth of a CPU whose L1d writes through",
-    question: "What can one thread read, write and copy a cycle, as the working set grows?",
-    source: "Drepper 3.5.1, Figure 3.24: Pentium 4, 64-bit mode",
-    today: "The first level writes back everywhere, so a store to L1d is as cheap as one port lets \
-            it be, and no longer waits for L2. Writing to memory still reads each line before it \
-            and writes it back behind, but both overlap: the factor of ten to reading is gone.",
-    plot: Some(Plot {
-        reference: reference!("drepper-fig-3.24.csv", PENTIUM_4),
-        ..BYTES_A_CYCLE
-    }),
-    cases: figure_cases,
-    curves: plain_curves,
-    claims: &[
-        Claim {
-            text: "reading L1d is more than twice as fast as reading L2",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (near, far) = ((READ, ranges.l1), (READ, ranges.l2));
-                compare(e, near, far, "reads, L1d over L2", |what, faster| {
-                    at_least(what, faster, 2.0)
-                })
-            },
-        },
-        Claim {
-            text: "reading L1d is more than 3 times as fast as writing it, for writes go through",
-            judge: |e| {
-                let l1 = e.machine.ranges.l1;
-                compare(
-                    e,
-                    (READ, l1),
-                    (WRITE, l1),
-                    "reads over writes",
-                    |what, faster| at_least(what, faster, 3.0),
-                )
-            },
-        },
-        Claim {
-            text: "reading memory is more than 5 times as fast as writing it",
-            judge: |e| {
-                let memory = e.machine.ranges.memory;
-                let (read, write) = ((READ, memory), (WRITE, memory));
-                compare(e, read, write, "reads over writes", |what, faster| {
-                    at_least(what, faster, 5.0)
-                })
-            },
-        },
-        Claim {
-            text: "in memory a copy is as fast as a write alone, within 20 %",
-            judge: |e| {
-                let memory = e.machine.ranges.memory;
-                let (copy, write) = ((COPY, memory), (WRITE, memory));
-                compare(e, copy, write, "copies over writes", |what, faster| {
-                    between(what, faster, 0.8, 1.2)
-                })
-            },
-        },
-    ],
-};
-
-const FIG_3_26: Experiment = Experiment {
-    id: "D38",
-    name: "drepper-fig-3.26",
-    title: "Bandwidth of a CPU whose prefetcher keeps up",
-    question: "Can prefetching make reading memory as fast as reading L1d, and what of writing?",
-    source: "Drepper 3.5.1, Figure 3.26: Core 2",
-    today: "The Core 2's loads moved 16 bytes a cycle at the clock of its front-side bus' days; ports \
-            have grown fourfold and more since, memory's share a core has not. Prefetchers hide \
-            the latency of L2 from 16-byte loads; the bandwidth of memory they cannot raise.",
-    plot: Some(Plot {
-        reference: reference!(
-            "drepper-fig-3.26.csv",
-            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"
-        ),
-        ..BYTES_A_CYCLE
-    }),
-    cases: figure_cases,
-    curves: plain_curves,
-    claims: &[
-        Claim {
-            text: "reading memory keeps 0.9 of the bandwidth of L1d",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (far, near) = ((READ, ranges.memory), (READ, ranges.l1));
-                compare(e, far, near, "reads, memory over L1d", |what, kept| {
-                    at_least(what, kept, 0.9)
-                })
-            },
-        },
-        Claim {
-            text: "writing L1d is more than 10 times as fast as writing memory",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (near, far) = ((WRITE, ranges.l1), (WRITE, ranges.memory));
-                compare(e, near, far, "writes, L1d over memory", |what, faster| {
-                    at_least(what, faster, 10.0)
-                })
-            },
-        },
-        Claim {
-            text: "writing L1d is more than twice as fast as writing L2",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (near, far) = ((WRITE, ranges.l1), (WRITE, ranges.l2));
-                compare(e, near, far, "writes, L1d over L2", |what, faster| {
-                    at_least(what, faster, 2.0)
-                })
-            },
-        },
-        Claim {
-            text: "in L1d writing is as fast as reading, within 20 %",
-            judge: |e| {
-                let l1 = e.machine.ranges.l1;
-                compare(
-                    e,
-                    (WRITE, l1),
-                    (READ, l1),
-                    "writes over reads",
-                    |what, kept| between(what, kept, 0.8, 1.2),
-                )
-            },
-        },
-    ],
-};
-
-const FIG_3_28: Experiment = Experiment {
-    id: "D40",
-    name: "drepper-fig-3.28",
-    title: "Bandwidth of a CPU with three levels of cache",
-    question: "What does each of three levels leave of the bandwidth of the one before?",
-    source: "Drepper 3.5.1, Figure 3.28: AMD Opteron, family 10h",
-    today: "Two loads a cycle against one store has stayed the balance of most cores. The path \
-            between L1d and L2 has grown to a line every cycle or two, so that 16-byte accesses no \
-            longer notice L2; and a copy, a load and a store a cycle, runs as fast as the stores.",
-    plot: Some(Plot {
-        reference: reference!(
-            "drepper-fig-3.28.csv",
-            "Opteron, family 10h, 64 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)"
-        ),
-        ..BYTES_A_CYCLE
-    }),
-    cases: figure_cases,
-    curves: plain_curves,
-    claims: &[
-        Claim {
-            text: "reading L1d is more than 1.5 times as fast as writing it",
-            judge: |e| {
-                let l1 = e.machine.ranges.l1;
-                compare(
-                    e,
-                    (READ, l1),
-                    (WRITE, l1),
-                    "reads over writes",
-                    |what, faster| at_least(what, faster, 1.5),
-                )
-            },
-        },
-        Claim {
-            text: "reading falls to a tenth from L1d to L2",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (near, far) = ((READ, ranges.l1), (READ, ranges.l2));
-                compare(e, near, far, "reads, L1d over L2", |what, faster| {
-                    at_least(what, faster, 10.0)
-                })
-            },
-        },
-        Claim {
-            text: "in L1d a copy is less than 0.6 times as fast as a write",
-            judge: |e| {
-                let l1 = e.machine.ranges.l1;
-                compare(
-                    e,
-                    (COPY, l1),
-                    (WRITE, l1),
-                    "copies over writes",
-                    |what, kept| at_most(what, kept, 0.6),
-                )
-            },
-        },
-        Claim {
-            text: "writing L2 is more than 5 times as fast as writing memory",
-            judge: |e| {
-                let ranges = &e.machine.ranges;
-                let (near, far) = ((WRITE, ranges.l2), (WRITE, ranges.memory));
-                compare(e, near, far, "writes, L2 over memory", |what, faster| {
-                    at_least(what, faster, 5.0)
-                })
-            },
-        },
-    ],
-};
