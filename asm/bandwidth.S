@@ -169,8 +169,8 @@ kernel_end \name
 .endm
 
 /* 512 / width loads from the first half and as many stores to the second, line by line: groups of
-   two lines and more copy memory a fifth slower on Zen 4, and the caches no faster. The stores have
-   no index register, so that they may take the store port without one on Haswell. */
+   two lines and more copy memory a tenth to a fifth slower on Zen 4, and the caches no faster. The
+   stores have no index register, so that they may take the store port without one on Haswell. */
 .macro copies name, load, store, reg, width
 kernel \name
         blocks
