@@ -18,6 +18,8 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "std")]
+pub mod counters;
 pub mod cpu;
 #[cfg(feature = "std")]
 pub mod experiment;

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Entry, Experiment, Machine, Ranges, Shape, Subject, Unit, Untestable,
-    find,
+    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Shape, Subject, Unit,
+    Untestable, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
@@ -257,6 +257,7 @@ fn machine(rate: Rate) -> Machine {
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),
+        counting: Counting::default(),
         rate,
         seed: SEED,
         ladder: Vec::new(),

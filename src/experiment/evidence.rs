@@ -1,6 +1,7 @@
 //! What a claim is judged on: an experiment's points, and the machine.
 
-use super::{Machine, Point, Range, State, Unit, Untestable};
+use super::{Count, Machine, Point, Range, State, Unit, Untestable};
+use crate::counters::Quantity;
 use crate::stats::Interval;
 
 /// The least doubt about a number that is compared with another case's, as a share of it. What
@@ -73,14 +74,59 @@ impl Evidence<'_> {
     /// # Errors
     /// If it was not measured there.
     pub fn at(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
-        let point = self
-            .points
-            .iter()
-            .find(|point| point.x == x && point.series == label)
-            .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))?;
+        let point = self.point(label, x)?;
         point
             .interval(self.unit, self.machine.rate)
             .map(|value| widened(point, value))
+    }
+
+    fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {
+        let mut points = self.points.iter();
+        points
+            .find(|point| point.x == x && point.series == label)
+            .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))
+    }
+
+    /// How often `quantity` was counted an operation of a series at `x`, with the doubt of a
+    /// comparison between cases.
+    ///
+    /// # Errors
+    /// If the point was not measured, or if the quantity was not counted there: why this machine
+    /// does not count it.
+    pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Result<Interval, Untestable> {
+        let point = self.point(label, x)?;
+        if let State::Untestable(reason) = &point.state {
+            return Err(reason.clone());
+        }
+        let count = point.counts().iter().find(|of| of.quantity == quantity);
+        let Count { value, .. } = match count {
+            Some(count) => count,
+            None => return Err(self.uncounted(label, x, quantity)),
+        };
+        Ok(value.widened(BETWEEN_CASES))
+    }
+
+    /// Why there is no count of `quantity` beside a point that was measured.
+    fn uncounted(&self, label: &str, x: f64, quantity: Quantity) -> Untestable {
+        match self.machine.counting.event(quantity) {
+            Err(reason) => reason,
+            Ok(event) => Untestable(format!("{event} was not counted beside `{label}` at {x}")),
+        }
+    }
+
+    /// What was counted of `quantity` along a series, from left to right: no point if it was not
+    /// counted.
+    pub fn counts(&self, label: &str, quantity: Quantity) -> Vec<(f64, Interval)> {
+        let of_series = self.points.iter().filter(|point| point.series == label);
+        let mut points: Vec<(f64, Interval)> = of_series
+            .filter_map(|point| {
+                let mut counts = point.counts().iter();
+                let count = counts.find(|count| count.quantity == quantity)?;
+                Some((point.x, count.value))
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
     }
 
     /// The level of a series over a range of x: the median of its points there, end by end, with

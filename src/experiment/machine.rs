@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Range, Ranges, Rung, Untestable};
+use super::{Counting, Range, Ranges, Rung, Untestable};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -15,6 +15,8 @@ pub struct Machine {
     pub load_to_use: Option<u32>,
     /// What the load and store ports move to and from L1d, if the microarchitecture is known.
     pub ports: Option<Ports>,
+    /// Which events it counts.
+    pub counting: Counting,
     /// Ticks a second.
     pub rate: Rate,
     /// Decides every random layout.

@@ -8,6 +8,7 @@
 mod arena;
 mod case;
 mod cold;
+mod counting;
 mod evidence;
 pub mod family;
 mod machine;
@@ -22,6 +23,7 @@ mod verdict;
 
 pub use arena::Arena;
 pub use case::{Case, Context, Setup, Subject, Untestable, Wish};
+pub use counting::{Count, Counting};
 pub use evidence::{Curve, Evidence};
 pub use machine::Machine;
 pub use passes::merged;
@@ -34,6 +36,7 @@ pub use rig::{Effort, LADDER, Rig, rung_of};
 pub use unit::Unit;
 pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
 
+use crate::counters::Quantity;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.
@@ -57,6 +60,8 @@ pub struct Experiment {
     pub cases: Cases,
     /// The curves that are drawn from the points.
     pub curves: fn(&Evidence<'_>) -> Vec<Curve>,
+    /// What is counted beside each of its times, where it can be: the events that explain them.
+    pub events: &'static [Quantity],
     /// What the source says, as code.
     pub claims: &'static [Claim],
 }

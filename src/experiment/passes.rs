@@ -5,7 +5,7 @@
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
-use super::{Measured, Point, State};
+use super::{Count, Measured, Point, State};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
 
@@ -68,6 +68,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .unwrap_or(Ended::Precise);
     let each = passes.iter().map(|pass| pass.ticks.interval).collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
+    let counts = counted_together(&passes);
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
@@ -77,13 +78,32 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         // Samples of several passes are of different lengths; the record has them pass by pass.
         samples: Vec::new(),
         passes: each,
+        counts,
         ..first
     })
+}
+
+/// The passes' counts as one of each quantity: an interval that holds those of all passes in which
+/// it was counted.
+fn counted_together(passes: &[Measured]) -> Vec<Count> {
+    let mut together: Vec<Count> = Vec::new();
+    for count in passes.iter().flat_map(|pass| &pass.counts) {
+        let known = together.iter_mut().find(|of| of.quantity == count.quantity);
+        match known {
+            Some(known) => {
+                known.value = known.value.hull(count.value);
+                known.multiplexed |= count.multiplexed;
+            }
+            None => together.push(*count),
+        }
+    }
+    together
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Quantity;
     use crate::experiment::Untestable;
     use crate::kernel::Work;
 
@@ -99,6 +119,7 @@ mod tests {
             ended: Ended::Precise,
             pages: "4 KiB".into(),
             passes: Vec::new(),
+            counts: Vec::new(),
         };
         point(series, State::Measured(Box::new(measured)))
     }
@@ -124,6 +145,33 @@ mod tests {
         assert!(a.ticks.interval.lo <= 9.9 && a.ticks.interval.hi >= 12.12);
         assert_eq!(a.passes.len(), 2);
         assert!(a.noisy(), "passes 20 % apart are noise");
+    }
+
+    #[test]
+    fn counts_of_the_passes_come_together_by_what_they_count() {
+        let with = |misses: f64, multiplexed| {
+            let mut point = timed("a", 10.0);
+            let State::Measured(measured) = &mut point.state else {
+                panic!("a timed point is measured");
+            };
+            let count = |quantity, value| Count {
+                quantity,
+                value: Interval::exact(value),
+                multiplexed,
+            };
+            measured.counts.push(count(Quantity::L1dMisses, misses));
+            if multiplexed {
+                measured.counts.push(count(Quantity::Cycles, 8.0));
+            }
+            point
+        };
+        let merged = merged(vec![with(1.0, false), with(1.5, true), timed("a", 10.0)]);
+        let [misses, cycles] = merged[0].counts() else {
+            panic!("two quantities were counted: {:?}", merged[0].counts());
+        };
+        assert_eq!(misses.value, Interval::new(1.0, 1.5));
+        assert!(misses.multiplexed, "one pass was");
+        assert_eq!(cycles.value, Interval::exact(8.0));
     }
 
     #[test]

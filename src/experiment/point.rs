@@ -1,6 +1,6 @@
 //! A case after it was measured.
 
-use super::{Unit, Untestable};
+use super::{Count, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -49,6 +49,8 @@ pub struct Measured {
     pub pages: String,
     /// The interval of each pass in ticks, in a point of several.
     pub passes: Vec<Interval>,
+    /// What was counted of an operation, in stretches of their own beside the timed ones.
+    pub counts: Vec<Count>,
 }
 
 /// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
@@ -120,6 +122,14 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
 }
 
 impl Point {
+    /// What was counted beside its time.
+    pub fn counts(&self) -> &[Count] {
+        match &self.state {
+            State::Measured(measured) => &measured.counts,
+            _ => &[],
+        }
+    }
+
     /// The value in `unit`: a counted value as it is.
     ///
     /// # Errors

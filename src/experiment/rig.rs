@@ -214,5 +214,6 @@ fn measured(outcome: Outcome, work: Work, samples: Vec<Sample>, granted: &Grante
         ended: outcome.ended,
         pages: granted.to_string(),
         passes: Vec::new(),
+        counts: Vec::new(),
     }
 }

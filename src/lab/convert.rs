@@ -3,9 +3,13 @@
 //! A record alone suffices to judge and to draw: the points come back as they were measured, and
 //! the [`Machine`] comes back from the header and the points of the ladder.
 
+mod counts;
 mod cpu;
 
+pub use counts::{counting_lines, counting_of};
 pub use cpu::{cache_of, cpu_line, kernel_cache_line};
+
+use counts::{count_line, count_of};
 
 use super::record::{Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
 use crate::cpu::{Cache, CacheKind, Ports};
@@ -95,6 +99,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         ports: header
             .ports
             .map(|PortsLine { loads, stores }| Ports { loads, stores }),
+        counting: counting_of(&header.counting),
         rate,
         seed: header.seed,
         ranges: Ranges::from_ladder(&rungs, reported_sizes(&caches)),
@@ -152,6 +157,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         instructions,
         pages: measured.pages.clone(),
         flags,
+        counts: measured.counts.iter().map(count_line).collect(),
         samples: measured.samples.iter().map(row_of).collect(),
     }
 }
@@ -192,6 +198,7 @@ fn measured_of(timed: &Timed) -> Measured {
             .unwrap_or(Ended::Precise),
         pages: timed.pages.clone(),
         passes: Vec::new(),
+        counts: timed.counts.iter().filter_map(count_of).collect(),
     }
 }
 
@@ -228,6 +235,8 @@ fn sample_of(&[short, long, yardstick, disturbed]: &[u64; 4]) -> Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Quantity;
+    use crate::experiment::Count;
 
     fn measured(ended: Ended, disturbed: usize) -> Point {
         let mut values = [4.9, 5.0, 5.1, 7.3, 1.0 / 3.0];
@@ -256,6 +265,11 @@ mod tests {
                 ended,
                 pages: "2 MiB (transparent)".into(),
                 passes: Vec::new(),
+                counts: vec![Count {
+                    quantity: Quantity::L1dMisses,
+                    value: Interval::new(0.9, 1.1),
+                    multiplexed: true,
+                }],
             })),
         }
     }

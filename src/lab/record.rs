@@ -87,6 +87,9 @@ pub struct Header {
     /// What the load and store ports move to and from L1d, if the core is known.
     #[serde(default)]
     pub ports: Option<PortsLine>,
+    /// What the machine counts, and what not; nothing where nobody looked.
+    #[serde(default)]
+    pub counting: Vec<CountingLine>,
     /// The caches that the kernel describes, where it does.
     #[serde(default)]
     pub kernel_caches: Vec<CacheLine>,
@@ -117,6 +120,19 @@ pub struct CpuLine {
     /// The TLBs that CPUID reports.
     #[serde(default)]
     pub tlbs: Vec<TlbLine>,
+}
+
+/// Whether the machine counts something, as [`Counting`](crate::experiment::Counting) has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountingLine {
+    /// What, in words: `L1d misses`.
+    pub counts: String,
+    /// The vendor's name of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Why it is not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// What the load and store ports move to and from L1d, in bytes a core cycle.
@@ -233,9 +249,31 @@ pub struct Timed {
     /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
     /// `stopped`), and `same as ID` if another experiment of this run had measured the same case.
     pub flags: Vec<String>,
+    /// What was counted beside the time; left out where nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<CountLine>,
     /// The samples in order: ticks of the shorter stretch, of the longer, of the yardstick, and 1
     /// if the sample was disturbed.
     pub samples: Vec<[u64; 4]>,
+}
+
+/// Something that was counted of an operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountLine {
+    /// What, in words: `L1d misses`.
+    pub of: String,
+    /// Lower end of the 95 % interval of the median, an operation.
+    pub lo: f64,
+    /// Upper end.
+    pub hi: f64,
+    /// Whether the event shared its counter with others and is extrapolated.
+    #[serde(default, skip_serializing_if = "no")]
+    pub multiplexed: bool,
+}
+
+/// Whether there is nothing to say.
+fn no(said: &bool) -> bool {
+    !*said
 }
 
 /// Whether a point's operation has nothing of a kind to speak of.

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use linefill::cpu::{Cache, CacheKind, Ports};
-use linefill::experiment::{Machine, Ranges, Rung};
+use linefill::experiment::{Counting, Machine, Ranges, Rung};
 use linefill::stats::Interval;
 use linefill::time::Rate;
 
@@ -89,6 +89,7 @@ impl Model {
             caches: caches.chain([instructions]).collect(),
             load_to_use: self.load_to_use,
             ports: self.ports,
+            counting: Counting::default(),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),

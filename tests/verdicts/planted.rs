@@ -1,8 +1,9 @@
 //! Points made up for an experiment's own cases, and what they must come to.
 
+use linefill::counters::Quantity;
 use linefill::experiment::{
-    Claim, Entry, Evidence, Experiment, Judgement, Machine, Measured, Point, State, Unit,
-    Untestable, Verdict, find,
+    Claim, Count, Counting, Entry, Evidence, Experiment, Judgement, Machine, Measured, Point,
+    State, Unit, Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -89,6 +90,35 @@ impl Planted {
         }
     }
 
+    /// The same points with what `count` has for their series, x, and each of the events
+    /// that the experiment names; those for which it has nothing were not counted.
+    pub fn counting(mut self, count: impl Fn(&str, f64, Quantity) -> Option<Interval>) -> Self {
+        for point in &mut self.points {
+            let State::Measured(measured) = &mut point.state else {
+                continue;
+            };
+            let wanted = self.experiment.events.iter();
+            measured.counts = wanted
+                .filter_map(|&quantity| {
+                    Some(Count {
+                        quantity,
+                        value: count(&point.series, point.x, quantity)?,
+                        multiplexed: false,
+                    })
+                })
+                .collect();
+        }
+        self
+    }
+
+    /// The same on a machine that counts nothing, for `reason`.
+    pub fn counting_nothing(mut self, reason: &str) -> Self {
+        let wanted = self.experiment.events.iter();
+        let answers = wanted.map(|&quantity| (quantity, Err(reason.to_owned())));
+        self.machine.counting = Counting::of(answers);
+        self
+    }
+
     /// The same with noise of `share` or more to either side of every timed point.
     fn with_noise(mut self, share: f64) -> Self {
         for point in &mut self.points {
@@ -159,6 +189,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         ended: Ended::Precise,
         pages: "planted".to_owned(),
         passes: Vec::new(),
+        counts: Vec::new(),
     }))
 }
 

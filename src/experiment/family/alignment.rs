@@ -110,6 +110,7 @@ const FIG_6_4: Experiment = Experiment {
             .filter_map(|(label, straight, split)| slowdown(e, label, straight, split))
             .collect()
     },
+    events: &[],
     claims: &[
         Claim {
             text: "in L1d a split costs something, and less than the paper's 300 %",

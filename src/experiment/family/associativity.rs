@@ -55,6 +55,7 @@ const FIG_6_5: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d \

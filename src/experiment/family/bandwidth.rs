@@ -165,6 +165,7 @@ const PROGRAM: Experiment = Experiment {
         without_repetition(cases)
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in L1d, loads of every width reach 0.8 of what the load ports can move",

@@ -74,6 +74,7 @@ const FIG_6_6: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "loads take the same time at every distance, to 10 %: no bank shows",

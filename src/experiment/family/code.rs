@@ -69,6 +69,7 @@ const FOOTPRINT: Experiment = Experiment {
         curves.retain(|curve| curve.label != PUBLISHED);
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
@@ -295,6 +296,7 @@ const BRANCHES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "a taken jump that is remembered costs two cycles or less",
@@ -367,6 +369,7 @@ const LOOPS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
         judge: |e| {

@@ -93,6 +93,7 @@ const SET_BYTES: Experiment = Experiment {
         curves.retain(drawn);
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "beyond the last-level cache, filling whole lines by non-temporal stores is \

@@ -114,6 +114,7 @@ const FIG_6_2: Experiment = Experiment {
             .filter_map(|spread| slowdown(e, spread.label, spread.near, spread.far))
             .collect()
     },
+    events: &[],
     claims: &[
         Claim {
             text: "inside L1d a second line costs nothing: less than 5 % either way",

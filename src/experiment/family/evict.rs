@@ -55,6 +55,7 @@ const FLUSHES: Experiment = Experiment {
         curves.retain(|curve| !curve.label.starts_with("load "));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "flushes overlap: of 128 dirty lines each takes less than half of one alone by \

@@ -88,6 +88,7 @@ const FIRST_TOUCH: Experiment = Experiment {
         }
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "the first write to a 4 KiB page takes ten times as long as a later one, and more",

@@ -56,6 +56,7 @@ const OFFSETS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "from stores of up to 32 bytes a narrower load is forwarded from every place, at \

@@ -143,6 +143,7 @@ const STORE_FORWARDING: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "a load whose bytes one store wrote is forwarded: one that also needs older \

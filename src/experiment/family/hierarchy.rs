@@ -84,6 +84,7 @@ const PENTIUM_M: Experiment = Experiment {
     plot: plot(Unit::CoreCycles),
     cases,
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
         judge: |e| each_step(e, 1.5),
@@ -103,6 +104,7 @@ const SESTOFT_4: Experiment = Experiment {
     plot: plot(Unit::Nanoseconds),
     cases,
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "every level costs at least twice the level before it",
         judge: |e| each_step(e, 2.0),

@@ -162,6 +162,7 @@ const FIG_6_3: Experiment = Experiment {
             .filter_map(|(label, [defined, other])| slowdown(e, label, other, defined))
             .collect()
     },
+    events: &[],
     claims: &[
         Claim {
             text: "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on \

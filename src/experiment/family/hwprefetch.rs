@@ -83,6 +83,7 @@ const TRIGGER: Experiment = Experiment {
             points: added_lines(e).unwrap_or_default(),
         }]
     },
+    events: &[],
     claims: &[Claim {
         text: "the second line after a jump is no prefetched one: two misses or more set the \
                prefetcher off, so it costs at least half of the first",
@@ -192,6 +193,7 @@ const STRIDES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "line after line costs less than half of a random step",
@@ -262,6 +264,7 @@ const STREAMS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "8 to 64 streams are followed at a time",
         judge: |e| {
@@ -347,6 +350,7 @@ const PAGES: Experiment = Experiment {
         ]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "in the middle of a run the first line of a page costs more than three times a \
                line of the second half of a run inside a page",
@@ -411,6 +415,7 @@ const BACKWARD: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "in memory a step backwards costs less than half of a random one",
         judge: |e| {
@@ -462,6 +467,7 @@ const NON_LINEAR: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "inside a page triangular steps cost at least 0.8 of random ones: they are not \

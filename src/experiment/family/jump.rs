@@ -61,6 +61,7 @@ const JUMP_TABLE: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "inside L1d the time is flat within 15 %",
@@ -186,6 +187,7 @@ const FIG_5: Experiment = Experiment {
         )]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "the cycle from 0 has length 8 and covers all 32 bytes",
         judge: |e| {
@@ -274,6 +276,7 @@ const PITFALLS: Experiment = Experiment {
         curves.retain(|curve| ![ONE_CYCLE, FUNCTION, PERMUTATION].contains(&curve.label.as_str()));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "fill 5 is one cycle through all elements, whatever their number",

@@ -70,6 +70,7 @@ const LOAD_TO_USE: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "the simplest load takes the published load-to-use latency, within half a cycle",

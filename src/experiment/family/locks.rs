@@ -46,6 +46,7 @@ const SPLIT_LOCKS: Experiment = Experiment {
         offsets.into_iter().map(case).collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "within a line the offset makes no difference of 10 %",

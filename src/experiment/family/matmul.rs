@@ -137,6 +137,7 @@ const ORIGINAL: Experiment = Experiment {
         cases
     },
     curves: timed_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "every way gives the result of the plain loops to 1e-9, relative to the sum of \
@@ -190,6 +191,7 @@ const TRANSPOSED: Experiment = Experiment {
     ])]),
     cases: |machine| cases(machine, 2),
     curves: timed_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "for N = 1000 it takes less than 0.6 of the original's time, the copy included",
@@ -237,6 +239,7 @@ const SUB_MATRIX: Experiment = Experiment {
     ])]),
     cases: |machine| cases(machine, 3),
     curves: timed_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "for N = 1000 it is faster than the transposed way",
@@ -276,6 +279,7 @@ const VECTORISED: Experiment = Experiment {
     }),
     cases: |machine| cases(machine, WAYS.len()),
     curves: timed_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "for N = 1000 two elements at a time are faster than one",
@@ -358,6 +362,7 @@ const MISSES: Experiment = Experiment {
         cases
     },
     curves: timed_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in a simulated L1d that a column outgrows as it did the paper's, the original \

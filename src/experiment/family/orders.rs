@@ -122,6 +122,7 @@ const ORDER_SPLIT: Experiment = Experiment {
         curves.retain(|curve| timed(&curve.label));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",

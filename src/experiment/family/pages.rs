@@ -53,6 +53,7 @@ const FIG_3_12: Experiment = Experiment {
     }]),
     cases: fig_3_12_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and \
@@ -166,6 +167,7 @@ const FIG_3_17: Experiment = Experiment {
     }]),
     cases: fig_3_17_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "at the largest working set a step costs no less the larger the blocks (5 % \

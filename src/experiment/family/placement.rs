@@ -92,6 +92,7 @@ const ALIGNMENT: Experiment = Experiment {
         asked.chain(counts).collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "what asks begins on a line wherever it lives: static, on the stack, boxed, in \

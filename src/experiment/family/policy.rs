@@ -51,6 +51,7 @@ const POLICIES: Experiment = Experiment {
     }),
     cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "write-through is slow for a variable that is written over and over: a store \

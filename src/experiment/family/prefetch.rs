@@ -64,6 +64,7 @@ const HINTS: Experiment = Experiment {
         curves.retain(|curve| curve.points.iter().all(|(x, _)| *x <= WALKED));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "a prefetch of a bad address does not fault",
@@ -205,6 +206,7 @@ const FIG_6_7: Experiment = Experiment {
     }]),
     cases: fig_6_7_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in L1d and L2 the prefetch changes less than 3 %",

@@ -46,6 +46,7 @@ const FIG_3_4: Experiment = Experiment {
             .collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "a random write in memory costs more than 20 times one in L1d",
@@ -181,6 +182,7 @@ const FIG_3_15: Experiment = Experiment {
         orders.into_iter().flat_map(each).collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in memory a random step costs more than 10 times a sequential one",

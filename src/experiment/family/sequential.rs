@@ -42,6 +42,7 @@ const FIG_3_10: Experiment = Experiment {
     }]),
     cases: |machine| cases(machine, &[0]),
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
@@ -94,6 +95,7 @@ const FIG_3_11: Experiment = Experiment {
     }]),
     cases: |machine| cases(machine, &[0, 7, 15, 31]),
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in memory a step costs more the further apart the elements lie",
@@ -156,6 +158,7 @@ const FIG_3_13: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "beyond L2 writing costs more than reading: Inc is slower than Follow",

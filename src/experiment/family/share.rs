@@ -139,6 +139,7 @@ const LLC_SHARE: Experiment = Experiment {
         curves.retain(|curve| [BLOCKS, WHOLE].contains(&curve.label.as_str()));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "CPUID and sysfs agree on the share",

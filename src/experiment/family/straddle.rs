@@ -90,6 +90,7 @@ const LATENCY: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "within its line a load takes the same time at every offset, to 10 %",
@@ -182,6 +183,7 @@ const THROUGHPUT: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "within their lines loads take the same time at every offset, to 10 %",

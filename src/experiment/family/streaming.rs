@@ -63,6 +63,7 @@ const INTRINSICS: Experiment = Experiment {
         curves.retain(|curve| STORES.iter().any(|(series, _)| *series == curve.label));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "every byte that a non-temporal store of this CPU writes arrives",
@@ -164,6 +165,7 @@ const FIG_6_1: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "by row, non-temporal stores are no slower than normal ones (10 % allowed)",

@@ -48,6 +48,7 @@ const LOADS: Experiment = Experiment {
         curves.retain(|curve| LAPS.iter().all(|(series, _)| *series != curve.label));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",

@@ -34,6 +34,7 @@ const SIZE_FORMULA: Experiment = Experiment {
         )]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "for every cache that the kernel reports, size = line x ways x sets",
         judge: |e| {
@@ -103,6 +104,7 @@ const FIG_3_9: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "both lists are one cycle through all elements",
@@ -212,6 +214,7 @@ const STRUCT_L: Experiment = Experiment {
             .collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
                holds 2^20 / sizeof of them on one cycle",

@@ -39,6 +39,7 @@ const SYNONYMS: Experiment = Experiment {
             .into()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "a line read at two addresses in turn costs more than at one, by 10 % at least",
         judge: |e| {
@@ -79,6 +80,7 @@ const SELF_MODIFYING: Experiment = Experiment {
             .into()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "patching code before each call costs more than 20 times patching data",

@@ -67,6 +67,7 @@ const FIG_3_30: Experiment = Experiment {
             .filter_map(|(label, first, last)| slowdown(e, label, first, last))
             .collect()
     },
+    events: &[],
     claims: &[Claim {
         text: "in memory the position of the word matters little: less than 2 % between first and \
                last",
@@ -120,6 +121,7 @@ const STRUCT_RULES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "in memory reading the fields backwards costs more than 2 %",
         judge: |e| {
@@ -225,6 +227,7 @@ mod tests {
                 ended: Ended::Precise,
                 pages: "4 KiB".into(),
                 passes: Vec::new(),
+                counts: Vec::new(),
             })),
         }
     }
@@ -235,6 +238,7 @@ mod tests {
             caches: Vec::new(),
             load_to_use: None,
             ports: None,
+            counting: crate::experiment::Counting::default(),
             rate: Rate::from_hz(2e9),
             seed: 1,
             ladder: Vec::new(),

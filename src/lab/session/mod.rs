@@ -160,6 +160,7 @@ impl Session {
             ports: identity
                 .ports()
                 .map(|Ports { loads, stores }| PortsLine { loads, stores }),
+            counting: Vec::new(),
             kernel_caches: kernel_caches(root, cpu),
             notes,
         };

@@ -1,12 +1,15 @@
 //! What a harness adds.
 
+use linefill::counters::Quantity;
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
 
 use crate::planted::{Planted, Row, Value, noisy, row};
 
 const HARNESS: &str = "not taken off";
-const DIFFERENCE: &str = "within 5 %";
+const DIFFERENCE: &str = "the time of a read within 5 %";
+const COUNTED: &str = "counters see the harness";
 
 /// Core cycles: of a read, and of stretches of 0, 448 and 4480 reads.
 fn stretches(machine: &Machine, read: f64, stretches: [Value; 3]) -> Planted {
@@ -25,6 +28,21 @@ fn with_harness(machine: &Machine) -> Planted {
         5.0,
         [100.0, 2340.0, 22_500.0].map(|time| noisy(time, 0.0)),
     )
+}
+
+/// Instructions: of a read, and of stretches of 0, 448 and 4480 reads; none of stretches with
+/// NaN.
+fn counted(machine: &Machine, read: Interval, stretches: [f64; 3]) -> Planted {
+    with_harness(machine).counting(move |series, reads, quantity| {
+        assert_eq!(quantity, Quantity::Instructions);
+        let stretch = match reads {
+            _ if series == "a read, by N against 2N" => return Some(read),
+            0.0 => stretches[0],
+            448.0 => stretches[1],
+            _ => stretches[2],
+        };
+        (!stretch.is_nan()).then(|| Interval::exact(stretch))
+    })
 }
 
 pub fn harness() -> Vec<Row> {
@@ -67,5 +85,27 @@ pub fn harness() -> Vec<Row> {
         row("C9", DIFFERENCE, Untestable, |m| {
             with_harness(m).without(|_, reads| reads == 4480.0)
         }),
+        row("C9", COUNTED, Holds, |m| {
+            counted(m, Interval::exact(40.0), [30.0, 17_950.0, 179_230.0])
+        }),
+        row("C9", COUNTED, DoesNotHold, |m| {
+            counted(m, Interval::exact(44.0), [30.0, 17_950.0, 179_230.0])
+        })
+        .says("those by N and 2N 0.9"),
+        row("C9", COUNTED, DoesNotHold, |m| {
+            counted(m, Interval::exact(40.0), [0.0, 17_920.0, 179_200.0])
+        })
+        .says("around no reads 0"),
+        row("C9", COUNTED, Inconclusive, |m| {
+            counted(m, Interval::new(38.0, 42.0), [30.0, 17_950.0, 179_230.0])
+        }),
+        row("C9", COUNTED, Untestable, |m| {
+            with_harness(m).counting_nothing("the kernel sees no PMU on this CPU")
+        })
+        .says("instructions: the kernel sees no PMU"),
+        row("C9", COUNTED, Untestable, |m| {
+            counted(m, Interval::exact(40.0), [30.0, f64::NAN, 179_230.0])
+        })
+        .says("nobody looked"),
     ]
 }

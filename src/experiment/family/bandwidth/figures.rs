@@ -66,6 +66,7 @@ pub(super) const FIG_3_24: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "reading L1d is more than twice as fast as reading L2",
@@ -137,6 +138,7 @@ pub(super) const FIG_3_26: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "reading memory keeps 0.9 of the bandwidth of L1d",
@@ -207,6 +209,7 @@ pub(super) const FIG_3_28: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "reading L1d is more than 1.5 times as fast as writing it",

@@ -57,6 +57,7 @@ pub(super) const PATTERN: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "the reads touch 448 elements on 448 lines, over all 3,670,016 bytes of the \
@@ -109,6 +110,7 @@ pub(super) const DEREFERENCES: Experiment = Experiment {
         ]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "an element of nested arrays is the fourth load of a chain, one of the flat \

@@ -1,10 +1,11 @@
 //! What a harness adds, and how it is taken off: C9.
 
 use super::{STRIDES, only};
+use crate::counters::Quantity;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::HarnessSetup;
 use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Untestable, at_least, between, plain_curves,
+    Case, Claim, Experiment, Untestable, all_of, at_least, between, plain_curves,
 };
 use crate::stats::Interval;
 
@@ -35,6 +36,7 @@ pub(super) const HARNESS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[Quantity::Instructions],
     claims: &[
         Claim {
             text: "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
@@ -53,7 +55,7 @@ pub(super) const HARNESS: Experiment = Experiment {
             text: "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
                    5 %",
             judge: |e| {
-                let each = by_difference(e)?.scaled(1.0 / (4480.0 - 448.0));
+                let each = by_difference(|reads| e.at(STRETCH, reads))?;
                 let over = ratio(each, only(e, READ)?)?;
                 Ok(between(
                     "a read by difference over one by N and 2N",
@@ -63,11 +65,31 @@ pub(super) const HARNESS: Experiment = Experiment {
                 ))
             },
         },
+        Claim {
+            text: "counters see the harness too, 10 instructions or more around no reads at all, \
+                   and the difference of stretches takes them off: it gives the instructions of a \
+                   read within 5 %",
+            judge: |e| {
+                let counted = |series, x| e.count(series, x, Quantity::Instructions);
+                let each = by_difference(|reads| counted(STRETCH, reads))?;
+                let over = ratio(each, counted(READ, 0.0)?)?;
+                Ok(all_of([
+                    at_least("instructions around no reads", counted(STRETCH, 0.0)?, 10.0),
+                    between(
+                        "instructions of a read by difference over those by N and 2N",
+                        over,
+                        0.95,
+                        1.05,
+                    ),
+                ]))
+            },
+        },
     ],
 };
 
-/// What the longer stretch takes more than the shorter one.
-fn by_difference(e: &Evidence<'_>) -> Result<Interval, Untestable> {
-    let (long, short) = (e.at(STRETCH, 4480.0)?, e.at(STRETCH, 448.0)?);
-    Ok(Interval::new(long.lo - short.hi, long.hi - short.lo))
+/// What a read of a longer stretch adds to a shorter one, by the value `of` a stretch.
+fn by_difference(of: impl Fn(f64) -> Result<Interval, Untestable>) -> Result<Interval, Untestable> {
+    let (long, short) = (of(4480.0)?, of(448.0)?);
+    let more = Interval::new(long.lo - short.hi, long.hi - short.lo);
+    Ok(more.scaled(1.0 / (4480.0 - 448.0)))
 }

@@ -64,6 +64,7 @@ pub(super) const INDEX: Experiment = Experiment {
         .collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "with constant dimensions of which only 28 is no power of two, a read takes less \

@@ -47,6 +47,7 @@ pub(super) const PAGES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "the flat tensor's reads touch 112 pages of 4 KiB, the nested one's 182, and 2 \
@@ -147,6 +148,7 @@ pub(super) const MYSTERY: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 \

@@ -84,6 +84,7 @@ pub(super) const OPERATION: Experiment = Experiment {
         cases
     },
     curves: an_operation,
+    events: &[],
     claims: &[
         Claim {
             text: "the nested tensor takes more than 1.3 times as long as the flat one",

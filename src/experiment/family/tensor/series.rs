@@ -75,6 +75,7 @@ pub(super) const SERIES: Experiment = Experiment {
         curves.retain(|curve| ![OVER_QUOTED, OVER_HUGE].contains(&curve.label.as_str()));
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "flat, a read is 1.6 times as fast as nested, or faster: the title's 60 %",

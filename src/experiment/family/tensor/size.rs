@@ -66,6 +66,7 @@ pub(super) const SIZES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "flat, the tensor takes 3,670,016 bytes; nested 3,789,056 by the formula, \
