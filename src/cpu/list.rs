@@ -51,7 +51,7 @@ pub struct Text<const N: usize> {
 
 impl<const N: usize> Text<N> {
     /// The printable ASCII of `text` up to its first NUL, without outer spaces.
-    pub(super) fn new(text: &[u8]) -> Self {
+    pub(crate) fn new(text: &[u8]) -> Self {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut bytes = [0; N];
         let mut len = 0;

@@ -6,6 +6,8 @@
 
 mod capabilities;
 mod encoding;
+mod events;
+mod microarch;
 mod page;
 mod port;
 mod program;
@@ -13,6 +15,8 @@ mod registers;
 
 pub use capabilities::{Capabilities, Maker};
 pub use encoding::{Encoding, Flavour};
+pub use events::{EventCode, UnknownEvent, event, events};
+pub use microarch::Microarch;
 #[cfg(test)]
 pub(crate) use page::made_up_page;
 pub use page::{Page, Reading, Unread};

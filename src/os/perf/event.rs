@@ -122,13 +122,19 @@ impl Event {
 
     /// PERF_COUNT_HW_CACHE_*: the cache; loads are 0 in the second byte, misses 1 in the third.
     const fn load_misses(cache: u64) -> Event {
+        Event::cache(cache | 1 << 16)
+    }
+
+    /// An event of perf's caches, by its number.
+    pub(super) const fn cache(config: u64) -> Event {
         Event {
             kind: TYPE_CACHE,
-            ..Event::generic(cache | 1 << 16)
+            ..Event::generic(config)
         }
     }
 
-    const fn generic(config: u64) -> Event {
+    /// An event that perf defines for every PMU, by its number.
+    pub(super) const fn generic(config: u64) -> Event {
         Event {
             kind: TYPE_HARDWARE,
             config,
@@ -155,6 +161,18 @@ impl Event {
             config: encoding.select(source.flavour),
             config1: encoding.offcore,
             user_only: true,
+        }
+    }
+
+    /// The same event of one PMU among those of a hybrid CPU: its number goes into the upper half
+    /// (PERF_PMU_TYPE_SHIFT, Linux 5.13). Elsewhere there is no other.
+    pub(super) fn on(self, source: &Source) -> Event {
+        if !source.hybrid() {
+            return self;
+        }
+        Event {
+            config: self.config | u64::from(source.kind) << 32,
+            ..self
         }
     }
 

@@ -4,6 +4,7 @@
 mod counter;
 mod event;
 mod group;
+mod named;
 mod refusal;
 mod source;
 

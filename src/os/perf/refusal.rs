@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::pmu::UnknownEvent;
+
 /// Why the kernel counts no hardware event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -15,6 +17,10 @@ pub enum Refusal {
     Sandbox,
     /// This CPU's PMU does not know the event, or not with this counter (`EINVAL`).
     Event,
+    /// The tables have no event of this name for this core.
+    Unknown(UnknownEvent),
+    /// The tables do not have this CPU's events.
+    NoTable,
     /// Another user has the counter for himself (`EBUSY`).
     Busy,
     /// Another answer.
@@ -37,6 +43,11 @@ impl Refusal {
             Self::Event => {
                 "compare the event's encoding with `perf list --details` on this machine"
             }
+            Self::Unknown(_) => {
+                "name an event of this core (linefill::pmu::events lists them), \
+                 or one of perf's own, such as cache-misses"
+            }
+            Self::NoTable => "name one of perf's own events, such as cache-misses",
             Self::Busy => {
                 "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo sysctl kernel.nmi_watchdog=0"
             }
@@ -55,6 +66,8 @@ impl fmt::Display for Refusal {
             Self::Paranoid(None) => f.write_str("kernel.perf_event_paranoid forbids it"),
             Self::Sandbox => f.write_str("a sandbox (seccomp) forbids perf_event_open"),
             Self::Event => f.write_str("this CPU's PMU does not count such an event"),
+            Self::Unknown(unknown) => unknown.fmt(f),
+            Self::NoTable => f.write_str("no table has the events of this CPU"),
             Self::Busy => f.write_str("somebody else has the counter for himself"),
             Self::Other(answer) => write!(f, "perf_event_open: {answer}"),
         }

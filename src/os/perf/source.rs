@@ -17,6 +17,13 @@ pub struct Source {
     pub flavour: Flavour,
 }
 
+impl Source {
+    /// Whether other cores of this CPU have another.
+    pub(super) fn hybrid(&self) -> bool {
+        self.name != "cpu"
+    }
+}
+
 /// The PMU that counts what `cpu` does.
 ///
 /// # Errors
@@ -31,6 +38,14 @@ pub fn source_of(root: &Root, cpu: usize) -> Result<Source, Unreadable> {
         }
     }
     source(&devices.join("cpu"), "cpu")
+}
+
+/// The PMU of this name.
+///
+/// # Errors
+/// If the kernel lists none.
+pub(super) fn named_source(root: &Root, name: &'static str) -> Result<Source, Unreadable> {
+    source(&root.sys.join("bus/event_source/devices").join(name), name)
 }
 
 fn source(at: &Path, name: &'static str) -> Result<Source, Unreadable> {
