@@ -3,10 +3,10 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, Direction, Fields, FillLines,
-    FillWay, Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace,
-    Pair, Passing, Pick, Places, PrefetchWalk, Rewrite, RewriteWay, Step, Store, Straddle, Sweep,
-    Temporal, Transfer, Trip, Vector, Walk, Width, Work,
+    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, CodeAlign, Direction, Fields,
+    FillLines, FillWay, Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
+    Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk, Rewrite, RewriteWay,
+    Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
@@ -50,6 +50,24 @@ fn walks_and_jumps() {
         plain
     });
     assert_eq!(jump, work(1, 0, 4, 0));
+}
+
+#[test]
+fn code_at_an_offset() {
+    for (placed, instructions) in [
+        (Placed::Loop24, 7),
+        (Placed::Loop48, 13),
+        (Placed::Target, 10),
+    ] {
+        let found = CodeAlign::new(placed, 63).unwrap().work();
+        let expected = Work {
+            instructions,
+            ..Work::default()
+        };
+        assert_eq!(found, expected, "{placed:?}");
+    }
+    let error = CodeAlign::new(Placed::Loop24, 64).unwrap_err();
+    assert!(error.to_string().contains("byte 0 to 63 of a line, not 64"));
 }
 
 #[test]

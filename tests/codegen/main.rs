@@ -5,6 +5,7 @@
 
 mod bandwidth;
 mod chases;
+mod codealign;
 mod forward;
 mod kernel;
 mod matmul;
@@ -60,6 +61,7 @@ fn all_stated() -> Vec<Stated> {
     [
         bandwidth::STATED,
         chases::STATED,
+        codealign::STATED,
         forward::STATED,
         offsets::STATED,
         matmul::STATED,

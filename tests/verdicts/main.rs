@@ -10,6 +10,7 @@ mod associativity;
 mod bandwidth;
 mod banks;
 mod code;
+mod codealign;
 mod combining;
 mod coverage;
 mod elements;
@@ -53,6 +54,7 @@ fn rows() -> Vec<Row> {
         alignment::rows(),
         associativity::rows(),
         code::rows(),
+        codealign::rows(),
         banks::rows(),
         elements::rows(),
         bandwidth::rows(),

@@ -7,6 +7,7 @@ mod associativity;
 mod bandwidth;
 mod banks;
 mod code;
+mod codealign;
 mod combining;
 mod elements;
 mod evict;
@@ -87,6 +88,7 @@ families![
     loaduse,
     tensor,
     code,
+    codealign,
     forwarding,
     forwardat,
     view,

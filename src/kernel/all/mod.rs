@@ -6,6 +6,7 @@ pub mod bandwidth;
 pub mod blocked;
 pub mod burst;
 pub mod chase;
+pub mod codealign;
 pub mod fields;
 pub mod fill;
 pub mod forward;

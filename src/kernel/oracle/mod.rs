@@ -12,6 +12,7 @@ mod bandwidth;
 mod burst;
 mod chase;
 mod check;
+mod codealign;
 mod fields;
 mod forward;
 mod jump;
@@ -69,6 +70,7 @@ pub fn check_all(
     oracle.straddles(*features);
     oracle.aliases();
     oracle.locks();
+    oracle.codealigns();
     oracle.forwards(*features);
     oracle.matmuls(*features);
 }

@@ -89,6 +89,9 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_chase_xmm8
         linefill_chase_ymm32
         linefill_chase_zmm64
+        linefill_codealign_loop24
+        linefill_codealign_loop48
+        linefill_codealign_target
         linefill_fields_first_ascending
         linefill_fields_first_descending
         linefill_fields_last_ascending
