@@ -4,9 +4,10 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, CodeAlign, Direction, Fields,
-    FillLines, FillWay, Forward, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
+    FillLines, FillWay, Forward, Issue, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
     Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk, Rewrite, RewriteWay,
-    Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
+    Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk,
+    Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
@@ -285,4 +286,13 @@ fn stores_that_are_loaded() {
     assert_eq!(alias, work(1, 1, 8, 8));
     let lock = declared(|region| LockAdd::new(region, 0, None).unwrap().work());
     assert_eq!(lock, work(1, 1, 8, 8));
+}
+
+#[test]
+fn loads_behind_stores_that_come_late() {
+    for issue in [Issue::Free, Issue::Ordered] {
+        let chain = declared(|region| Speculate::new(region, issue, 16, 1).unwrap().work());
+        let miss = declared(|region| SpeculateMiss::new(ring(region), issue).unwrap().work());
+        assert_eq!([chain, miss], [work(2, 1, 16, 8); 2]);
+    }
 }

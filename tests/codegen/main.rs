@@ -11,6 +11,7 @@ mod kernel;
 mod matmul;
 mod offsets;
 mod prefetch;
+mod speculate;
 mod streaming;
 mod tensor;
 mod walks;
@@ -66,6 +67,7 @@ fn all_stated() -> Vec<Stated> {
         offsets::STATED,
         matmul::STATED,
         prefetch::STATED,
+        speculate::STATED,
         streaming::STATED,
         tensor::STATED,
         walks::STATED,

@@ -37,6 +37,7 @@ mod prefetch;
 mod random;
 mod sequential;
 mod share;
+mod speculate;
 mod straddle;
 mod streaming;
 mod streamload;
@@ -78,6 +79,7 @@ fn rows() -> Vec<Row> {
         random::rows(),
         sequential::rows(),
         share::rows(),
+        speculate::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

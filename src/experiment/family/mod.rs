@@ -30,6 +30,7 @@ mod prefetch;
 mod random;
 mod sequential;
 mod share;
+mod speculate;
 mod straddle;
 mod streaming;
 mod streamload;
@@ -84,6 +85,7 @@ families![
     firsttouch,
     hwprefetch,
     prefetch,
+    speculate,
     jump,
     loaduse,
     tensor,

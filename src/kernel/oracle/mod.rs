@@ -27,6 +27,7 @@ mod register;
 mod rewrite;
 mod ring;
 mod run;
+mod speculate;
 mod store;
 mod straddle;
 mod tensor;
@@ -72,5 +73,6 @@ pub fn check_all(
     oracle.locks();
     oracle.codealigns();
     oracle.forwards(*features);
+    oracle.speculations();
     oracle.matmuls(*features);
 }

@@ -174,6 +174,10 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_rewrite
         linefill_rewrite_stream
         linefill_rewrite_through
+        linefill_speculate
+        linefill_speculate_miss
+        linefill_speculate_miss_ordered
+        linefill_speculate_ordered
         linefill_store16
         linefill_store32
         linefill_store4

@@ -20,6 +20,7 @@ pub mod pick;
 pub mod prefetch;
 pub mod register;
 pub mod rewrite;
+pub mod speculate;
 pub mod store;
 pub mod straddle;
 pub mod tensor;
