@@ -6,15 +6,25 @@ mod os_fixture;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use linefill::cpu::Vendor;
+use linefill::cpu::PrefetchSwitches;
 use linefill::os::health::{Check, Observed, State, judge};
 use linefill::os::perf::{Pmu, Refusal};
 use os_fixture::Machine;
 
+/// Two registers that switch prefetchers off, as far as the tests need them.
+const INTEL: PrefetchSwitches = PrefetchSwitches {
+    register: 0x1A4,
+    bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
+};
+const AMD: PrefetchSwitches = PrefetchSwitches {
+    register: 0xC000_0108,
+    bits: &[(0, "L1 stream"), (5, "L2 up/down")],
+};
+
 /// A bare Intel machine with a PMU on which nothing runs.
 fn quiet() -> Observed {
     Observed {
-        vendor: Vendor::Intel,
+        switches: Some(INTEL),
         hypervisor: None,
         invariant_tsc: true,
         allowed: Vec::new(),
@@ -104,7 +114,7 @@ fn whatever_is_not_good_has_a_mend() {
 /// A guest that is oversold and busy.
 fn loaded() -> Observed {
     Observed {
-        vendor: Vendor::Other,
+        switches: None,
         hypervisor: Some("KVM".into()),
         invariant_tsc: false,
         allowed: vec![1, 2],
@@ -465,17 +475,22 @@ fn prefetchers_that_are_off_are_named() {
     let machine = Machine::recorded("intel-sapphire-rapids");
     let one = || check(&machine, 2, &quiet(), "prefetchers");
     assert_check(&one(), State::Unknown, "does not exist", "modprobe msr");
-    msr(&machine, 2, 0x1A4, 0x29);
-    let found = "off: L2 streamer, L1 data by instruction address (register 0x1a4 is 0x29)";
+    msr(&machine, 2, 0x1A4, 0x25);
+    let found = "off: L2 streamer, L1 data next line (register 0x1a4 is 0x25)";
     assert_check(&one(), State::Warn, found, "wrmsr -p 2 0x1a4 0x20");
 
     let amd = Observed {
-        vendor: Vendor::Amd,
+        switches: Some(AMD),
         ..quiet()
     };
     let one = || check(&machine, 2, &amd, "prefetchers");
     // A file too short for the register stands for a CPU that refuses it.
-    assert_check(&one(), State::Unknown, "0xc0000108 is refused", "firmware");
+    assert_check(
+        &one(),
+        State::Unknown,
+        "register 0xc0000108 cannot be read",
+        "firmware",
+    );
     msr(&machine, 2, 0xC000_0108, 0x20);
     assert_check(
         &one(),

@@ -25,6 +25,7 @@ pub mod ports;
 pub mod prefetch;
 mod split;
 pub mod stream;
+mod switch;
 pub mod tlb;
 pub mod token;
 pub mod tsc;
@@ -45,6 +46,7 @@ pub use stream::{
     movntdq, movntdqa, movnti32, movnti64, movntpd, movntps, vmovntdq256, vmovntdq512,
     vmovntdqa256, vmovntdqa512,
 };
+pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
 pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
 pub use tsc::{rdtsc, rdtscp};

@@ -93,6 +93,9 @@ pub struct Header {
     /// The caches that the kernel describes, where it does.
     #[serde(default)]
     pub kernel_caches: Vec<CacheLine>,
+    /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
+    #[serde(default)]
+    pub prefetchers: Option<PrefetchersLine>,
     /// What a reader must know before trusting the numbers: why the thread was not pinned, ...
     #[serde(default)]
     pub notes: Vec<String>,
@@ -142,6 +145,16 @@ pub struct PortsLine {
     pub loads: [u32; 3],
     /// By stores of 16, 32 and 64 bytes.
     pub stores: [u32; 3],
+}
+
+/// How the hardware prefetchers are set, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrefetchersLine {
+    /// Which are on and off.
+    Set(String),
+    /// Why that cannot be told.
+    Unknown(String),
 }
 
 /// A cache as CPUID or the kernel reports it.

@@ -1,6 +1,6 @@
 //! The machine sheet: what was measured beside what CPUID and the kernel say.
 
-use super::record::{CacheLine, Header, TlbLine};
+use super::record::{CacheLine, Header, PrefetchersLine, TlbLine};
 use super::size::show;
 use crate::experiment::{Evidence, LADDER, Machine, Point, Range, Unit};
 use crate::stats::Interval;
@@ -42,6 +42,7 @@ pub fn sheet(header: &Header, machine: &Machine, ladder: &[Point]) -> Vec<Row> {
         rows.push(step(name, machine, ladder, range, published));
     }
     rows.extend(header.cpu.tlbs.iter().filter_map(tlb));
+    rows.extend(header.prefetchers.as_ref().map(prefetchers));
     rows.push(Row {
         name: "memory".into(),
         kernel: header.memory.map(|bytes| show(bytes as f64)),
@@ -235,6 +236,20 @@ fn tlb(tlb: &TlbLine) -> Option<Row> {
         cpuid: Some(format!("{} entries{ways}", tlb.entries)),
         ..Row::default()
     })
+}
+
+/// The hardware prefetchers, as their register says that they are set.
+fn prefetchers(line: &PrefetchersLine) -> Row {
+    let (kernel, differs) = match line {
+        PrefetchersLine::Set(setting) => (Some(setting.clone()), None),
+        PrefetchersLine::Unknown(reason) => (None, Some(reason.clone())),
+    };
+    Row {
+        name: "hardware prefetchers".into(),
+        kernel,
+        differs,
+        ..Row::default()
+    }
 }
 
 #[cfg(test)]

@@ -69,6 +69,12 @@ pub struct Pinned {
     of_this_thread: PhantomData<*const ()>,
 }
 
+/// The CPU that this thread is kept on; `None` if it may run on several.
+pub fn only() -> Option<usize> {
+    let mut cpus = Mask::of_this_thread().ok()?.cpus();
+    cpus.pop().filter(|_| cpus.is_empty())
+}
+
 /// Why a thread was not pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AffinityError {

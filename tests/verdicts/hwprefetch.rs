@@ -1,9 +1,9 @@
-//! Rows E28 to E33.
+//! Rows E28 to E33, and E35.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, noisy, row, time};
+use super::planted::{Planted, Row, Value, noisy, row, time};
 
 const MISSES: &str = "the second line after a jump";
 const LINES: &str = "line after line";
@@ -14,6 +14,8 @@ const FIRST: &str = "the first line of a page";
 const BACKWARDS: &str = "a step backwards";
 const TRIANGULAR: &str = "triangular steps";
 const IN_PAGE: &str = "random steps cost more than twice";
+const SWITCHED_ON: &str = "with the prefetchers on";
+const SWITCHED_OFF: &str = "with all of them off";
 
 /// A run whose first lines, `misses` of them, cost 500 core cycles each, and all others 40.
 fn trigger(machine: &Machine, misses: f64) -> Planted {
@@ -73,6 +75,17 @@ fn in_a_page(machine: &Machine, triangular: f64, random: f64) -> Planted {
             "forwards" => 40.0,
             "triangular" => triangular,
             _ => random,
+        })
+    })
+}
+
+/// A random step costs 500, one forwards `on` with the prefetchers on, and `off` without them.
+fn switched(machine: &Machine, on: f64, off: f64) -> Planted {
+    Planted::new("E35", machine, |series, place| {
+        time(match (series, place) {
+            ("random", _) => 500.0,
+            (_, 0.0) => on,
+            _ => off,
         })
     })
 }
@@ -151,5 +164,30 @@ pub fn rows() -> Vec<Row> {
             in_a_page(m, 60.0, 150.0).without(|series, _| series == "forwards")
         })
         .says("no point of `forwards` was measured"),
+        row("E35", SWITCHED_ON, Holds, |m| switched(m, 40.0, 400.0)),
+        row("E35", SWITCHED_ON, DoesNotHold, |m| {
+            switched(m, 400.0, 400.0)
+        }),
+        row("E35", SWITCHED_ON, Inconclusive, |m| {
+            switched(m, 250.0, 400.0)
+        }),
+        row("E35", SWITCHED_ON, Untestable, |m| {
+            switched(m, 40.0, 400.0).without(|series, _| series == "forwards")
+        })
+        .says("`forwards` was not measured at 0"),
+        row("E35", SWITCHED_OFF, Holds, |m| switched(m, 40.0, 400.0)),
+        row("E35", SWITCHED_OFF, DoesNotHold, |m| {
+            switched(m, 40.0, 60.0)
+        }),
+        row("E35", SWITCHED_OFF, Inconclusive, |m| {
+            switched(m, 40.0, 250.0)
+        }),
+        row("E35", SWITCHED_OFF, Untestable, |m| {
+            Planted::new("E35", m, |_, place| match place {
+                1.0 => Value::Untestable("run with --allow-msr"),
+                _ => time(40.0),
+            })
+        })
+        .says("run with --allow-msr"),
     ]
 }

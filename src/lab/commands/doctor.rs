@@ -27,8 +27,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Status> {
     let root = root();
     let cpu = args.cpu.or_else(|| default_cpu(&root)).unwrap_or(0);
-    // Only to see whether that can be had; what the checks look at needs no pinning.
-    let (_, notes) = hold(args.cpu, &root)?;
+    // The checks look at the CPU that is to measure: in a hybrid one they differ.
+    let (_pinned, notes) = hold(args.cpu, &root)?;
     let checks = examine(&root, cpu);
 
     let width = width();

@@ -12,7 +12,7 @@ use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
 use crate::lab::table::{tally, verdicts, width};
 use crate::lab::{date, size};
-use crate::os::{Pages, interrupt};
+use crate::os::{Pages, interrupt, prefetchers};
 
 /// Measure the experiments, decide the claims, and write a report.
 ///
@@ -33,6 +33,7 @@ Examples:
   linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
   linefill run --resume                   go on with the last run
+  sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
@@ -58,6 +59,10 @@ pub(super) struct Args {
     /// What decides every random layout: the same seed gives the same lists [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     seed: Option<u64>,
+    /// Switch the hardware prefetchers off for E35, by writing a register; needs root. They are
+    /// switched on again behind it, also if this program is killed.
+    #[arg(long)]
+    allow_msr: bool,
     /// The largest working set [default: a quarter of the available memory, and at most 1GiB].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
@@ -92,6 +97,9 @@ const DEFAULT_SEED: u64 = 1;
 
 pub(super) fn run(args: Args) -> Result<Status> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    if args.allow_msr {
+        prefetchers::allow(root());
+    }
     let unfinished = match args.resume {
         true => Unfinished::read(&args.out)?,
         false => None,

@@ -10,11 +10,11 @@ use anyhow::{Context as _, Result};
 
 use super::convert::{cpu_line, kernel_cache_line};
 use super::date;
-use super::record::{CacheLine, FORMAT, Header, PortsLine};
+use super::record::{CacheLine, FORMAT, Header, PortsLine, PrefetchersLine};
 use crate::cpu::{Features, Identity, Ports, tsc_hz};
 use crate::experiment::{Context, Effort};
 use crate::os::health::{self, State};
-use crate::os::{Pages, Pinned, Root, Sysfs, limits};
+use crate::os::{Pages, Pinned, Root, Sysfs, limits, prefetchers};
 use crate::time::Rate;
 
 /// How much time a run takes.
@@ -162,6 +162,7 @@ impl Session {
                 .map(|Ports { loads, stores }| PortsLine { loads, stores }),
             counting: Vec::new(),
             kernel_caches: kernel_caches(root, cpu),
+            prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
         };
         Ok(Session {
@@ -186,6 +187,14 @@ fn spoilers(root: &Root, cpu: Option<usize>) -> Vec<String> {
 fn kernel_version(root: &Root) -> Option<String> {
     let release = std::fs::read_to_string(root.proc.join("sys/kernel/osrelease")).ok()?;
     Some(format!("Linux {}", release.trim()))
+}
+
+fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLine {
+    let switches = identity.core().and_then(|core| core.prefetch_switches());
+    match prefetchers::look(root, cpu, switches) {
+        Ok(setting) => PrefetchersLine::Set(setting.to_string()),
+        Err(refused) => PrefetchersLine::Unknown(refused.to_string()),
+    }
 }
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::cpu::{Features, Identity, Vendor};
+use crate::cpu::{Features, Identity, PrefetchSwitches};
 use crate::os::affinity;
 use crate::os::limits;
 use crate::os::perf::{self, Pmu, Refusal};
@@ -15,8 +15,8 @@ const WINDOW: Duration = Duration::from_millis(200);
 /// What was seen of a machine beside its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// The maker of the CPU.
-    pub vendor: Vendor,
+    /// What switches the prefetchers of the core off; `None` if that is not known.
+    pub switches: Option<PrefetchSwitches>,
     /// The hypervisor's name; `None` on the bare machine.
     pub hypervisor: Option<String>,
     /// Whether CPUID promises a TSC of one rate in every power state.
@@ -38,7 +38,7 @@ impl Observed {
     pub fn now(root: &Root) -> Self {
         let identity = Identity::detect();
         Self {
-            vendor: identity.vendor,
+            switches: identity.core().and_then(|core| core.prefetch_switches()),
             hypervisor: identity.hypervisor_name().map(str::to_owned),
             invariant_tsc: Features::detect().invariant_tsc(),
             allowed: affinity::allowed(),

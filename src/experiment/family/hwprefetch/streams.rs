@@ -1,0 +1,93 @@
+//! Streams.
+
+use super::{in_memory, lines, plot};
+use crate::experiment::evidence::ratio;
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Judgement, Untestable, Verdict, at_least, between, plain_curves,
+};
+use crate::pattern::Order;
+use crate::stats::Interval;
+
+const INTERLEAVED: &str = "streams walked in turn";
+
+pub(super) const STREAMS: Experiment = Experiment {
+    id: "E30",
+    name: "hw-prefetch-streams",
+    title: "Streams that the prefetcher follows at a time",
+    question: "How many sequential walks can be interleaved before they cost more?",
+    source: "Drepper 6.3.1: 8 to 16 streams",
+    today: "Intel's streamer keeps 32 streams since Sandy Bridge, one forward or backward in a \
+            page (Optimization Reference Manual, Sandy Bridge, data prefetching); AMD publishes no \
+            number. A few streams can cost more than one or sixteen: the more there are, the more \
+            time passes between two steps of one, and the further ahead its prefetches come.",
+    plot: plot(Axis::log("streams")),
+    cases: |machine| {
+        let streams: &[usize] = if machine.full {
+            &[1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128]
+        } else {
+            &[1, 4, 8, 16, 32, 64, 128]
+        };
+        let mut cases = Vec::new();
+        for &streams in streams {
+            let mut setup = lines(machine, Order::Streams { streams });
+            setup.count = streams * staggered(setup.count / streams);
+            cases.push(Case::new(INTERLEAVED, streams as f64, setup));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[Claim {
+        text: "8 to 64 streams are followed at a time",
+        judge: |e| {
+            in_memory(e)?;
+            knee(&e.series(INTERLEAVED)?)
+        },
+    }],
+};
+
+/// Lines of a stream, about `lines`: so many that streams beside each other start an odd number of
+/// lines apart, and share no set of a cache of up to 2048 sets, nor leave their pages together.
+fn staggered(lines: usize) -> usize {
+    const SETS: usize = 2048;
+    const ODD: usize = 33;
+    (lines / SETS * SETS + ODD).min(lines.max(1))
+}
+
+/// Judges that the streams of which there can be most, before a line costs more for good than the
+/// geometric mean of the least and the most that it costs anywhere, are 8 to 64.
+fn knee(points: &[(f64, Interval)]) -> Result<Judgement, Untestable> {
+    let costs = || points.iter().map(|point| point.1);
+    let ([(first, _), .., (last, _)], Some(least), Some(most)) = (
+        points,
+        costs().reduce(Interval::least),
+        costs().reduce(Interval::most),
+    ) else {
+        return Err(Untestable(
+            "it takes two numbers of streams to find a knee between".to_owned(),
+        ));
+    };
+    let rise = at_least(
+        "the dearest number over the cheapest",
+        ratio(most, least)?,
+        2.0,
+    );
+    if rise.verdict != Verdict::Holds {
+        return Ok(rise);
+    }
+    let mean = Interval::new((least.lo * most.lo).sqrt(), (least.hi * most.hi).sqrt());
+    let below = points.iter().rfind(|point| point.1.hi < mean.lo);
+    let not_above = points.iter().rposition(|point| point.1.lo <= mean.hi);
+    let lo = below.map_or(*first, |point| point.0);
+    let hi = not_above.map_or(*first, |index| {
+        points.get(index + 1).map_or(*last, |point| point.0)
+    });
+    let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 64.0);
+    Ok(Judgement {
+        numbers: format!(
+            "{}; {least} core cycles a line at the least, {most} at the most",
+            judged.numbers
+        ),
+        ..judged
+    })
+}

@@ -1,0 +1,222 @@
+//! The hardware prefetchers of a CPU: whether they are on, and, where the user allows it, off for
+//! as long as a measurement takes.
+//!
+//! Safe by construction: before the register is written, a child process stands ready to write it
+//! back ([`Off`] tells when). A crash, a panic, Ctrl-C and SIGKILL all leave it as it was.
+
+mod guardian;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use super::affinity;
+use super::msr::{Msr, MsrError};
+use super::root::Root;
+use crate::cpu::{Identity, PrefetchSwitches};
+use guardian::Guardian;
+
+/// What the register says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The register and its bits.
+    pub switches: PrefetchSwitches,
+    /// What it holds.
+    pub value: u64,
+}
+
+impl fmt::Display for Setting {
+    /// All that are off, or that none is, and the register.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let off: Vec<&str> = self.switches.off(self.value).collect();
+        match off.is_empty() {
+            true => f.write_str("all on")?,
+            false => write!(f, "off: {}", off.join(", "))?,
+        }
+        write!(
+            f,
+            " (register {:#x} is {:#x})",
+            self.switches.register, self.value
+        )
+    }
+}
+
+/// Why the prefetchers cannot be looked at or switched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// Nobody allowed this process to write registers.
+    NotAllowed,
+    /// No register is published for this core.
+    Unknown,
+    /// The thread may move to another CPU.
+    NotPinned,
+    /// The register cannot be read or written.
+    Register(MsrError),
+    /// The write was taken, and the register holds something else.
+    NoEffect {
+        /// What was to be seen.
+        wanted: u64,
+        /// What it holds.
+        found: u64,
+    },
+    /// No process could be made that would put the register back.
+    NoGuardian(String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NotAllowed => f.write_str(
+                "switching the prefetchers off writes a model-specific register: run with \
+                 --allow-msr, as root",
+            ),
+            Refused::Unknown => f.write_str(
+                "no register is known that switches the prefetchers of this CPU off; its \
+                 microarchitecture is in no table here, or publishes none",
+            ),
+            Refused::NotPinned => {
+                f.write_str("the register is one CPU's, and this thread is not kept on one")
+            }
+            Refused::Register(error @ MsrError::Missing(_)) => {
+                write!(
+                    f,
+                    "{error}: sudo modprobe msr; guests and containers may have none"
+                )
+            }
+            Refused::Register(error @ MsrError::Denied(_)) => {
+                write!(f, "{error}: run as root, with CAP_SYS_RAWIO")
+            }
+            Refused::Register(error) => error.fmt(f),
+            Refused::NoEffect { wanted, found } => write!(
+                f,
+                "the register was to hold {wanted:#x} and holds {found:#x}: the hypervisor or the \
+                 firmware keeps the prefetchers as they are"
+            ),
+            Refused::NoGuardian(problem) => write!(
+                f,
+                "no process could be started that would put the register back: {problem}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl From<MsrError> for Refused {
+    fn from(error: MsrError) -> Self {
+        Refused::Register(error)
+    }
+}
+
+/// Reads how the prefetchers of `cpu` are set.
+///
+/// # Errors
+/// If the core has no known register (`switches` is `None`), or it cannot be read.
+pub fn look(
+    root: &Root,
+    cpu: usize,
+    switches: Option<PrefetchSwitches>,
+) -> Result<Setting, Refused> {
+    let switches = switches.ok_or(Refused::Unknown)?;
+    let value = Msr::open(root, cpu)?.read(switches.register)?;
+    Ok(Setting { switches, value })
+}
+
+/// Where this process may write registers, once somebody allowed it.
+static ALLOWED: OnceLock<Root> = OnceLock::new();
+
+/// Allows this process to switch the prefetchers of `root`'s machine off, for good.
+pub fn allow(root: Root) {
+    // Whoever allowed it first named the same machine.
+    let _ = ALLOWED.set(root);
+}
+
+/// A register that can be read and may be written: all that can be known before it is.
+#[derive(Debug)]
+pub struct Ready {
+    msr: Msr,
+    register: u32,
+    before: u64,
+    wanted: u64,
+}
+
+impl Ready {
+    /// The prefetchers of the CPU that this thread is pinned to.
+    ///
+    /// # Errors
+    /// Unless it is [allowed](allow) and the register can be read.
+    pub fn here() -> Result<Self, Refused> {
+        let root = ALLOWED.get().ok_or(Refused::NotAllowed)?;
+        let cpu = affinity::only().ok_or(Refused::NotPinned)?;
+        let core = Identity::detect().core();
+        let switches = core.and_then(|core| core.prefetch_switches());
+        Ready::at(root, cpu, switches.ok_or(Refused::Unknown)?)
+    }
+
+    /// The prefetchers of `cpu`.
+    ///
+    /// # Errors
+    /// If the register cannot be read, or its device not be written.
+    pub fn at(root: &Root, cpu: usize, switches: PrefetchSwitches) -> Result<Self, Refused> {
+        let msr = Msr::open_to_write(root, cpu)?;
+        let register = switches.register;
+        let before = msr.read(register)?;
+        Ok(Ready {
+            msr,
+            register,
+            before,
+            wanted: before | switches.mask(),
+        })
+    }
+
+    /// Switches all of them off. Forks: lay out what is to be measured before, because the child
+    /// shares this process's pages, and each that is written is copied first.
+    ///
+    /// # Errors
+    /// If the register cannot be written or put back, or the write has no effect.
+    pub fn switch_off(self) -> Result<Off, Refused> {
+        let Ready {
+            msr,
+            register,
+            before,
+            wanted,
+        } = self;
+        let guardian = Guardian::post(&msr, register, before)
+            .map_err(|error| Refused::NoGuardian(error.to_string()))?;
+        let off = Off {
+            msr,
+            register,
+            before,
+            _guardian: guardian,
+        };
+        off.msr.write(register, wanted)?;
+        let found = off.msr.read(register)?;
+        if found != wanted {
+            return Err(Refused::NoEffect { wanted, found });
+        }
+        Ok(off)
+    }
+}
+
+/// The prefetchers of a CPU, off for as long as this lives.
+///
+/// The register gets its old value back when this is dropped, also by a panic. A child process,
+/// started before the register is written, writes it back if this process ends without that: by a
+/// signal of any kind, an abort or an exit. Only the end of both at once, as by the end of their
+/// container, leaves it changed.
+#[derive(Debug)]
+pub struct Off {
+    msr: Msr,
+    register: u32,
+    before: u64,
+    _guardian: Guardian,
+}
+
+impl Drop for Off {
+    /// Puts the register back; what fails here the guardian, dropped next, tries again.
+    fn drop(&mut self) {
+        let _ = self.msr.write(self.register, self.before);
+    }
+}
+
+#[cfg(test)]
+mod tests;

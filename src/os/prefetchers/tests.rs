@@ -1,0 +1,162 @@
+//! The guardian, against a file that stands for the device.
+
+// Ends processes by signal.
+#![allow(unsafe_code)]
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const SWITCHES: PrefetchSwitches = PrefetchSwitches {
+    register: 0x1A4,
+    bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
+};
+/// A bit that is none of theirs.
+const BEFORE: u64 = 0x20;
+
+/// A machine whose CPU 3 has a file for its registers, which holds [`BEFORE`].
+struct Mock(PathBuf);
+
+impl Mock {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("linefill-{name}-{}", std::process::id()));
+        fs::create_dir_all(dir.join("dev/cpu/3")).unwrap();
+        let mock = Mock(dir);
+        let file = File::create(mock.device()).unwrap();
+        file.write_all_at(&BEFORE.to_le_bytes(), 0x1A4).unwrap();
+        mock
+    }
+
+    fn device(&self) -> PathBuf {
+        self.0.join("dev/cpu/3/msr")
+    }
+
+    fn root(&self) -> Root {
+        Root::under(&self.0)
+    }
+
+    fn value(&self) -> u64 {
+        look(&self.root(), 3, Some(SWITCHES)).unwrap().value
+    }
+
+    /// Waits until the register holds `value`.
+    fn comes_to(&self, value: u64) -> bool {
+        let begin = Instant::now();
+        while self.value() != value {
+            if begin.elapsed() > Duration::from_secs(20) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+}
+
+/// Switches them off on CPU 3.
+fn off(root: &Root) -> Off {
+    Ready::at(root, 3, SWITCHES).unwrap().switch_off().unwrap()
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn they_are_off_until_dropped() {
+    let mock = Mock::new("dropped");
+    let off = off(&mock.root());
+    assert_eq!(mock.value(), 0x25);
+    drop(off);
+    assert_eq!(mock.value(), BEFORE);
+}
+
+#[test]
+fn a_panic_puts_them_back() {
+    let mock = Mock::new("panic");
+    let root = mock.root();
+    let panicked = std::thread::spawn(move || {
+        let _off = off(&root);
+        panic!("in the middle of a measurement");
+    });
+    assert!(panicked.join().is_err());
+    assert_eq!(mock.value(), BEFORE);
+}
+
+#[test]
+fn without_its_guardian_the_register_is_put_back_all_the_same() {
+    let mock = Mock::new("orphan");
+    let off = off(&mock.root());
+    // SAFETY: a child of this process, which nobody has waited for.
+    unsafe { libc::kill(off._guardian.child(), libc::SIGKILL) };
+    drop(off);
+    assert_eq!(mock.value(), BEFORE);
+}
+
+/// Where the process that is to be killed finds its machine.
+const VICTIM: &str = "LINEFILL_TEST_VICTIM";
+
+/// Not a test of its own: what the processes below do, which end before this does.
+#[test]
+fn switch_off_and_wait() {
+    let Some(dir) = std::env::var_os(VICTIM) else {
+        return;
+    };
+    let _off = off(&Root::under(dir.as_ref()));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// Starts a process that switches the prefetchers off, ends it by `signal` and waits for the old
+/// value.
+fn killed_by(signal: i32) {
+    let mock = Mock::new(&format!("killed-{signal}"));
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "os::prefetchers::tests::switch_off_and_wait"])
+        .env(VICTIM, &mock.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(mock.comes_to(0x25), "never switched off");
+    // SAFETY: a child of this process, which nobody has waited for.
+    unsafe { libc::kill(victim.id() as i32, signal) };
+    victim.wait().unwrap();
+    assert!(mock.comes_to(BEFORE), "still off after signal {signal}");
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_them_as_they_were() {
+    killed_by(libc::SIGKILL);
+}
+
+#[test]
+fn so_does_one_that_is_interrupted_or_aborts() {
+    killed_by(libc::SIGINT);
+    killed_by(libc::SIGABRT);
+}
+
+#[test]
+fn each_refusal_says_what_is_missing() {
+    let mock = Mock::new("refusals");
+    let root = mock.root();
+    let said = |refused: Refused| refused.to_string();
+    assert!(said(Ready::here().unwrap_err()).contains("--allow-msr"));
+    assert_eq!(look(&root, 3, None), Err(Refused::Unknown));
+    let missing = said(Ready::at(&root, 4, SWITCHES).unwrap_err());
+    assert!(missing.contains("dev/cpu/4/msr does not exist") && missing.contains("modprobe"));
+    // The file ends before this register, as a CPU without it refuses to be read.
+    let none = PrefetchSwitches {
+        register: 0xC000_0108,
+        ..SWITCHES
+    };
+    let refused = said(Ready::at(&root, 3, none).unwrap_err());
+    assert!(
+        refused.starts_with("register 0xc0000108 cannot be read"),
+        "{refused}"
+    );
+}
