@@ -5,20 +5,26 @@
 //! [`Counters`] programs them through a [`MsrPort`], where there is no kernel beneath.
 
 mod capabilities;
+mod conflict;
 mod encoding;
 mod events;
 mod microarch;
 mod page;
 mod port;
 mod program;
+mod question;
 mod registers;
+mod slot;
 
 pub use capabilities::{Capabilities, Maker};
+pub use conflict::ProgramError;
 pub use encoding::{Encoding, Flavour};
 pub use events::{EventCode, UnknownEvent, event, events};
 pub use microarch::Microarch;
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 pub(crate) use page::made_up_page;
 pub use page::{Page, Reading, Unread};
 pub use port::{Cpu, MsrPort, Rdpmc};
-pub use program::{Count, Counters, ProgramError, Slot};
+pub use program::Counters;
+pub use question::{Answer, Question};
+pub use slot::{Count, Slot};

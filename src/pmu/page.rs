@@ -176,7 +176,7 @@ impl Reading {
 }
 
 /// A page as the kernel could have written it.
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 pub(crate) fn made_up_page(index: u32, offset: i64, allowed: bool) -> Page {
     let capabilities = if allowed { MEANT | USER_RDPMC } else { MEANT };
     Page {

@@ -4,73 +4,9 @@
 #![allow(unsafe_code)]
 
 use super::encoding::{Flavour, bit};
-use super::registers::{FIXED_CONTROL, Registers};
-use super::{Capabilities, Encoding, Maker, MsrPort};
-
-/// The most general counters that are used of a CPU.
-const MOST: usize = 8;
-
-/// The fixed counters that are used: instructions, core cycles, reference cycles.
-const FIXED: usize = 3;
-
-/// A counter that was given to an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slot {
-    /// General counter of this number.
-    General(u8),
-    /// Fixed counter of this number: 0 retired instructions, 1 core cycles, 2 reference cycles.
-    Fixed(u8),
-}
-
-/// What a counter came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
-    /// Its value. Counters start at 0.
-    pub value: u64,
-    /// Whether it went past its width, so that the value is too small by a multiple of
-    /// 2^width. `None` if this CPU does not tell.
-    pub overflowed: Option<bool>,
-}
-
-/// Why an event got no counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramError {
-    /// All counters that can count it are taken.
-    Full {
-        /// The counters that can, a bit each.
-        able: u32,
-    },
-    /// There is no such fixed counter.
-    NoFixed {
-        /// The counter that was asked for.
-        asked: u8,
-        /// How many there are.
-        present: u8,
-    },
-    /// The fixed counter is taken already.
-    Taken {
-        /// The counter.
-        fixed: u8,
-    },
-}
-
-impl core::fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ProgramError::Full { able } => write!(
-                f,
-                "no counter is left for the event, which the counters of mask {able:#x} can count"
-            ),
-            ProgramError::NoFixed { asked, present } => write!(
-                f,
-                "there is no fixed counter {asked}; this CPU has {present}"
-            ),
-            ProgramError::Taken { fixed } => write!(f, "fixed counter {fixed} counts already"),
-        }
-    }
-}
-
-impl core::error::Error for ProgramError {}
+use super::registers::{FIXED_CONTROL, OFFCORE, Registers};
+use super::slot::{Count, FIXED, MOST, Slot};
+use super::{Capabilities, Encoding, EventCode, Maker, MsrPort, ProgramError, Rdpmc};
 
 /// The counters of the CPU that runs this, programmed register by register.
 ///
@@ -81,8 +17,8 @@ pub struct Counters<'p, P: MsrPort> {
     port: &'p mut P,
     capabilities: Capabilities,
     registers: Registers,
-    /// What each general counter selects, without the enabling bit.
-    general: [Option<u64>; MOST],
+    /// What each general counter counts.
+    general: [Option<Encoding>; MOST],
     fixed: [bool; FIXED],
     before: Before,
 }
@@ -93,6 +29,8 @@ struct Before {
     select: [u64; MOST],
     fixed: u64,
     control: u64,
+    /// The off-core response register, once an event needs it.
+    offcore: Option<u64>,
 }
 
 impl<'p, P: MsrPort> Counters<'p, P> {
@@ -113,6 +51,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
                 select: [0; MOST],
                 fixed: 0,
                 control: 0,
+                offcore: None,
             },
         };
         this.take_over();
@@ -148,17 +87,82 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     /// Gives `event` the first free counter of those that can count it, `able`, a bit each.
     ///
     /// # Errors
-    /// If none of them is free.
+    /// If none of them is there or free, or the off-core response register holds something else.
     pub fn add(&mut self, event: Encoding, able: u32) -> Result<Slot, ProgramError> {
-        let free = (0..self.general_counters())
-            .find(|&n| able >> n & 1 == 1 && self.general[usize::from(n)].is_none());
-        let n = free.ok_or(ProgramError::Full { able })?;
-        let flavour = match self.capabilities.maker {
-            Maker::Intel => Flavour::Intel,
-            Maker::Amd { .. } => Flavour::Amd,
+        let present = self.general_counters();
+        let mut wanted = (0..present).filter(|&n| able >> n & 1 == 1).peekable();
+        let Some(&first) = wanted.peek() else {
+            return Err(ProgramError::Absent { able, present });
         };
-        self.general[usize::from(n)] = Some(event.select(flavour) | bit::USER | bit::KERNEL);
+        let Some(n) = wanted.find(|&n| self.general[usize::from(n)].is_none()) else {
+            let holder = self.general[usize::from(first)].unwrap_or_default();
+            return Err(ProgramError::Full {
+                able,
+                first,
+                holder,
+            });
+        };
+        if event.offcore != 0 {
+            self.check_offcore(event.offcore)?;
+        }
+        self.general[usize::from(n)] = Some(event);
         Ok(Slot::General(n))
+    }
+
+    /// The one register serves all off-core events, so those at a time must want the same of it.
+    fn check_offcore(&self, wanted: u64) -> Result<(), ProgramError> {
+        let held = self.offcore().find(|&held| held != wanted);
+        match held {
+            Some(held) => Err(ProgramError::Offcore { wanted, held }),
+            None => Ok(()),
+        }
+    }
+
+    /// What the events want of the off-core response register.
+    fn offcore(&self) -> impl Iterator<Item = u64> {
+        let events = self.general.iter().flatten();
+        events
+            .map(|event| event.offcore)
+            .filter(|&wanted| wanted != 0)
+    }
+
+    /// Gives an event of the tables its fixed counter, or else a general one that can count it.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn add_event(&mut self, event: &EventCode) -> Result<Slot, ProgramError> {
+        match event.fixed.map(|n| self.add_fixed(n)) {
+            Some(Ok(slot)) => Ok(slot),
+            // No general counter counts it: why the fixed one does not.
+            Some(Err(error)) if event.counters == 0 => Err(error),
+            _ => self.add(event.encoding, event.counters),
+        }
+    }
+
+    /// Gives events of the tables their counters, those first that the fewest counters can count,
+    /// so that none loses its only counter to one that has others.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add), for the first event that gets none. Those before it keep theirs.
+    pub fn add_all<const N: usize>(
+        &mut self,
+        events: &[EventCode; N],
+    ) -> Result<[Slot; N], ProgramError> {
+        let mut slots = [Slot::General(0); N];
+        for choice in 0..=u32::from(self.general_counters()) {
+            for (slot, event) in slots.iter_mut().zip(events) {
+                if self.choice(event) == choice {
+                    *slot = self.add_event(event)?;
+                }
+            }
+        }
+        Ok(slots)
+    }
+
+    /// How many general counters of this CPU can count an event.
+    fn choice(&self, event: &EventCode) -> u32 {
+        let present = (1 << self.general_counters()) - 1;
+        (event.counters & present).count_ones()
     }
 
     /// Has fixed counter `n` count.
@@ -176,13 +180,30 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         Ok(Slot::Fixed(n))
     }
 
+    /// What counter `n` selects, without the enabling bit.
+    fn select(&self, n: u8) -> Option<u64> {
+        let flavour = match self.capabilities.maker {
+            Maker::Intel => Flavour::Intel,
+            Maker::Amd { .. } => Flavour::Amd,
+        };
+        let event = self.general[usize::from(n)]?;
+        Some(event.select(flavour) | bit::USER | bit::KERNEL)
+    }
+
     /// Sets all counters to 0 and starts them, by one register where there is one.
     pub fn start(&mut self) {
+        let wanted = self.offcore().next();
+        if let Some(wanted) = wanted {
+            if self.before.offcore.is_none() {
+                self.before.offcore = Some(self.read_register(OFFCORE));
+            }
+            self.write_register(OFFCORE, wanted);
+        }
         if let Some((_, clear)) = self.registers.overflow {
             self.write_register(clear, self.all());
         }
         for n in 0..self.general_counters() {
-            if let Some(select) = self.general[usize::from(n)] {
+            if let Some(select) = self.select(n) {
                 self.write_register(self.registers.count(n), 0);
                 self.write_register(self.registers.select(n), select | bit::ENABLE);
             }
@@ -206,7 +227,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             self.write_register(control, 0);
         }
         for n in 0..self.general_counters() {
-            if let Some(select) = self.general[usize::from(n)] {
+            if let Some(select) = self.select(n) {
                 self.write_register(self.registers.select(n), select);
             }
         }
@@ -225,9 +246,17 @@ impl<'p, P: MsrPort> Counters<'p, P> {
             self.read_register(register) & (u64::MAX >> (64 - u32::from(bits.clamp(1, 64))));
         let overflowed = self.registers.overflow.map(|(status, _)| {
             let status = self.read_register(status);
-            status & place(slot) != 0
+            status & slot.place() != 0
         });
         Count { value, overflowed }
+    }
+
+    /// What a counter holds at this moment, by `rdpmc`: less exact than [`read`](Self::read) of a
+    /// counter that stands, and much cheaper.
+    pub fn peek(&self, slot: Slot, counters: &impl Rdpmc) -> u64 {
+        // SAFETY: `new`'s caller vouches for ring 0, where `rdpmc` is always allowed, and `add`
+        // hands out counters that exist.
+        unsafe { counters.rdpmc(slot.number()) }
     }
 
     /// The counters in use, at their places in the global registers.
@@ -237,7 +266,7 @@ impl<'p, P: MsrPort> Counters<'p, P> {
         general
             .map(Slot::General)
             .chain(fixed.map(Slot::Fixed))
-            .map(place)
+            .map(Slot::place)
             .sum()
     }
 
@@ -260,14 +289,6 @@ impl<'p, P: MsrPort> Counters<'p, P> {
     }
 }
 
-/// A counter's bit in the global registers.
-fn place(slot: Slot) -> u64 {
-    match slot {
-        Slot::General(n) => 1 << n,
-        Slot::Fixed(n) => 1 << (32 + u32::from(n)),
-    }
-}
-
 impl<P: MsrPort> Drop for Counters<'_, P> {
     fn drop(&mut self) {
         self.stop();
@@ -277,6 +298,9 @@ impl<P: MsrPort> Drop for Counters<'_, P> {
         }
         if self.fixed_counters() > 0 {
             self.write_register(FIXED_CONTROL, self.before.fixed);
+        }
+        if let Some(offcore) = self.before.offcore {
+            self.write_register(OFFCORE, offcore);
         }
         if let Some(control) = self.registers.control {
             self.write_register(control, self.before.control);

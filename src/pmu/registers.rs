@@ -20,6 +20,10 @@ pub(super) struct Registers {
 /// IA32_FIXED_CTR_CTRL.
 pub(super) const FIXED_CONTROL: u32 = 0x38D;
 
+/// MSR_OFFCORE_RSP_0, which says what the off-core events count (events B7h and 2Ah; the second
+/// such register is not used).
+pub(super) const OFFCORE: u32 = 0x1A6;
+
 /// IA32_FIXED_CTR0.
 const FIXED_COUNT: u32 = 0x309;
 

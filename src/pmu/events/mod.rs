@@ -47,27 +47,45 @@ impl EventCode {
 /// # Errors
 /// If the table of that core has no such event; the error says what it has instead.
 pub fn event(name: &str, microarch: Microarch) -> Result<EventCode, UnknownEvent> {
-    events(microarch)
-        .find(|event| same(event.name, name))
-        .ok_or_else(|| UnknownEvent::new(name, microarch))
+    find(name, microarch).ok_or_else(|| UnknownEvent::new(name, microarch))
+}
+
+/// The same for those who do not ask why there is none.
+pub(super) fn find(name: &str, microarch: Microarch) -> Option<EventCode> {
+    rows_of(name).find_map(|row| on(microarch, &row))
 }
 
 /// All events of a core, by name.
 pub fn events(microarch: Microarch) -> impl Iterator<Item = EventCode> {
-    let here = move |row: &Row| row.cores().any(|mark| mark == microarch.mark());
-    rows().filter(here).map(move |row| EventCode {
-        name: row.name,
-        microarch,
-        encoding: row.encoding,
-        counters: row.counters,
-        fixed: row.fixed,
-    })
+    lines()
+        .filter_map(Row::parse)
+        .filter_map(move |row| on(microarch, &row))
 }
 
-fn rows() -> impl Iterator<Item = Row> {
-    TABLES
-        .into_iter()
-        .flat_map(|table| table.lines().filter_map(Row::parse))
+/// What a row says of a core, if anything.
+fn on(microarch: Microarch, row: &Row) -> Option<EventCode> {
+    row.cores()
+        .any(|mark| mark == microarch.mark())
+        .then_some(EventCode {
+            name: row.name,
+            microarch,
+            encoding: row.encoding,
+            counters: row.counters,
+            fixed: row.fixed,
+        })
+}
+
+/// The rows of one name. Only their lines are read to the end.
+fn rows_of(name: &str) -> impl Iterator<Item = Row> {
+    let named = move |line: &&str| {
+        let begins = letters(line).next() == letters(name).next();
+        begins && line.split(',').next().is_some_and(|here| same(here, name))
+    };
+    lines().filter(named).filter_map(Row::parse)
+}
+
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().flat_map(str::lines)
 }
 
 /// The letters of a name that matter.

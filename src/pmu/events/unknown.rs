@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{events, letters, rows, same};
+use super::{events, find, letters};
 use crate::cpu::Text;
 use crate::pmu::Microarch;
 
@@ -10,7 +10,7 @@ use crate::pmu::Microarch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownEvent {
     /// The name, as far as it is no longer than any event's.
-    pub name: Text<64>,
+    pub name: Text<72>,
     /// The core.
     pub microarch: Microarch,
     /// The event of this core whose name begins most like it.
@@ -26,23 +26,19 @@ impl UnknownEvent {
             let pairs = letters(name).zip(letters(other));
             pairs.take_while(|(one, other)| one == other).count()
         };
-        let near = events(microarch).filter(|event| shared(event.name) >= SHARED);
+        let nearest = events(microarch).max_by_key(|event| shared(event.name));
         UnknownEvent {
             name: Text::new(name.as_bytes()),
             microarch,
-            nearest: near
-                .max_by_key(|event| shared(event.name))
-                .map(|event| event.name),
+            nearest: nearest
+                .map(|event| event.name)
+                .filter(|nearest| shared(nearest) >= SHARED),
         }
     }
 
     /// The cores that do count an event of this name.
     pub fn elsewhere(&self) -> impl Iterator<Item = Microarch> {
-        let known = |core: &Microarch| {
-            rows().any(|row| {
-                same(row.name, &self.name) && row.cores().any(|mark| mark == core.mark())
-            })
-        };
+        let known = |core: &Microarch| find(&self.name, *core).is_some();
         Microarch::ALL.into_iter().filter(known)
     }
 }

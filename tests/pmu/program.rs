@@ -4,134 +4,12 @@
 // The port's methods are unsafe, because on a real CPU they are.
 #![allow(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
 
-use linefill::pmu::{Capabilities, Count, Counters, Encoding, Maker, MsrPort, ProgramError, Slot};
+use crate::machine::{ANY, ENABLE, INTEL, Machine, PENDING, counters};
+use linefill::pmu::{Capabilities, Count, Counters, Maker, Rdpmc, Slot};
 
-const INTEL: Capabilities = Capabilities {
-    maker: Maker::Intel,
-    version: 2,
-    general: 4,
-    general_bits: 48,
-    fixed: 3,
-    fixed_bits: 40,
-};
-
-const ENABLE: u64 = 1 << 22;
 const BOTH_RINGS: u64 = 0b11 << 16;
-
-/// The registers of a made-up CPU. Writes to registers that it does not have are a fault.
-struct Machine {
-    capabilities: Capabilities,
-    registers: BTreeMap<u32, u64>,
-    written: Vec<(u32, u64)>,
-}
-
-impl Machine {
-    fn new(capabilities: Capabilities) -> Self {
-        let general = u32::from(capabilities.general);
-        let mut present: Vec<u32> = match capabilities.maker {
-            Maker::Intel => (0..general).flat_map(|n| [0x186 + n, 0xC1 + n]).collect(),
-            Maker::Amd { .. } => (0..2 * general).map(|n| 0xC001_0200 + n).collect(),
-        };
-        present.extend((0..u32::from(capabilities.fixed)).map(|n| 0x309 + n));
-        if capabilities.fixed > 0 {
-            present.push(0x38D);
-        }
-        match capabilities.maker {
-            Maker::Intel if capabilities.version >= 2 => present.extend([0x38E, 0x38F, 0x390]),
-            Maker::Amd { global: true } => present.extend([0xC000_0300, 0xC000_0301, 0xC000_0302]),
-            _ => {}
-        }
-        Machine {
-            capabilities,
-            registers: present.into_iter().map(|register| (register, 0)).collect(),
-            written: Vec::new(),
-        }
-    }
-
-    fn control(&self) -> Option<u64> {
-        let register = match self.capabilities.maker {
-            Maker::Intel => 0x38F,
-            Maker::Amd { .. } => 0xC000_0301,
-        };
-        self.registers.get(&register).copied()
-    }
-
-    /// The register that holds general counter `n`, if that counts now.
-    fn counting(&self, n: u32) -> Option<u32> {
-        let (select, count) = match self.capabilities.maker {
-            Maker::Intel => (0x186 + n, 0xC1 + n),
-            Maker::Amd { .. } => (0xC001_0200 + 2 * n, 0xC001_0201 + 2 * n),
-        };
-        let selected = self.registers[&select] & ENABLE != 0;
-        let started = self.control().is_none_or(|control| control >> n & 1 == 1);
-        (selected && started).then_some(count)
-    }
-
-    /// Every counter that counts sees `events` events.
-    fn happen(&mut self, events: u64) {
-        for n in 0..u32::from(self.capabilities.general) {
-            if let Some(count) = self.counting(n) {
-                self.count(count, n, self.capabilities.general_bits, events);
-            }
-        }
-        for n in 0..u32::from(self.capabilities.fixed) {
-            let enabled = self.registers[&0x38D] >> (4 * n) & 0b11 == 0b11;
-            let started = self.control().is_none_or(|all| all >> (32 + n) & 1 == 1);
-            if enabled && started {
-                self.count(0x309 + n, 32 + n, self.capabilities.fixed_bits, events);
-            }
-        }
-    }
-
-    fn count(&mut self, register: u32, place: u32, bits: u8, events: u64) {
-        let sum = self.registers[&register] + events;
-        let end = 1 << bits;
-        self.registers.insert(register, sum % end);
-        let status = match self.capabilities.maker {
-            Maker::Intel => 0x38E,
-            Maker::Amd { .. } => 0xC000_0300,
-        };
-        if sum >= end
-            && let Some(status) = self.registers.get_mut(&status)
-        {
-            *status |= 1 << place;
-        }
-    }
-}
-
-impl MsrPort for Machine {
-    unsafe fn read(&mut self, register: u32) -> u64 {
-        *self
-            .registers
-            .get(&register)
-            .unwrap_or_else(|| panic!("general protection: rdmsr {register:#x}"))
-    }
-
-    unsafe fn write(&mut self, register: u32, value: u64) {
-        assert!(
-            self.registers.contains_key(&register),
-            "general protection: wrmsr {register:#x}"
-        );
-        self.written.push((register, value));
-        match register {
-            // Writing ones clears the status.
-            0x390 => *self.registers.get_mut(&0x38E).unwrap() &= !value,
-            0xC000_0302 => *self.registers.get_mut(&0xC000_0300).unwrap() &= !value,
-            _ => _ = self.registers.insert(register, value),
-        }
-    }
-}
-
-fn counters(machine: &mut Machine) -> Counters<'_, Machine> {
-    let capabilities = machine.capabilities;
-    // SAFETY: the machine is made up, and has these capabilities.
-    unsafe { Counters::new(machine, capabilities) }
-}
-
-const PENDING: Encoding = Encoding::new(0x48, 0x01);
-const ANY: u32 = u32::MAX;
 
 #[test]
 fn events_count_between_start_and_stop_alone() {
@@ -218,40 +96,23 @@ fn counters_are_set_before_anything_starts_them() {
 }
 
 #[test]
-fn an_event_of_one_counter_gets_that_or_none() {
-    let mut machine = Machine::new(INTEL);
-    let mut counters = counters(&mut machine);
-    // PENDING counts in PMC2 alone before Skylake.
-    assert_eq!(counters.add(PENDING, 0b0100), Ok(Slot::General(2)));
-    let full = ProgramError::Full { able: 0b0100 };
-    assert_eq!(counters.add(PENDING, 0b0100), Err(full));
-    for n in [0, 1, 3] {
-        assert_eq!(counters.add(PENDING, ANY), Ok(Slot::General(n)));
+fn a_running_counter_is_read_by_rdpmc() {
+    struct Asked(Cell<u32>);
+    impl Rdpmc for Asked {
+        unsafe fn rdpmc(&self, counter: u32) -> u64 {
+            self.0.set(counter);
+            42
+        }
     }
-    let error = counters.add(PENDING, ANY).unwrap_err();
-    assert_eq!(error, ProgramError::Full { able: ANY });
-    assert!(error.to_string().contains("0xffffffff"), "{error}");
-}
-
-#[test]
-fn fixed_counters_are_those_there_are_and_each_once() {
     let mut machine = Machine::new(INTEL);
     let mut counters = counters(&mut machine);
-    assert_eq!(counters.add_fixed(1), Ok(Slot::Fixed(1)));
-    assert_eq!(counters.add_fixed(1), Err(ProgramError::Taken { fixed: 1 }));
-    let absent = ProgramError::NoFixed {
-        asked: 3,
-        present: 3,
-    };
-    assert_eq!(counters.add_fixed(3), Err(absent));
-    assert_eq!(
-        absent.to_string(),
-        "there is no fixed counter 3; this CPU has 3"
-    );
-    assert_eq!(
-        ProgramError::Taken { fixed: 1 }.to_string(),
-        "fixed counter 1 counts already"
-    );
+    let general = counters.add(PENDING, 0b1000).unwrap();
+    let fixed = counters.add_fixed(1).unwrap();
+    let cpu = Asked(Cell::new(0));
+    assert_eq!(counters.peek(general, &cpu), 42);
+    assert_eq!(cpu.0.get(), 3);
+    counters.peek(fixed, &cpu);
+    assert_eq!(cpu.0.get(), 1 << 30 | 1);
 }
 
 /// A counter of few bits, so that it overflows soon.

@@ -1,0 +1,145 @@
+//! A CPU that is made up: its counters with their select, fixed and global registers, and their
+//! overflow.
+
+// The port's methods are unsafe, because on a real CPU they are.
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+
+use linefill::pmu::{Capabilities, Counters, Encoding, Maker, MsrPort};
+
+/// The counters of a Haswell, or nearly.
+pub const INTEL: Capabilities = Capabilities {
+    maker: Maker::Intel,
+    version: 2,
+    general: 4,
+    general_bits: 48,
+    fixed: 3,
+    fixed_bits: 40,
+};
+
+/// The bit of a select register that has its counter count.
+pub const ENABLE: u64 = 1 << 22;
+
+/// The registers of a made-up CPU. Writes to registers that it does not have are a fault.
+pub struct Machine {
+    pub capabilities: Capabilities,
+    pub registers: BTreeMap<u32, u64>,
+    pub written: Vec<(u32, u64)>,
+}
+
+impl Machine {
+    pub fn new(capabilities: Capabilities) -> Self {
+        let general = u32::from(capabilities.general);
+        let mut present: Vec<u32> = match capabilities.maker {
+            Maker::Intel => (0..general).flat_map(|n| [0x186 + n, 0xC1 + n]).collect(),
+            Maker::Amd { .. } => (0..2 * general).map(|n| 0xC001_0200 + n).collect(),
+        };
+        present.extend((0..u32::from(capabilities.fixed)).map(|n| 0x309 + n));
+        if capabilities.fixed > 0 {
+            present.push(0x38D);
+        }
+        match capabilities.maker {
+            Maker::Intel if capabilities.version >= 2 => present.extend([0x38E, 0x38F, 0x390]),
+            Maker::Amd { global: true } => present.extend([0xC000_0300, 0xC000_0301, 0xC000_0302]),
+            _ => {}
+        }
+        Machine {
+            capabilities,
+            registers: present.into_iter().map(|register| (register, 0)).collect(),
+            written: Vec::new(),
+        }
+    }
+
+    /// What was written to a register, in turn.
+    pub fn written_to(&self, register: u32) -> impl Iterator<Item = u64> {
+        let here = self.written.iter().filter(move |(at, _)| *at == register);
+        here.map(|(_, value)| *value)
+    }
+
+    fn control(&self) -> Option<u64> {
+        let register = match self.capabilities.maker {
+            Maker::Intel => 0x38F,
+            Maker::Amd { .. } => 0xC000_0301,
+        };
+        self.registers.get(&register).copied()
+    }
+
+    /// The register that holds general counter `n`, if that counts now.
+    fn counting(&self, n: u32) -> Option<u32> {
+        let (select, count) = match self.capabilities.maker {
+            Maker::Intel => (0x186 + n, 0xC1 + n),
+            Maker::Amd { .. } => (0xC001_0200 + 2 * n, 0xC001_0201 + 2 * n),
+        };
+        let selected = self.registers[&select] & ENABLE != 0;
+        let started = self.control().is_none_or(|control| control >> n & 1 == 1);
+        (selected && started).then_some(count)
+    }
+
+    /// Every counter that counts sees `events` events.
+    pub fn happen(&mut self, events: u64) {
+        for n in 0..u32::from(self.capabilities.general) {
+            if let Some(count) = self.counting(n) {
+                self.count(count, n, self.capabilities.general_bits, events);
+            }
+        }
+        for n in 0..u32::from(self.capabilities.fixed) {
+            let enabled = self.registers[&0x38D] >> (4 * n) & 0b11 == 0b11;
+            let started = self.control().is_none_or(|all| all >> (32 + n) & 1 == 1);
+            if enabled && started {
+                self.count(0x309 + n, 32 + n, self.capabilities.fixed_bits, events);
+            }
+        }
+    }
+
+    fn count(&mut self, register: u32, place: u32, bits: u8, events: u64) {
+        let sum = self.registers[&register] + events;
+        let end = 1 << bits;
+        self.registers.insert(register, sum % end);
+        let status = match self.capabilities.maker {
+            Maker::Intel => 0x38E,
+            Maker::Amd { .. } => 0xC000_0300,
+        };
+        if sum >= end
+            && let Some(status) = self.registers.get_mut(&status)
+        {
+            *status |= 1 << place;
+        }
+    }
+}
+
+impl MsrPort for Machine {
+    unsafe fn read(&mut self, register: u32) -> u64 {
+        *self
+            .registers
+            .get(&register)
+            .unwrap_or_else(|| panic!("general protection: rdmsr {register:#x}"))
+    }
+
+    unsafe fn write(&mut self, register: u32, value: u64) {
+        assert!(
+            self.registers.contains_key(&register),
+            "general protection: wrmsr {register:#x}"
+        );
+        self.written.push((register, value));
+        match register {
+            // Writing ones clears the status.
+            0x390 => *self.registers.get_mut(&0x38E).unwrap() &= !value,
+            0xC000_0302 => *self.registers.get_mut(&0xC000_0300).unwrap() &= !value,
+            _ => _ = self.registers.insert(register, value),
+        }
+    }
+}
+
+/// Takes its counters over.
+pub fn counters(machine: &mut Machine) -> Counters<'_, Machine> {
+    let capabilities = machine.capabilities;
+    // SAFETY: the machine is made up, and has these capabilities.
+    unsafe { Counters::new(machine, capabilities) }
+}
+
+/// An event.
+pub const PENDING: Encoding = Encoding::new(0x48, 0x01);
+
+/// Any counter.
+pub const ANY: u32 = u32::MAX;
