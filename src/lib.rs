@@ -9,7 +9,7 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> { os, sim, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
+//! lab -> experiment -> counters -> { os, sim, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -34,6 +34,8 @@ pub mod pattern;
 pub mod pmu;
 #[cfg(feature = "alloc")]
 pub mod sim;
+#[cfg(feature = "std")]
+mod spelling;
 pub mod stats;
 pub mod time;
 

@@ -24,9 +24,9 @@ pub enum Quantity {
     L1dPendingCycles,
     /// Cycles in which a load had to wait for a fill buffer.
     FillBufferFull,
-    /// Accesses to L2 from this core, prefetches included.
+    /// Reads that looked for their line in L2, those of prefetches into L1d included.
     L2Accesses,
-    /// Those of them that missed.
+    /// Those of them that did not find it.
     L2Misses,
     /// Loads that were served from memory.
     MemoryLoads,
@@ -34,6 +34,8 @@ pub enum Quantity {
     Rfos,
     /// Loads whose translation was not in the first level of the dTLB.
     DtlbMisses,
+    /// Loads whose translation the second-level TLB had.
+    StlbHits,
     /// Walks of the page tables for loads: no TLB knew the page.
     DtlbWalks,
     /// Cycles with a page walk for a load under way.
@@ -62,13 +64,15 @@ pub enum Quantity {
     SoftwarePrefetches,
     /// Loads that found their line on its way because of a software prefetch: it came too late.
     LatePrefetches,
+    /// Software prefetches that fetched a line, on Intel from beyond L2, on AMD from beyond L1d.
+    UsefulPrefetches,
     /// Software prefetches that brought nothing, since the line was there or on its way.
     IdlePrefetches,
 }
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Quantity; 30] = [
+    pub const ALL: [Quantity; 32] = [
         Quantity::Cycles,
         Quantity::Instructions,
         Quantity::Branches,
@@ -84,6 +88,7 @@ impl Quantity {
         Quantity::MemoryLoads,
         Quantity::Rfos,
         Quantity::DtlbMisses,
+        Quantity::StlbHits,
         Quantity::DtlbWalks,
         Quantity::DtlbWalkCycles,
         Quantity::ItlbWalks,
@@ -98,6 +103,7 @@ impl Quantity {
         Quantity::SplitStores,
         Quantity::SoftwarePrefetches,
         Quantity::LatePrefetches,
+        Quantity::UsefulPrefetches,
         Quantity::IdlePrefetches,
     ];
 
@@ -119,6 +125,7 @@ impl Quantity {
             Quantity::MemoryLoads => "loads from memory",
             Quantity::Rfos => "requests for ownership",
             Quantity::DtlbMisses => "dTLB misses",
+            Quantity::StlbHits => "translations by the second-level TLB",
             Quantity::DtlbWalks => "page walks for loads",
             Quantity::DtlbWalkCycles => "cycles of page walks for loads",
             Quantity::ItlbWalks => "page walks for instructions",
@@ -133,6 +140,7 @@ impl Quantity {
             Quantity::SplitStores => "stores across two lines",
             Quantity::SoftwarePrefetches => "software prefetches",
             Quantity::LatePrefetches => "loads behind a late prefetch",
+            Quantity::UsefulPrefetches => "software prefetches that fetched a line",
             Quantity::IdlePrefetches => "software prefetches that brought nothing",
         }
     }

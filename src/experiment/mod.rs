@@ -29,8 +29,6 @@ pub use machine::Machine;
 pub use passes::merged;
 pub use point::{Measured, Point, State};
 pub use ranges::{Capacity, Range, Ranges, Rung};
-#[cfg(feature = "lab")]
-pub(crate) use registry::distance;
 pub use registry::{Entry, Named, all, find, nearest};
 pub use rig::{Effort, LADDER, Rig, rung_of};
 pub use unit::Unit;

@@ -2,6 +2,7 @@
 
 use super::Experiment;
 use super::family::{self, FAMILIES, Family};
+use crate::spelling::distance;
 
 mod planned;
 
@@ -79,22 +80,6 @@ pub fn nearest(text: &str) -> Named {
             Named::Family(family) => distance(&text, family.name),
         })
         .expect("the registry is not empty")
-}
-
-/// Levenshtein's distance.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let swapped = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = swapped.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

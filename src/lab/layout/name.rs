@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use glob::{MatchOptions, Pattern};
 
-use crate::experiment::distance;
+use crate::spelling::distance;
 
 /// A name of a type as somebody wrote it, or a glob.
 #[derive(Clone, Debug, Default)]

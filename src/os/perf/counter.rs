@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-use super::{Event, Refusal, paranoid, refusal::explain};
+use super::{Event, Refusal, group::MOST, paranoid, refusal::explain};
 use crate::mem::PAGE;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 
@@ -71,11 +71,18 @@ impl Counter {
     /// # Errors
     /// Why it does not.
     pub fn fast(&self) -> Result<(), Unread> {
-        let page = self.page.as_ref().ok_or(Unread::Forbidden)?.page();
-        // SAFETY: as in `read`.
-        unsafe { page.read(&Cpu) }.map(|_| ())
+        self.read_fast().map(|_| ())
     }
 
+    /// What was counted so far, by `rdpmc` alone.
+    #[inline]
+    pub(super) fn read_fast(&self) -> Result<Reading, Unread> {
+        let page = self.page.as_ref().ok_or(Unread::Forbidden)?.page();
+        // SAFETY: as in `read`.
+        unsafe { page.read(&Cpu) }
+    }
+
+    #[cold]
     fn read_slowly(&self) -> io::Result<Reading> {
         let mut one = [Reading::default(); 1];
         self.read_group(&mut one)?;
@@ -85,8 +92,9 @@ impl Counter {
     /// `read(2)` of a leader: the counts of its group, in the order in which they were opened.
     #[doc(alias = "PERF_FORMAT_GROUP")]
     pub(super) fn read_group(&self, into: &mut [Reading]) -> io::Result<()> {
-        let mut bytes = vec![0; 8 * (3 + into.len())];
-        (&self.file).read_exact(&mut bytes)?;
+        let mut bytes = [0; 8 * (3 + MOST)];
+        let bytes = &mut bytes[..8 * (3 + into.len())];
+        (&self.file).read_exact(bytes)?;
         let mut numbers = bytes
             .chunks_exact(8)
             .map(|bytes| u64::from_ne_bytes(bytes.try_into().expect("eight bytes")));

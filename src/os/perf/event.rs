@@ -164,6 +164,14 @@ impl Event {
         }
     }
 
+    /// An event of a PMU by its raw number, as perf's `rXXXX` has it: the bits of PERFEVTSEL.
+    pub const fn raw(source: &Source, config: u64) -> Event {
+        Event {
+            kind: source.kind,
+            ..Event::generic(config)
+        }
+    }
+
     /// The same event of one PMU among those of a hybrid CPU: its number goes into the upper half
     /// (PERF_PMU_TYPE_SHIFT, Linux 5.13). Elsewhere there is no other.
     pub(super) fn on(self, source: &Source) -> Event {
@@ -174,6 +182,11 @@ impl Event {
             config: self.config | u64::from(source.kind) << 32,
             ..self
         }
+    }
+
+    /// Whether the kernel counts it by itself.
+    pub(super) const fn is_software(&self) -> bool {
+        self.kind == TYPE_SOFTWARE
     }
 
     /// Opens it for the calling thread, counting at once, or with its group's `leader`.

@@ -7,64 +7,88 @@ use super::refusal::explain;
 use super::{Event, Refusal, paranoid};
 use crate::pmu::Reading;
 
+/// The most events that one `read` of a group yields; more of them make another group.
+pub(super) const MOST: usize = 16;
+
 /// Events of the calling thread that are counted side by side.
 ///
 /// The kernel schedules a group as a whole, so that its counts belong to the same instructions.
 /// What does not fit into the counters of one group goes on in another, and the two take turns:
-/// their readings are then [multiplexed](Reading::multiplexed), and scaled.
-#[derive(Debug)]
+/// their readings are then [multiplexed](Reading::multiplexed), and scaled. Software events take
+/// no counter, and are kept apart so that hardware events can be read by `rdpmc`.
+#[derive(Debug, Default)]
 pub struct Group {
-    /// Groups of the kernel, the leader first in each.
-    groups: Vec<Vec<Counter>>,
-    /// For each event the group and the place in it, or why it is not counted.
-    places: Vec<Result<(usize, usize), Refusal>>,
+    hardware: Vec<Together>,
+    software: Vec<Together>,
+    /// For each event whether it is counted, or why not.
+    answers: Vec<Result<(), Refusal>>,
 }
+
+/// A group of the kernel: its counters, the leader first, each with its event's place among those
+/// that were asked for.
+type Together = Vec<(Counter, usize)>;
 
 impl Group {
     /// Opens `events`. Those that the kernel refuses are left out; see [`refusal`](Self::refusal).
     pub fn open(events: &[Event]) -> Group {
-        let mut group = Group {
-            groups: Vec::new(),
-            places: Vec::new(),
-        };
+        let mut group = Group::default();
         for event in events {
-            let place = group
-                .add(event)
-                .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))));
-            group.places.push(place);
+            let answer = group.add(event, true);
+            group.answers.push(answer.map(|_| ()));
         }
         group
     }
 
-    fn add(&mut self, event: &Event) -> io::Result<(usize, usize)> {
-        if let Some(last) = self.groups.last_mut()
-            && let Ok(counter) = Counter::open_in(event, last.first())
+    /// Opens as many of `events`, from the first on, as the PMU counts at a time, so that none
+    /// takes turns with another. Refused ones are passed over.
+    pub fn of_first(events: &[Event]) -> Group {
+        let mut group = Group::default();
+        for event in events {
+            match group.add(event, false) {
+                Ok(false) => break,
+                answer => group.answers.push(answer.map(|_| ())),
+            }
+        }
+        group
+    }
+
+    /// Opens `event` in the last group of its kind, or in one of its own: the first, or another
+    /// if they `may_take_turns`. Returns whether it was opened.
+    fn add(&mut self, event: &Event, may_take_turns: bool) -> Result<bool, Refusal> {
+        let place = self.answers.len();
+        let groups = match event.is_software() {
+            true => &mut self.software,
+            false => &mut self.hardware,
+        };
+        if let Some(last) = groups.last_mut().filter(|last| last.len() < MOST)
+            && let Ok(counter) = Counter::open_in(event, last.first().map(|(leader, _)| leader))
         {
-            last.push(counter);
-            return Ok((
-                self.groups.len() - 1,
-                self.groups[self.groups.len() - 1].len() - 1,
-            ));
+            last.push((counter, place));
+            return Ok(true);
         }
         // The group is full, or the event cannot be counted at all.
-        let leader = Counter::open_in(event, None)?;
-        self.groups.push(vec![leader]);
-        Ok((self.groups.len() - 1, 0))
+        let leader = Counter::open_in(event, None)
+            .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))?;
+        if !groups.is_empty() && !may_take_turns {
+            return Ok(false);
+        }
+        groups.push(vec![(leader, place)]);
+        Ok(true)
     }
 
     /// How many events were asked for.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.answers.len()
     }
 
     /// Whether none was.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.answers.is_empty()
     }
 
     /// Why event `index` is not counted, if it is not.
     pub fn refusal(&self, index: usize) -> Option<&Refusal> {
-        self.places[index].as_ref().err()
+        self.answers[index].as_ref().err()
     }
 
     /// What was counted so far of each event, `None` for those that are refused.
@@ -72,14 +96,9 @@ impl Group {
     /// # Errors
     /// If the kernel does not answer.
     pub fn read(&self) -> io::Result<Vec<Option<Reading>>> {
-        let mut counts = Vec::with_capacity(self.groups.len());
-        for group in &self.groups {
-            counts.push(read_group(group)?);
-        }
-        let place = |place: &Result<(usize, usize), Refusal>| {
-            place.as_ref().ok().map(|&(group, at)| counts[group][at])
-        };
-        Ok(self.places.iter().map(place).collect())
+        let mut counts = vec![Reading::default(); self.len()];
+        self.read_before(&mut counts)?;
+        Ok(self.answered(&counts))
     }
 
     /// Runs `work` and returns its result with what was counted meanwhile, event by event.
@@ -87,24 +106,84 @@ impl Group {
     /// # Errors
     /// If the kernel does not answer.
     pub fn scope<R>(&self, work: impl FnOnce() -> R) -> io::Result<(R, Vec<Option<Reading>>)> {
-        let before = self.read()?;
+        let (mut before, mut after) = (vec![Reading::default(); self.len()], Vec::new());
+        after.clone_from(&before);
+        let (result, read) = self.scope_into(work, &mut before, &mut after);
+        read.map(|()| (result, self.answered(&after)))
+    }
+
+    /// The same without allocating: `after` is what was counted meanwhile. Both have room for a
+    /// reading an event, and those that are refused keep what they were. `work` is run also if the
+    /// kernel does not answer, which the second result says.
+    #[inline]
+    pub fn scope_into<R>(
+        &self,
+        work: impl FnOnce() -> R,
+        before: &mut [Reading],
+        after: &mut [Reading],
+    ) -> (R, io::Result<()>) {
+        let began = self.read_before(before);
         let result = work();
-        let mut counts = self.read()?;
-        for (count, before) in counts.iter_mut().zip(&before) {
-            if let (Some(count), Some(before)) = (count, before) {
-                *count = count.since(before);
-            }
+        let read = began.and_then(|()| self.read_behind(after));
+        for (after, before) in after.iter_mut().zip(before).take(self.len()) {
+            *after = after.since(before);
         }
-        Ok((result, counts))
+        (result, read)
+    }
+
+    /// Reads all events, the hardware's last: the system call for the others is not to be counted
+    /// by them.
+    #[inline]
+    fn read_before(&self, into: &mut [Reading]) -> io::Result<()> {
+        read_all(&self.software, into)?;
+        read_all(&self.hardware, into)
+    }
+
+    /// Reads all events, the hardware's first.
+    #[inline]
+    fn read_behind(&self, into: &mut [Reading]) -> io::Result<()> {
+        read_all(&self.hardware, into)?;
+        read_all(&self.software, into)
+    }
+
+    fn answered(&self, counts: &[Reading]) -> Vec<Option<Reading>> {
+        let pairs = self.answers.iter().zip(counts);
+        pairs
+            .map(|(answer, count)| answer.is_ok().then_some(*count))
+            .collect()
     }
 }
 
-/// The counts of one group: by `rdpmc` if that reads all of them, by one `read` otherwise.
-fn read_group(group: &[Counter]) -> io::Result<Vec<Reading>> {
-    if group.iter().all(|counter| counter.fast().is_ok()) {
-        return group.iter().map(Counter::read).collect();
+/// Reads groups to the places of their events.
+#[inline]
+fn read_all(groups: &[Together], into: &mut [Reading]) -> io::Result<()> {
+    groups.iter().try_for_each(|group| read_one(group, into))
+}
+
+/// Reads one group: by `rdpmc` if that reads all of it, by one `read` otherwise.
+#[inline]
+fn read_one(group: &Together, into: &mut [Reading]) -> io::Result<()> {
+    let all = group.iter().all(|(counter, place)| {
+        let reading = counter.read_fast();
+        reading.is_ok_and(|reading| {
+            into[*place] = reading;
+            true
+        })
+    });
+    if all {
+        Ok(())
+    } else {
+        read_slowly(group, into)
     }
-    let mut readings = vec![Reading::default(); group.len()];
-    group[0].read_group(&mut readings)?;
-    Ok(readings)
+}
+
+#[cold]
+fn read_slowly(group: &Together, into: &mut [Reading]) -> io::Result<()> {
+    let mut readings = [Reading::default(); MOST];
+    let readings = &mut readings[..group.len()];
+    group[0].0.read_group(readings)?;
+    for ((_, place), reading) in group.iter().zip(readings) {
+        into[*place] = *reading;
+    }
+    Ok(())
 }

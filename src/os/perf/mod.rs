@@ -14,6 +14,7 @@ use std::path::Path;
 pub use counter::Counter;
 pub use event::{Event, Software};
 pub use group::Group;
+pub use named::{core_of, general_names};
 pub use refusal::Refusal;
 pub use source::{Source, source_of};
 

@@ -41,6 +41,16 @@ const ACCESSES: [(&str, u64); 6] = [
     ("prefetch-misses", 1 << 16 | 2 << 8),
 ];
 
+/// All of perf's general names.
+pub fn general_names() -> impl Iterator<Item = String> {
+    let caches = CACHES.into_iter().flat_map(|(cache, _)| {
+        let accesses = ACCESSES.into_iter();
+        accesses.map(move |(access, _)| format!("{cache}{access}"))
+    });
+    let general = GENERAL.into_iter().map(|(name, _)| name.to_owned());
+    general.chain(caches)
+}
+
 impl Event {
     /// The event that `name` means on the CPU that executes this; see
     /// [`named_on`](Self::named_on).
@@ -80,7 +90,7 @@ impl Event {
             // Without a listed PMU the kernel itself says why it does not count.
             return Ok(source.map_or(general, |source| general.on(&source)));
         }
-        let core = Microarch::of(&kind_of(identity, source.as_ref().ok()));
+        let core = core_of(identity, source.as_ref().ok());
         let code = event(name, core.ok_or(Refusal::NoTable)?).map_err(Refusal::Unknown)?;
         Ok(Event::hardware(&source?, code.encoding))
     }
@@ -107,16 +117,16 @@ fn general(name: &str) -> Option<Event> {
     })
 }
 
-/// The core of a hybrid CPU that a PMU belongs to. The kernel knows it also where CPUID does not
-/// tell, or tells of the core that happens to run this.
-fn kind_of(identity: &Identity, source: Option<&Source>) -> Identity {
+/// The core whose events a PMU counts. Which one of a hybrid CPU the kernel knows also where CPUID
+/// does not tell, or tells of the core that happens to run this.
+pub fn core_of(identity: &Identity, source: Option<&Source>) -> Option<Microarch> {
     let core_type = match source.map(|source| source.name) {
         Some("cpu_core") => Some(CoreType::Performance),
         Some("cpu_atom") => Some(CoreType::Efficient),
         _ => identity.core_type,
     };
-    Identity {
+    Microarch::of(&Identity {
         core_type,
         ..*identity
-    }
+    })
 }
