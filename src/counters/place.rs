@@ -92,14 +92,14 @@ impl Place {
             Err(Refusal::Unknown(unknown)) => Err(UnknownName {
                 name: name.to_owned(),
                 core: Some(unknown.microarch),
-                near: self.near(name),
+                near: self.near(name, unknown.nearest),
                 elsewhere: unknown.elsewhere().collect(),
             }),
             // Without a table a vendor's name may be right; one without a dot or capital is not.
             Err(Refusal::NoTable) if !vendors(name) => Err(UnknownName {
                 name: name.to_owned(),
                 core: None,
-                near: self.near(name),
+                near: self.near(name, None),
                 elsewhere: Vec::new(),
             }),
             event => Ok(Named {
@@ -134,8 +134,8 @@ impl Place {
     }
 
     /// The names that are most like `name`: those that it is a part of, then those that take the
-    /// fewest edits.
-    fn near(&self, name: &str) -> Vec<String> {
+    /// fewest edits, up to a third of its letters; else the one that `begins` like it.
+    fn near(&self, name: &str, begins: Option<&str>) -> Vec<String> {
         const MOST: usize = 3;
         let name = name.to_ascii_lowercase();
         let mut ranked: Vec<(usize, String)> = self
@@ -147,11 +147,14 @@ impl Place {
                 let edits = if part { 0 } else { distance(&name, &lower) };
                 (edits, other)
             })
-            .filter(|(edits, _)| 2 * edits <= name.len())
+            .filter(|(edits, _)| 3 * edits <= name.len())
             .collect();
         ranked.sort_by_key(|(edits, _)| *edits);
         ranked.truncate(MOST);
-        ranked.into_iter().map(|(_, other)| other).collect()
+        match ranked.is_empty() {
+            true => begins.map(str::to_owned).into_iter().collect(),
+            false => ranked.into_iter().map(|(_, other)| other).collect(),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod cold;
 mod counting;
 mod evidence;
 pub mod family;
+mod laid_out;
 mod machine;
 mod passes;
 mod point;

@@ -1,21 +1,24 @@
 //! The rig: measures a case on this thread, and the ladder that all ranges come from.
 
-// Flushes the memory of a pattern before it is walked.
-#![allow(unsafe_code)]
-
 use core::sync::atomic::AtomicBool;
 
-use super::cold;
+use super::laid_out::LaidOut;
 use super::machine::half_octaves;
 use super::setup::WalkSetup;
 use super::{
-    Arena, Case, Context, Measured, Point, Rung, State, Subject, Unit, Untestable, Wish, ranges,
+    Arena, Case, Context, Count, Measured, Point, Rung, State, Subject, Unit, Untestable, Wish,
+    ranges,
 };
-use crate::kernel::Work;
-use crate::measure::{Buffers, Outcome, Plan, Sample, Watch, one_shot, steady};
-use crate::os::{Granted, Pages, Switches};
+use crate::counters::{Each, Quantity};
+use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
+use crate::os::Pages;
+use crate::os::perf::{Event, Refusal};
 use crate::pattern::{Layout, Order};
 use crate::time::Rate;
+
+/// How long a stretch is whose events are counted for themselves, in nanoseconds: some rare
+/// events fall into it, and few interrupts.
+const COUNTED_NANOS: f64 = 1e6;
 
 /// The most samples a point keeps.
 const MOST_SAMPLES: usize = 400;
@@ -57,20 +60,10 @@ pub struct Rig<'a> {
     arena: Arena,
     /// Pages that replace those of every case, if any.
     pages: Option<Wish>,
+    /// What can be counted, and by which event.
+    counters: Vec<(Quantity, Event)>,
     samples: Vec<Sample>,
     scratch: Vec<f64>,
-}
-
-/// Looks at the thread's context switches and CPU.
-struct Preemption;
-
-impl Watch for Preemption {
-    fn state(&mut self) -> u64 {
-        let now = Switches::now();
-        let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
-        // Switches only grow, so a change of either part changes the whole.
-        (now.voluntary + now.involuntary) << 16 | cpu & 0xFFFF
-    }
 }
 
 impl<'a> Rig<'a> {
@@ -83,6 +76,7 @@ impl<'a> Rig<'a> {
             stop,
             arena: Arena::default(),
             pages: None,
+            counters: Vec::new(),
             samples: vec![Sample::default(); MOST_SAMPLES],
             scratch: vec![0.0; MOST_SAMPLES],
         }
@@ -96,14 +90,20 @@ impl<'a> Rig<'a> {
         }
     }
 
+    /// Counts by these events what cases are asked to have counted.
+    pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
+        Rig { counters, ..self }
+    }
+
     /// Has the next case laid out in other physical pages.
     pub fn move_house(&mut self) {
         self.arena.renew();
     }
 
-    /// Measures a case. `None` if it was stopped before the first sample.
-    pub fn measure(&mut self, case: &Case) -> Option<Point> {
-        let state = match self.state_of(case) {
+    /// Measures a case, and then has counted what this rig can count of `wanted`. `None` if it was
+    /// stopped before the first sample.
+    pub fn measure(&mut self, case: &Case, wanted: &[Quantity]) -> Option<Point> {
+        let state = match self.state_of(case, wanted) {
             Ok(state) => state?,
             Err(reason) => State::Untestable(reason),
         };
@@ -114,42 +114,94 @@ impl<'a> Rig<'a> {
         })
     }
 
-    fn state_of(&mut self, case: &Case) -> Result<Option<State>, Untestable> {
+    fn state_of(&mut self, case: &Case, wanted: &[Quantity]) -> Result<Option<State>, Untestable> {
+        let plan = self.plan();
+        let wanted = self.events(wanted);
         let pages = self.pages.unwrap_or(case.pages);
-        let (region, granted) = self.arena.region(case.setup.bytes(), pages)?;
-        let (first, bytes) = (region.bytes().as_ptr(), region.len());
-        let mut subject = case.setup.prepare(region, &self.context)?;
-        let seconds = |seconds: f64| self.rate.ticks(seconds * 1e9);
-        let plan = Plan {
-            warm_up_ticks: seconds(self.effort.warm_up),
-            stop: Some(self.stop),
-            ..Plan::of_seconds(self.rate.hz(), self.effort.sampling)
-        };
+        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
+        if let Subject::Count(value) = laid_out.subject {
+            return Ok(Some(State::Counted(value)));
+        }
         let buffers = Buffers {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let (outcome, work) = match &mut subject {
-            Subject::Count(value) => return Ok(Some(State::Counted(*value))),
-            Subject::Steady { kernel, lap } => {
-                // SAFETY: the region's memory stays mapped as long as the subject borrows it.
-                unsafe { cold::flush(first, bytes, &self.context.features) };
-                let plan = Plan {
-                    warm_up: *lap,
-                    ..plan
-                };
-                let outcome = steady(kernel.as_mut(), &plan, &mut Preemption, buffers);
-                (outcome, kernel.work())
-            }
-            Subject::Shot { shot, work } => (
-                one_shot(shot.as_mut(), &plan, &mut Preemption, buffers),
-                *work,
-            ),
+        let Some(outcome) = laid_out.time(&plan, buffers) else {
+            return Ok(None);
         };
-        Ok(outcome.map(|outcome| {
-            let samples = self.samples[..outcome.taken].to_vec();
-            State::Measured(Box::new(measured(outcome, work, samples, &granted)))
-        }))
+        let samples = self.samples[..outcome.taken].to_vec();
+        let mut measured = measured(outcome, &laid_out, samples);
+        if outcome.ended != Ended::Stopped {
+            measured.counts = counts(&mut laid_out, &wanted, outcome.operations);
+        }
+        Ok(Some(State::Measured(Box::new(measured))))
+    }
+
+    /// Those of `wanted` that this rig can count and `point` does not have yet.
+    pub fn missing(&self, point: &Point, wanted: &[Quantity]) -> Vec<Quantity> {
+        let has = |quantity| {
+            point
+                .counts()
+                .iter()
+                .any(|count| count.quantity == quantity)
+        };
+        let countable = self.events(wanted).into_iter();
+        let countable = countable.map(|(quantity, _)| quantity);
+        countable.filter(|&quantity| !has(quantity)).collect()
+    }
+
+    /// What an operation of a case comes to of those of `wanted` that this rig can count.
+    pub fn counts(&mut self, case: &Case, wanted: &[Quantity]) -> Vec<Count> {
+        let wanted = self.events(wanted);
+        let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
+        let each = self.count(case, &events).unwrap_or_default();
+        named(&wanted, each)
+    }
+
+    /// Counts `events` of an operation of a case, in stretches of some milliseconds: nothing if the
+    /// case is a number, and no operation.
+    ///
+    /// # Errors
+    /// If the case cannot run here.
+    pub fn count(
+        &mut self,
+        case: &Case,
+        events: &[Event],
+    ) -> Result<Vec<Result<Each, Refusal>>, Untestable> {
+        let plan = Plan {
+            sample_ticks: self.rate.ticks(COUNTED_NANOS),
+            // One sample, of which the number of operations is wanted.
+            budget_ticks: 0,
+            ..self.plan()
+        };
+        let pages = self.pages.unwrap_or(case.pages);
+        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
+        if let Subject::Count(_) = laid_out.subject {
+            return Ok(Vec::new());
+        }
+        let buffers = Buffers {
+            samples: &mut self.samples,
+            scratch: &mut self.scratch,
+        };
+        let outcome = laid_out.time(&plan, buffers);
+        let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
+        Ok(laid_out.each(events, outcome.operations))
+    }
+
+    /// Those of `wanted` that this rig can count, with their events.
+    fn events(&self, wanted: &[Quantity]) -> Vec<(Quantity, Event)> {
+        let known = self.counters.iter();
+        let asked = |counter: &&(Quantity, Event)| wanted.contains(&counter.0);
+        known.filter(asked).copied().collect()
+    }
+
+    fn plan(&self) -> Plan<'a> {
+        let seconds = |seconds: f64| self.rate.ticks(seconds * 1e9);
+        Plan {
+            warm_up_ticks: seconds(self.effort.warm_up),
+            stop: Some(self.stop),
+            ..Plan::of_seconds(self.rate.hz(), self.effort.sampling)
+        }
     }
 
     /// Measures the ladder: a random walk, one line an element, from 4 KiB up to `largest` bytes
@@ -168,7 +220,7 @@ impl<'a> Rig<'a> {
         for bytes in half_octaves(24, 1).take_while(|&bytes| bytes <= largest) {
             let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
             let case = Case::new(LADDER, bytes as f64, setup).in_large_pages();
-            let Some(point) = self.measure(&case) else {
+            let Some(point) = self.measure(&case, &[]) else {
                 break;
             };
             rungs.extend(rung_of(&point, self.rate));
@@ -203,17 +255,37 @@ pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
 }
 
 /// What came of a steady or single measurement, as a point keeps it.
-fn measured(outcome: Outcome, work: Work, samples: Vec<Sample>, granted: &Granted) -> Measured {
+fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> Measured {
     Measured {
         ticks: outcome.ticks,
         core_per_tick: outcome.core_per_tick,
         operations: outcome.operations,
-        work,
+        work: laid_out.work(),
         samples,
         disturbed: outcome.disturbed,
         ended: outcome.ended,
-        pages: granted.to_string(),
+        pages: laid_out.granted.to_string(),
         passes: Vec::new(),
         counts: Vec::new(),
     }
+}
+
+/// What was counted of an operation, of all events that the PMU had a counter for.
+fn counts(laid_out: &mut LaidOut<'_>, wanted: &[(Quantity, Event)], operations: u64) -> Vec<Count> {
+    let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
+    named(wanted, laid_out.each(&events, operations))
+}
+
+/// The same for events that were counted already.
+fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<Count> {
+    let pairs = wanted.iter().zip(each);
+    let count = |(&(quantity, _), each): (&(Quantity, Event), Result<Each, Refusal>)| {
+        let each = each.ok()?;
+        Some(Count {
+            quantity,
+            value: each.value,
+            multiplexed: each.multiplexed(),
+        })
+    };
+    pairs.filter_map(count).collect()
 }

@@ -2,6 +2,7 @@
 
 mod commands;
 pub mod convert;
+pub mod counters;
 pub mod date;
 pub mod judge;
 pub mod layout;

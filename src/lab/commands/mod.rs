@@ -1,5 +1,6 @@
 //! The commands of `linefill`.
 
+mod counters;
 mod doctor;
 mod layout;
 mod list;
@@ -45,6 +46,7 @@ enum Command {
     Machine(machine::Args),
     Report(report::Args),
     Simulate(simulate::Args),
+    Counters(counters::Args),
     Layout(layout::Args),
 }
 
@@ -66,6 +68,7 @@ pub fn main() -> ExitCode {
         Command::Machine(args) => machine::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
     };
     match result {

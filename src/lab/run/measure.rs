@@ -217,17 +217,28 @@ fn one(
         return Ok(());
     }
     if let Some((id, state)) = notebook.setups.get(&key).filter(|_| !case.in_turn) {
-        let point = Point {
+        let mut point = Point {
             series: case.series.clone(),
             x: case.x,
             state: state.clone(),
         };
-        let line = line_of(experiment.id, pass, &point, Some(id));
+        let same_as = Some(id.clone());
+        // What the other experiment did not want counted is counted now.
+        let missing = notebook.rig.missing(&point, experiment.events);
+        if let State::Measured(measured) = &mut point.state
+            && !missing.is_empty()
+        {
+            measured.counts.extend(notebook.rig.counts(case, &missing));
+        }
+        let line = line_of(experiment.id, pass, &point, same_as.as_deref());
         progress.known();
         return notebook.book.add(line);
     }
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
-    let measured = notebook.rig.measure(case).filter(|point| !cut_short(point));
+    let measured = notebook
+        .rig
+        .measure(case, experiment.events)
+        .filter(|point| !cut_short(point));
     let Some(point) = measured else {
         return Ok(());
     };

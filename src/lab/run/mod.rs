@@ -111,7 +111,9 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
         .find(|pages| Some(pages.to_string()) == header.pages);
     // A resumed run keeps the rate of its header, by which its first points were converted.
     let rate = Rate::from_hz(header.tick_hz);
-    Rig::new(rate, session.context, profile(header).effort(), stop).with_pages(pages)
+    Rig::new(rate, session.context, profile(header).effort(), stop)
+        .with_pages(pages)
+        .with_counters(session.counters.clone())
 }
 
 /// Writes the report on a record's lines.

@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::convert::{cpu_line, kernel_cache_line};
+use super::convert::{counting_lines, cpu_line, kernel_cache_line};
 use super::date;
 use super::record::{CacheLine, FORMAT, Header, PortsLine, PrefetchersLine};
+use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, Ports, tsc_hz};
-use crate::experiment::{Context, Effort};
+use crate::experiment::{Context, Counting, Effort};
 use crate::os::health::{self, State};
+use crate::os::perf::Event;
+use crate::os::preempt::current_cpu;
 use crate::os::{Pages, Pinned, Root, Sysfs, limits, prefetchers};
 use crate::time::Rate;
 
@@ -78,6 +81,8 @@ pub struct Session {
     pub header: Header,
     /// What setups may need to know.
     pub context: Context,
+    /// What can be counted, and by which event.
+    pub counters: Vec<(Quantity, Event)>,
     /// Ticks a second.
     pub rate: Rate,
     _pinned: Option<Pinned>,
@@ -133,6 +138,7 @@ impl Session {
         let identity = Identity::detect();
         let rate = clock::calibrate().context("the time-stamp counter cannot be calibrated")?;
         let cpu = pinned.as_ref().map(Pinned::cpu);
+        let (counting, counters) = Counting::probe(&place(root, cpu, identity));
         notes.extend(spoilers(root, cpu));
         let header = Header {
             format: FORMAT,
@@ -160,18 +166,25 @@ impl Session {
             ports: identity
                 .ports()
                 .map(|Ports { loads, stores }| PortsLine { loads, stores }),
-            counting: Vec::new(),
+            counting: counting_lines(&counting),
             kernel_caches: kernel_caches(root, cpu),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
         };
         Ok(Session {
             header,
+            counters,
             context: Context { features },
             rate,
             _pinned: pinned,
         })
     }
+}
+
+/// Whose counters a run asks: those of the CPU it is on.
+pub fn place(root: &Root, cpu: Option<usize>, identity: Identity) -> Place {
+    let cpu = cpu.or_else(current_cpu).unwrap_or(0);
+    Place::on(root.clone(), cpu, identity)
 }
 
 /// What makes timings taken now untrustworthy.

@@ -1,0 +1,298 @@
+//! What an operation does, counted: N operations against 2N.
+
+use core::hint::black_box;
+use std::io;
+
+use crate::kernel::Kernel;
+use crate::measure::Shot;
+use crate::os::perf::Group;
+use crate::pmu::Reading;
+use crate::stats::{Interval, Summary};
+
+/// What was counted of an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Each {
+    /// How often: the 95 % interval of the median.
+    pub value: Interval,
+    /// The share of the time for which the event had a counter; below 1 the value is
+    /// extrapolated.
+    pub counted: f64,
+}
+
+impl Each {
+    /// Whether the event shared its counter with others.
+    pub fn multiplexed(&self) -> bool {
+        self.counted < 1.0
+    }
+}
+
+/// Counters that are read around a piece of work. The kernel's are; tests make some up.
+pub trait Meter {
+    /// How many events it counts, or was asked to.
+    fn events(&self) -> usize;
+
+    /// Runs `work`, and says event by event what was counted meanwhile. `into` has room for a
+    /// reading an event; events that are not counted keep theirs.
+    ///
+    /// # Errors
+    /// If the counters cannot be read.
+    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()>;
+}
+
+impl Meter for Group {
+    fn events(&self) -> usize {
+        self.len()
+    }
+
+    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()> {
+        let mut before = vec![Reading::default(); into.len()];
+        self.scope_into(work, &mut before, into).1
+    }
+}
+
+/// How often each difference is taken.
+const TIMES: usize = 9;
+
+/// Shots that make a difference together.
+const SHOTS: u64 = 16;
+
+/// Counts what an operation of `kernel` does in its steady state: around N operations and around
+/// 2N, nine times, so that what happens once, such as starting and reading the counters, leaves
+/// with the difference. `None` for an event that never had a counter.
+///
+/// # Errors
+/// If the counters cannot be read.
+pub fn of_kernel(
+    kernel: &mut dyn Kernel,
+    operations: u64,
+    meter: &dyn Meter,
+) -> io::Result<Vec<Option<Each>>> {
+    let operations = operations.max(1);
+    differences(meter, operations, &mut |stretches| {
+        let mut run = |operations| {
+            black_box(kernel.run(black_box(operations)));
+        };
+        meter.around(&mut || run(operations), &mut stretches.short)?;
+        meter.around(&mut || run(2 * operations), &mut stretches.long)
+    })
+}
+
+/// The same for single operations that are prepared anew each time, against empty stretches.
+///
+/// # Errors
+/// If the counters cannot be read.
+pub fn of_shot(shot: &mut dyn Shot, meter: &dyn Meter) -> io::Result<Vec<Option<Each>>> {
+    let operations = SHOTS * shot.operations().max(1);
+    let mut one = vec![Reading::default(); meter.events()];
+    differences(meter, operations, &mut |stretches| {
+        for _ in 0..SHOTS {
+            shot.prepare();
+            let mut shoot = || {
+                black_box(shot.shoot());
+            };
+            meter.around(&mut shoot, &mut one)?;
+            add(&mut stretches.long, &one);
+            meter.around(&mut || (), &mut one)?;
+            add(&mut stretches.short, &one);
+        }
+        Ok(())
+    })
+}
+
+fn add(sums: &mut [Reading], readings: &[Reading]) {
+    for (sum, reading) in sums.iter_mut().zip(readings) {
+        sum.value += reading.value;
+        sum.enabled += reading.enabled;
+        sum.running += reading.running;
+    }
+}
+
+/// What was counted of the two stretches whose difference is wanted, event by event.
+struct Stretches {
+    short: Vec<Reading>,
+    long: Vec<Reading>,
+}
+
+/// Takes the difference of two stretches several times; the longer one has `operations` more.
+fn differences(
+    meter: &dyn Meter,
+    operations: u64,
+    take: &mut dyn FnMut(&mut Stretches) -> io::Result<()>,
+) -> io::Result<Vec<Option<Each>>> {
+    let events = meter.events();
+    let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(TIMES); events];
+    let mut whole = vec![Reading::default(); events];
+    for _ in 0..TIMES {
+        let nothing = || vec![Reading::default(); events];
+        let mut stretches = Stretches {
+            short: nothing(),
+            long: nothing(),
+        };
+        take(&mut stretches)?;
+        let pairs = stretches.short.iter().zip(&stretches.long);
+        for (values, (short, long)) in values.iter_mut().zip(pairs) {
+            if let (Some(short), Some(long)) = (short.scaled(), long.scaled()) {
+                values.push((long - short) / operations as f64);
+            }
+        }
+        add(&mut whole, &stretches.short);
+        add(&mut whole, &stretches.long);
+    }
+    let pairs = values.iter_mut().zip(&whole);
+    Ok(pairs.map(|(values, whole)| each(values, whole)).collect())
+}
+
+fn each(values: &mut [f64], whole: &Reading) -> Option<Each> {
+    let interval = Summary::of(values)?.interval;
+    Some(Each {
+        // Nothing happens less than never; a difference of two noisy counts can.
+        value: interval.most(Interval::exact(0.0)),
+        counted: match whole.multiplexed() {
+            true => whole.running as f64 / whole.enabled as f64,
+            false => 1.0,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Access, Work};
+    use core::cell::Cell;
+    use std::rc::Rc;
+
+    /// Operations done so far.
+    struct Done(Rc<Cell<u64>>);
+
+    impl Kernel for Done {
+        fn run(&mut self, operations: u64) -> u64 {
+            self.0.set(self.0.get() + operations);
+            operations
+        }
+
+        fn work(&self) -> Work {
+            Work::default()
+        }
+
+        fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
+    }
+
+    impl Shot for Done {
+        /// Does as much as a shot, uncounted.
+        fn prepare(&mut self) {
+            self.run(4);
+        }
+
+        fn shoot(&mut self) -> u64 {
+            self.run(4)
+        }
+
+        fn operations(&self) -> u64 {
+            4
+        }
+    }
+
+    /// Two counters of something that happens three times an operation. The second one runs for a
+    /// part of the time only.
+    struct MadeUp {
+        done: Rc<Cell<u64>>,
+        /// What is counted of a reading itself.
+        costs: u64,
+        /// Of the time, how much the second event had a counter.
+        share: f64,
+        /// Whether the counters can be read.
+        works: bool,
+    }
+
+    impl Meter for MadeUp {
+        fn events(&self) -> usize {
+            2
+        }
+
+        fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()> {
+            let before = self.done.get();
+            work();
+            if !self.works {
+                return Err(io::Error::from_raw_os_error(libc::EIO));
+            }
+            let happened = 3 * (self.done.get() - before) + self.costs;
+            into[0] = Reading {
+                value: happened,
+                enabled: 1000,
+                running: 1000,
+            };
+            into[1] = Reading {
+                value: (happened as f64 * self.share) as u64,
+                enabled: 1000,
+                running: (1000.0 * self.share) as u64,
+            };
+            Ok(())
+        }
+    }
+
+    fn made_up(costs: u64, share: f64) -> (Done, MadeUp) {
+        let done = Rc::new(Cell::new(0));
+        let meter = MadeUp {
+            done: Rc::clone(&done),
+            costs,
+            share,
+            works: true,
+        };
+        (Done(done), meter)
+    }
+
+    const THREE: Interval = Interval { lo: 3.0, hi: 3.0 };
+
+    #[test]
+    fn what_the_counters_cost_leaves_with_the_difference() {
+        for costs in [0, 700, 1_000_000] {
+            let (mut done, meter) = made_up(costs, 1.0);
+            let counts = of_kernel(&mut done, 100, &meter).unwrap();
+            for count in counts {
+                let count = count.unwrap();
+                assert_eq!(count.value, THREE);
+                assert!(!count.multiplexed());
+            }
+            let counts = of_shot(&mut done, &meter).unwrap();
+            assert_eq!(counts[0].unwrap().value, THREE, "prepared uncounted");
+        }
+    }
+
+    #[test]
+    fn an_event_that_takes_turns_is_extrapolated_and_marked() {
+        let (mut done, meter) = made_up(200, 0.25);
+        let counts = of_kernel(&mut done, 1000, &meter).unwrap();
+        let [Some(whole), Some(part)] = counts[..] else {
+            panic!("both were counted: {counts:?}");
+        };
+        assert!(!whole.multiplexed() && part.multiplexed());
+        assert_eq!((part.value, part.counted), (THREE, 0.25));
+        let (mut done, meter) = made_up(200, 0.0);
+        let counts = of_kernel(&mut done, 1000, &meter).unwrap();
+        assert_eq!(counts[1], None, "it never had a counter");
+    }
+
+    #[test]
+    fn counters_that_cannot_be_read_are_an_error() {
+        let (mut done, meter) = made_up(0, 1.0);
+        let silent = MadeUp {
+            works: false,
+            ..meter
+        };
+        assert!(of_kernel(&mut done, 1, &silent).is_err());
+        assert!(of_shot(&mut done, &silent).is_err());
+    }
+
+    #[test]
+    fn nothing_is_counted_less_than_never() {
+        // The longer stretch counts less than the shorter one.
+        let noise = Reading {
+            value: 9,
+            enabled: 1,
+            running: 1,
+        };
+        let values = &mut [-0.5, -0.25, 0.125];
+        let count = each(values, &noise).unwrap();
+        assert_eq!(count.value, Interval::new(0.0, 0.125));
+    }
+}

@@ -1,0 +1,108 @@
+//! A case laid out in memory: timed, then counted.
+
+// Flushes the memory of a pattern before it is walked.
+#![allow(unsafe_code)]
+
+use super::{Arena, Case, Context, Subject, Untestable, Wish, cold};
+use crate::counters::{Each, of_kernel, of_shot};
+use crate::kernel::Work;
+use crate::measure::{Buffers, Outcome, Plan, Watch, one_shot, steady};
+use crate::os::perf::{Event, Group, Refusal};
+use crate::os::{Granted, Switches};
+
+/// A case laid out in memory.
+pub(super) struct LaidOut<'m> {
+    pub subject: Subject<'m>,
+    /// The pages that it got.
+    pub granted: Granted,
+    context: Context,
+    first: *const u8,
+    bytes: usize,
+}
+
+/// Looks at the thread's context switches and CPU.
+struct Preemption;
+
+impl Watch for Preemption {
+    fn state(&mut self) -> u64 {
+        let now = Switches::now();
+        let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
+        // Switches only grow, so a change of either part changes the whole.
+        (now.voluntary + now.involuntary) << 16 | cpu & 0xFFFF
+    }
+}
+
+impl<'m> LaidOut<'m> {
+    /// Lays `case` out in `pages`.
+    pub fn new(
+        case: &Case,
+        arena: &'m mut Arena,
+        pages: Wish,
+        context: Context,
+    ) -> Result<Self, Untestable> {
+        let (region, granted) = arena.region(case.setup.bytes(), pages)?;
+        let (first, bytes) = (region.bytes().as_ptr(), region.len());
+        Ok(LaidOut {
+            subject: case.setup.prepare(region, &context)?,
+            granted,
+            context,
+            first,
+            bytes,
+        })
+    }
+
+    /// Times it, from cold memory on. `None` if it was stopped before the first sample, or if
+    /// there is nothing to time.
+    pub fn time(&mut self, plan: &Plan<'_>, buffers: Buffers<'_>) -> Option<Outcome> {
+        match &mut self.subject {
+            Subject::Count(_) => None,
+            Subject::Steady { kernel, lap } => {
+                // SAFETY: the region's memory stays mapped as long as the subject borrows it.
+                unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
+                let plan = Plan {
+                    warm_up: *lap,
+                    ..*plan
+                };
+                steady(kernel.as_mut(), &plan, &mut Preemption, buffers)
+            }
+            Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, &mut Preemption, buffers),
+        }
+    }
+
+    /// What an operation does.
+    pub fn work(&self) -> Work {
+        match &self.subject {
+            Subject::Steady { kernel, .. } => kernel.work(),
+            Subject::Shot { work, .. } => *work,
+            Subject::Count(_) => Work::default(),
+        }
+    }
+
+    /// Counts `events` of an operation, around stretches of `operations` and twice as many. As
+    /// many events at a time as the PMU counts, so that none takes turns with another.
+    pub fn each(&mut self, events: &[Event], operations: u64) -> Vec<Result<Each, Refusal>> {
+        let mut counts = Vec::with_capacity(events.len());
+        while counts.len() < events.len() {
+            let group = Group::of_first(&events[counts.len()..]);
+            let idle = (0..group.len()).all(|place| group.refusal(place).is_some());
+            let each = match &mut self.subject {
+                _ if idle => Ok(vec![None; group.len()]),
+                Subject::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
+                Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
+                Subject::Count(_) => Ok(vec![None; group.len()]),
+            };
+            let silent = each
+                .as_ref()
+                .err()
+                .map(|error| Refusal::Other(error.to_string()));
+            let each = each.unwrap_or_else(|_| vec![None; group.len()]);
+            counts.extend(each.into_iter().enumerate().map(|(place, each)| {
+                match (group.refusal(place), &silent) {
+                    (Some(refusal), _) | (None, Some(refusal)) => Err(refusal.clone()),
+                    (None, None) => each.ok_or(Refusal::Busy),
+                }
+            }));
+        }
+        counts
+    }
+}

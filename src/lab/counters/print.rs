@@ -1,0 +1,165 @@
+//! Counters an operation, as tables.
+
+use comfy_table::{CellAlignment, Row};
+
+use super::{CaseRun, Counted, Refused, axis};
+use crate::counters::Each;
+use crate::experiment::Axis;
+use crate::lab::size::show;
+use crate::lab::table;
+use crate::os::perf::Refusal;
+
+/// A table an experiment, a row a case, a column an event; below them what was scaled, and what is
+/// not counted and why.
+pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16) -> String {
+    let mut text = String::new();
+    for part in runs.chunk_by(|a, b| a.experiment.id == b.experiment.id) {
+        let experiment = part[0].experiment;
+        text += &format!(
+            "{} {}: events an operation\n",
+            experiment.id, experiment.title
+        );
+        text += &of_experiment(axis(experiment), counted, part, width);
+        text += "\n\n";
+    }
+    let shares = shares(runs);
+    if let Some((least, most)) = shares {
+        text += &format!(
+            "* shared its counter: counted {:.0} to {:.0} % of the time, and scaled\n",
+            100.0 * least,
+            100.0 * most
+        );
+    }
+    if !refused.0.is_empty() {
+        text += &format!("not counted: {}\n", refused.in_words());
+    }
+    text
+}
+
+fn of_experiment(axis: Axis, counted: &Counted, runs: &[CaseRun], width: u16) -> String {
+    let mut headings = vec!["series", "at"];
+    headings.extend(counted.names());
+    let mut table = table::table(&headings, width);
+    for run in runs {
+        let at = match axis.bytes {
+            true => show(run.x),
+            false => run.x.to_string(),
+        };
+        let mut row = Row::from([run.series.clone(), at]);
+        match &run.outcome {
+            Ok(each) => each.iter().map(cell).for_each(|cell| {
+                row.add_cell(cell.into());
+            }),
+            Err(reason) => {
+                row.add_cell(reason.to_string().into());
+            }
+        }
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+/// A count, and how far its interval reaches; a star if it was scaled.
+fn cell(each: &Result<Each, Refusal>) -> String {
+    match each {
+        Err(refusal) => format!("- ({refusal})"),
+        Ok(each) => {
+            let star = if each.multiplexed() { "*" } else { "" };
+            let middle = each.value.middle();
+            let reach = each.value.hi - middle;
+            match reach > 0.005 * middle {
+                true => format!("{}{star} ±{}", number(middle), number(reach)),
+                false => format!("{}{star}", number(middle)),
+            }
+        }
+    }
+}
+
+/// A number with three digits that count, or as a whole if it is large.
+fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor();
+    match magnitude {
+        ..-4.0 => format!("{value:.1e}"),
+        _ => format!("{value:.*}", (2.0 - magnitude).max(0.0) as usize),
+    }
+}
+
+/// The least and the most of the time for which scaled events had a counter.
+fn shares(runs: &[CaseRun]) -> Option<(f64, f64)> {
+    let each = runs.iter().filter_map(|run| run.outcome.as_ref().ok());
+    let scaled = each.flatten().flatten().filter(|each| each.multiplexed());
+    scaled.fold(None, |range, each| {
+        let (least, most) = range.unwrap_or((each.counted, each.counted));
+        Some((f64::min(least, each.counted), f64::max(most, each.counted)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Entry, Untestable, find};
+    use crate::os::perf::{Event, Software};
+    use crate::stats::Interval;
+
+    fn each(lo: f64, hi: f64, counted: f64) -> Result<Each, Refusal> {
+        let value = Interval::new(lo, hi);
+        Ok(Each { value, counted })
+    }
+
+    #[test]
+    fn a_table_marks_what_was_scaled_and_names_what_was_refused() {
+        let Some(Entry::Built(experiment)) = find("D14") else {
+            panic!("D14 is built");
+        };
+        let run = |x, outcome| CaseRun {
+            experiment,
+            series: "NPAD=0".to_owned(),
+            x,
+            outcome,
+        };
+        let runs = [
+            run(4096.0, Ok(vec![each(2.0, 2.0, 1.0), each(0.1, 0.3, 0.25)])),
+            run(8192.0, Ok(vec![each(0.0, 0.0, 1.0), each(7e3, 7e3, 0.5)])),
+            run(16384.0, Err(Untestable("no memory".into()))),
+        ];
+        let event = Event::software(Software::TaskClock);
+        let counted = Counted(vec![
+            ("instructions".into(), event),
+            ("r0148".into(), event),
+        ]);
+        let no_pmu = |name: &str| (name.to_owned(), Refusal::NoPmu);
+        let refused = Refused(vec![
+            no_pmu("A.B"),
+            ("C".into(), Refusal::Event),
+            no_pmu("D.E"),
+        ]);
+        let text = table(&counted, &refused, &runs, 100);
+        for expected in [
+            "events an operation",
+            "instructions",
+            "4 KiB",
+            "2.00",
+            "0.200* ±0.100",
+            "7000*",
+            "no memory",
+            "counted 25 to 50 % of the time",
+            "not counted: A.B, D.E: the kernel sees no PMU",
+            "; C: this CPU's PMU does not count such an event (compare",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_three_digits() {
+        let shown = [0.0, 0.00012345, 1.0, 12.34, 123.4, 123_456.7, 1.23e-7].map(number);
+        let expected = ["0", "0.000123", "1.00", "12.3", "123", "123457", "1.2e-7"];
+        assert_eq!(shown, expected);
+    }
+}
