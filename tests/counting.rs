@@ -60,7 +60,9 @@ fn a_point_carries_what_was_counted_of_its_operation() {
         return;
     }
     let wanted = [Quantity::L1dMisses, Quantity::Cycles, Quantity::LoopOps];
-    let point = rig(&STOP).measure(&first_touch(), &wanted).unwrap();
+    let point = rig(&STOP)
+        .measure_and_count(&first_touch(), &wanted)
+        .unwrap();
     // In the order of the rig's counters; what it cannot count is left out.
     let [clock, faults] = point.counts() else {
         panic!("two of three can be counted: {:?}", point.counts());
@@ -70,13 +72,15 @@ fn a_point_carries_what_was_counted_of_its_operation() {
     assert_eq!(faults.quantity, Quantity::L1dMisses);
     assert_eq!(faults.value, Interval::exact(1.0));
     // A step of a walk faults no page, whatever the readings cost.
-    let point = rig(&STOP).measure(&walk(), &[Quantity::L1dMisses]).unwrap();
+    let point = rig(&STOP)
+        .measure_and_count(&walk(), &[Quantity::L1dMisses])
+        .unwrap();
     assert_eq!(point.counts()[0].value, Interval::exact(0.0));
 }
 
 #[test]
 fn nothing_is_counted_that_nobody_asked_for() {
-    let point = rig(&STOP).measure(&walk(), &[]).unwrap();
+    let point = rig(&STOP).measure(&walk()).unwrap();
     assert!(point.counts().is_empty());
     assert!(matches!(point.state, State::Measured(_)));
 }
@@ -87,7 +91,9 @@ fn what_another_experiment_did_not_want_is_counted_later() {
         return;
     }
     let mut rig = rig(&STOP);
-    let point = rig.measure(&first_touch(), &[Quantity::Cycles]).unwrap();
+    let point = rig
+        .measure_and_count(&first_touch(), &[Quantity::Cycles])
+        .unwrap();
     let wanted = [Quantity::Cycles, Quantity::L1dMisses, Quantity::Loads];
     let missing = rig.missing(&point, &wanted);
     assert_eq!(missing, [Quantity::L1dMisses]);
@@ -122,5 +128,8 @@ fn a_rig_that_is_stopped_counts_nothing() {
     stop.store(true, Ordering::Relaxed);
     let faults = Event::software(Software::PageFaults);
     assert!(rig.count(&walk(), &[faults]).is_err());
-    assert!(rig.measure(&walk(), &[Quantity::Cycles]).is_none());
+    assert!(
+        rig.measure_and_count(&walk(), &[Quantity::Cycles])
+            .is_none()
+    );
 }

@@ -100,9 +100,14 @@ impl<'a> Rig<'a> {
         self.arena.renew();
     }
 
-    /// Measures a case, and then has counted what this rig can count of `wanted`. `None` if it was
+    /// Measures a case. `None` if it was stopped before the first sample.
+    pub fn measure(&mut self, case: &Case) -> Option<Point> {
+        self.measure_and_count(case, &[])
+    }
+
+    /// Measures a case, and then counts what this rig can count of `wanted`. `None` if it was
     /// stopped before the first sample.
-    pub fn measure(&mut self, case: &Case, wanted: &[Quantity]) -> Option<Point> {
+    pub fn measure_and_count(&mut self, case: &Case, wanted: &[Quantity]) -> Option<Point> {
         let state = match self.state_of(case, wanted) {
             Ok(state) => state?,
             Err(reason) => State::Untestable(reason),
@@ -220,7 +225,7 @@ impl<'a> Rig<'a> {
         for bytes in half_octaves(24, 1).take_while(|&bytes| bytes <= largest) {
             let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
             let case = Case::new(LADDER, bytes as f64, setup).in_large_pages();
-            let Some(point) = self.measure(&case, &[]) else {
+            let Some(point) = self.measure(&case) else {
                 break;
             };
             rungs.extend(rung_of(&point, self.rate));

@@ -237,7 +237,7 @@ fn one(
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
     let measured = notebook
         .rig
-        .measure(case, experiment.events)
+        .measure_and_count(case, experiment.events)
         .filter(|point| !cut_short(point));
     let Some(point) = measured else {
         return Ok(());
