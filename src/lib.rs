@@ -9,7 +9,8 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> counters -> { os, sim, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
+//! lab -> experiment -> counters -> { os, sim, model, measure } -> { kernel, pmu, pattern, stats }
+//!     -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -28,6 +29,7 @@ pub mod kernel;
 pub mod lab;
 pub mod measure;
 pub mod mem;
+pub mod model;
 #[cfg(feature = "std")]
 pub mod os;
 pub mod pattern;

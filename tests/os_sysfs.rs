@@ -6,7 +6,7 @@ mod os_fixture;
 use std::path::Path;
 
 use linefill::cpu::CacheKind;
-use linefill::os::sysfs::{Cache, Node, Sysfs, Topology};
+use linefill::os::sysfs::{Cache, Node, Sharing, Sysfs, Topology};
 use os_fixture::Machine;
 
 const KIB: u64 = 1024;
@@ -233,4 +233,76 @@ fn this_machine_is_consistent_where_it_tells() {
             }
         }
     }
+}
+
+/// CPUs that are all there, each with its place and an L1d, an L1i, an L2 and an L3.
+fn composed(threads: &str, firsts: &str, lasts: &str, packages: &str) -> Machine {
+    let mut tree = String::from("sys/devices/system/cpu/online = 0-7\n");
+    let each = |list: &str| list.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (threads, firsts) = (each(threads), each(firsts));
+    let (lasts, packages) = (each(lasts), each(packages));
+    for cpu in 0..8 {
+        let dir = format!("sys/devices/system/cpu/cpu{cpu}");
+        tree += &format!("{dir}/topology/core_id = {}\n", cpu % 4);
+        tree += &format!("{dir}/topology/physical_package_id = {}\n", packages[cpu]);
+        tree += &format!("{dir}/topology/thread_siblings_list = {}\n", threads[cpu]);
+        let caches = [
+            (1, "Data", &firsts),
+            (1, "Instruction", &firsts),
+            (2, "Unified", &threads),
+            (3, "Unified", &lasts),
+        ];
+        for (index, (level, kind, shared)) in caches.into_iter().enumerate() {
+            let dir = format!("{dir}/cache/index{index}");
+            tree += &format!("{dir}/level = {level}\n{dir}/type = {kind}\n{dir}/size = 32K\n");
+            tree += &format!("{dir}/shared_cpu_list = {}\n", shared[cpu]);
+        }
+    }
+    Machine::empty().with(&tree)
+}
+
+const PAIRS: &str = "0-1 0-1 2-3 2-3 4-5 4-5 6-7 6-7";
+const HALVES: &str = "0-3 0-3 0-3 0-3 4-7 4-7 4-7 4-7";
+
+#[test]
+fn figure_3_3_is_recognised() {
+    let machine = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 1 1 1 1");
+    let wanted = Sharing {
+        threads: 2,
+        cores: 4,
+        packages: 2,
+        levels: 3,
+        split: true,
+        divided: 0,
+        joint: 0,
+        last_levels: 1,
+        across: 0,
+    };
+    assert_eq!(sysfs(&machine).sharing(), Ok(wanted));
+}
+
+#[test]
+fn other_ways_to_share_are_told_apart() {
+    let sharing = |threads, firsts, lasts, packages| {
+        sysfs(&composed(threads, firsts, lasts, packages))
+            .sharing()
+            .unwrap()
+    };
+    // Two complexes in one package, as a Zen 2 has them.
+    let complexes = sharing(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
+    assert_eq!((complexes.packages, complexes.last_levels), (1, 2));
+    // Threads of a core with an L1d each.
+    let divided = sharing(PAIRS, "0 1 2 3 4 5 6 7", HALVES, "0 0 0 0 0 0 0 0");
+    assert_eq!((divided.divided, divided.joint), (4, 0));
+    // Single threads, two of which share an L1d.
+    let joint = sharing("0 1 2 3 4 5 6 7", PAIRS, HALVES, "0 0 0 0 0 0 0 0");
+    assert_eq!((joint.threads, joint.cores, joint.joint), (1, 8, 4));
+    // One cache for two packages.
+    let across = sharing(
+        PAIRS,
+        PAIRS,
+        "0-7 0-7 0-7 0-7 0-7 0-7 0-7 0-7",
+        "0 0 0 0 1 1 1 1",
+    );
+    assert_eq!((across.across, across.last_levels), (1, 1));
 }

@@ -53,7 +53,8 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
 }
 
 /// Claims about one number.
-const SINGLE: [(&str, &str); 6] = [
+const SINGLE: [(&str, &str); 7] = [
+    ("B16", "brings 15 others"),
     ("D11", "size = line x ways x sets"),
     ("D14", "load-to-use"),
     ("D35", "load ports"),
@@ -88,8 +89,9 @@ fn one_point_proves_nothing_that_takes_several() {
 }
 
 /// Claims about counts that hope for none: of caches that disagree, of misses, of differences.
-const NONE: [(&str, &str); 3] = [
+const NONE: [(&str, &str); 4] = [
     ("D11", "size = line x ways x sets"),
+    ("D45", "shows no gain"),
     ("C4", "fewer than 50"),
     ("E6", "every way"),
 ];

@@ -9,12 +9,14 @@ mod alignment;
 mod associativity;
 mod bandwidth;
 mod banks;
+mod cluster;
 mod code;
 mod codealign;
 mod combining;
 mod coverage;
 mod elements;
 mod evict;
+mod faster;
 mod firsttouch;
 mod forwardat;
 mod forwarding;
@@ -22,6 +24,7 @@ mod hierarchy;
 mod holes;
 mod hostile;
 mod hwprefetch;
+mod hyperthread;
 mod jump;
 mod ladders;
 mod loaduse;
@@ -35,6 +38,7 @@ mod planted;
 mod policy;
 mod prefetch;
 mod random;
+mod reuse;
 mod sequential;
 mod share;
 mod speculate;
@@ -43,6 +47,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod topology;
 mod view;
 mod word;
 
@@ -85,6 +90,11 @@ fn rows() -> Vec<Row> {
         streamload::rows(),
         structure::rows(),
         tensor::rows(),
+        cluster::rows(),
+        faster::rows(),
+        hyperthread::rows(),
+        reuse::rows(),
+        topology::rows(),
         view::rows(),
         word::rows(),
     ]
@@ -111,6 +121,11 @@ fn exact() -> Vec<Exact> {
         streaming::EXACT,
         structure::EXACT,
         tensor::EXACT,
+        topology::EXACT,
+        reuse::EXACT,
+        hyperthread::EXACT,
+        faster::EXACT,
+        cluster::EXACT,
     ]
     .concat()
 }

@@ -7,6 +7,7 @@ use crate::experiment::{
     Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::mem::Region;
+use crate::model::{cycle_of_function, long_cycles};
 use crate::pattern::{Chain, Fill};
 use crate::stats::Interval;
 
@@ -294,7 +295,7 @@ const PITFALLS: Experiment = Experiment {
             text: "fill 3 runs onto a cycle of sqrt(pi S / 8) elements in the mean (10 % allowed)",
             judge: |e| {
                 let x = SAMPLE as f64;
-                let expected = (core::f64::consts::PI * x / 8.0).sqrt();
+                let expected = cycle_of_function(SAMPLE);
                 let mean = e.at(FUNCTION, x)?;
                 Ok(between(
                     "mean cycle length",
@@ -309,7 +310,9 @@ const PITFALLS: Experiment = Experiment {
                    or longer",
             judge: |e| {
                 let share = e.at(PERMUTATION, SAMPLE as f64)?;
-                Ok(between("share of long cycles", share, 0.08, 0.12))
+                let expected = long_cycles(SAMPLE, SAMPLE * 9 / 10);
+                let (least, most) = (0.8 * expected, 1.2 * expected);
+                Ok(between("share of long cycles", share, least, most))
             },
         },
         Claim {

@@ -6,18 +6,21 @@ mod alignment;
 mod associativity;
 mod bandwidth;
 mod banks;
+mod cluster;
 mod code;
 mod codealign;
 mod combining;
 mod elements;
 mod evict;
 mod extreme;
+mod faster;
 mod firsttouch;
 mod forwardat;
 mod forwarding;
 mod hierarchy;
 mod holes;
 mod hwprefetch;
+mod hyperthread;
 mod jump;
 mod loaduse;
 mod locks;
@@ -28,6 +31,7 @@ mod placement;
 mod policy;
 mod prefetch;
 mod random;
+mod reuse;
 mod sequential;
 mod share;
 mod speculate;
@@ -36,6 +40,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod topology;
 mod view;
 mod word;
 
@@ -59,7 +64,9 @@ macro_rules! families {
 }
 
 families![
+    topology,
     hierarchy,
+    reuse,
     structure,
     sequential,
     pages,
@@ -94,6 +101,9 @@ families![
     forwarding,
     forwardat,
     view,
+    hyperthread,
+    faster,
+    cluster,
 ];
 
 /// Every experiment that works, family by family.

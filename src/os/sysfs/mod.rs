@@ -6,12 +6,14 @@
 mod cache;
 pub(super) mod list;
 mod node;
+mod sharing;
 mod topology;
 
 use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use node::Node;
+pub use sharing::Sharing;
 pub use topology::Topology;
 
 use super::root::{Unreadable, read};

@@ -1,0 +1,22 @@
+//! Closed formulas: what the documents compute, and what a machine's own numbers predict.
+//!
+//! Nothing here measures. A formula takes its parameters as plain numbers, in whatever unit of time
+//! the caller uses, and needs neither an operating system nor an allocator.
+
+mod chain;
+mod faster;
+mod hyperthread;
+mod reuse;
+mod roof;
+mod spread;
+#[cfg(feature = "std")]
+mod walk;
+
+pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
+pub use faster::saved;
+pub use hyperthread::{HyperThread, least_hit_rate};
+pub use reuse::Reuse;
+pub use roof::{Bound, Roofs};
+pub use spread::Spread;
+#[cfg(feature = "std")]
+pub use walk::{Level, Placement, Translation, Walk};

@@ -1,0 +1,219 @@
+//! What a step of a walk in random order costs, from the latency of each level and the reach of
+//! the TLBs.
+//!
+//! The walk visits every element once a lap, in a random order that stays the same. A level is
+//! taken to replace what was used longest ago. Both are enough for a closed formula: an element
+//! alone on its line is found again only if everything that its set has to hold fits, and one of
+//! several on a line by what the others brought. No parameter is fitted to a curve.
+
+use core::iter::successors;
+
+/// How the lines of a working set are spread over the sets of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Evenly: indexed by address bits below those that pages change, as L1d is.
+    Even,
+    /// By chance: indexed by physical addresses, or hashed, as L2 and the last level are.
+    ByChance,
+}
+
+/// A level of the hierarchy, or a TLB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Bytes that it holds, or reaches.
+    pub bytes: f64,
+    /// Ways; as many as entries if it is fully associative.
+    pub ways: f64,
+    /// How sets are chosen.
+    pub placement: Placement,
+    /// Time of a step that is found here: for a level of data from load to use, for a TLB what it
+    /// adds to that.
+    pub cost: f64,
+}
+
+impl Level {
+    /// The share of steps that find their element here, if `bytes` are walked and `mates` elements
+    /// share what the level holds as one: a line, or a page.
+    pub fn hits(&self, bytes: f64, mates: f64) -> f64 {
+        let filling = self.ways * bytes / self.bytes;
+        match self.placement {
+            Placement::ByChance if filling < MOST_FILLING => self.hits_by_chance(filling, mates),
+            _ => self.hits_of_even_sets(filling, mates),
+        }
+    }
+
+    /// A set that has to hold `filling` of `ways`: one part of the sets holds the whole number
+    /// below it, the other one more.
+    fn hits_of_even_sets(&self, filling: f64, mates: f64) -> f64 {
+        let (fewer, share) = (filling.floor(), filling.fract());
+        let more = share * (fewer + 1.0) / filling.max(f64::MIN_POSITIVE);
+        (1.0 - more) * self.hits_of_set(fewer, mates) + more * self.hits_of_set(fewer + 1.0, mates)
+    }
+
+    /// A line's companions in its set are as many as chance brings: Poisson's distribution.
+    fn hits_by_chance(&self, filling: f64, mates: f64) -> f64 {
+        let first = (-filling).exp();
+        let chances = successors(Some((0.0, first)), |&(companions, chance): &(f64, f64)| {
+            let next = companions + 1.0;
+            Some((next, chance * filling / next))
+        });
+        let most = filling + 10.0 * filling.sqrt() + 10.0;
+        chances
+            .take_while(|(companions, _)| *companions < most)
+            .map(|(companions, chance)| chance * self.hits_of_set(companions + 1.0, mates))
+            .sum()
+    }
+
+    /// The share of steps that hit in a set that has to hold `lines`.
+    ///
+    /// A line with `mates` elements is visited as often a lap, at random moments. It is still there
+    /// if fewer lines than there are ways were visited since: the next visit of a line follows
+    /// within the share `g` of a lap with the chance `1 - (1 - g)^(mates - 1)`, and meanwhile
+    /// `1 - (1 - g)^mates` of all lines are visited.
+    fn hits_of_set(&self, lines: f64, mates: f64) -> f64 {
+        if lines <= self.ways {
+            return 1.0;
+        }
+        let lost = 1.0 - self.ways / lines;
+        1.0 - lost.powf((mates - 1.0).max(0.0) / mates.max(1.0))
+    }
+}
+
+/// Beyond so many lines a set, chance makes no difference to speak of.
+const MOST_FILLING: f64 = 500.0;
+
+/// The TLBs, and what misses them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translation {
+    /// Bytes of a page.
+    pub page: f64,
+    /// From the first to the last; the cost of the first is nothing, since every load waits for it.
+    pub tlbs: Vec<Level>,
+    /// Loads of page-table entries that a page walk waits for: one natively, two in a guest, whose
+    /// tables are translated too. What is above the last table fits the walker's own caches.
+    pub loads: f64,
+}
+
+/// Bytes of a page-table entry.
+const ENTRY: f64 = 8.0;
+
+/// The parameters of a machine that a walk in random order depends on. All times in one unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walk {
+    /// The caches, from the nearest to the last.
+    pub levels: Vec<Level>,
+    /// Time of a step that no cache holds.
+    pub memory: f64,
+    /// Bytes of a line.
+    pub line: f64,
+    /// The TLBs. Without them translation costs nothing.
+    pub translation: Option<Translation>,
+}
+
+impl Walk {
+    /// Time of a step through `bytes` in elements of `element` bytes, which touch one line each.
+    pub fn step(&self, bytes: f64, element: f64) -> f64 {
+        self.load(bytes, self.line / element) + self.translate(bytes, element)
+    }
+
+    /// Time of a load where `mates` elements share a line.
+    fn load(&self, bytes: f64, mates: f64) -> f64 {
+        // Elements larger than a line leave lines between them untouched: fewer lines are walked,
+        // over fewer sets where those are chosen evenly, so that a level fills up as if all were.
+        let mut found = 0.0;
+        let mut time = 0.0;
+        for level in &self.levels {
+            let hits = level.hits(bytes, mates.max(1.0)).max(found);
+            time += (hits - found) * level.cost;
+            found = hits;
+        }
+        time + (1.0 - found) * self.memory
+    }
+
+    /// Time that translation adds to a step.
+    fn translate(&self, bytes: f64, element: f64) -> f64 {
+        let Some(translation) = &self.translation else {
+            return 0.0;
+        };
+        let mates = (translation.page / element).max(1.0);
+        let mut found = 0.0;
+        let mut time = 0.0;
+        for tlb in &translation.tlbs {
+            let hits = tlb.hits(bytes, mates).max(found);
+            time += (hits - found) * tlb.cost;
+            found = hits;
+        }
+        let tables = bytes / translation.page * ENTRY * translation.loads;
+        let walk = translation.loads * self.load(tables, self.line / ENTRY);
+        time + (1.0 - found) * walk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(kib: f64, ways: f64, placement: Placement, cost: f64) -> Level {
+        Level {
+            bytes: kib * 1024.0,
+            ways,
+            placement,
+            cost,
+        }
+    }
+
+    fn walk() -> Walk {
+        Walk {
+            levels: vec![
+                level(32.0, 8.0, Placement::Even, 4.0),
+                level(1024.0, 8.0, Placement::ByChance, 14.0),
+            ],
+            memory: 500.0,
+            line: 64.0,
+            translation: None,
+        }
+    }
+
+    #[test]
+    fn a_step_costs_what_its_level_costs() {
+        let walk = walk();
+        let step = |kib: f64| walk.step(kib * 1024.0, 64.0);
+        assert_eq!(step(4.0), 4.0);
+        assert_eq!(step(32.0), 4.0);
+        assert!((step(64.0) - 14.0).abs() < 0.1, "{}", step(64.0));
+        assert!((step(1e6) - 500.0).abs() < 1e-6, "{}", step(1e6));
+    }
+
+    #[test]
+    fn companions_on_a_line_keep_some_steps_near() {
+        // Eight elements a line and twice the size of L1d: 1 - (1/2)^(7/8) of the steps hit.
+        let hits = walk().levels[0].hits(65536.0, 8.0);
+        assert!((hits - 0.4547).abs() < 1e-4, "{hits}");
+        assert_eq!(walk().levels[0].hits(65536.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn pages_of_2_mib_take_translation_away() {
+        let tlb = |entries: f64, page: f64, cost| Level {
+            bytes: entries * page,
+            ways: entries,
+            placement: Placement::Even,
+            cost,
+        };
+        let with = |page: f64, loads| Walk {
+            translation: Some(Translation {
+                page,
+                tlbs: vec![tlb(64.0, page, 0.0), tlb(2048.0, page, 7.0)],
+                loads,
+            }),
+            ..walk()
+        };
+        let bytes = 64.0 * 1048576.0;
+        let [huge, base, guest] = [(2097152.0, 1.0), (4096.0, 1.0), (4096.0, 2.0)]
+            .map(|(page, loads)| with(page, loads).step(bytes, 64.0));
+        assert_eq!(huge, walk().step(bytes, 64.0));
+        assert!(huge < base && base < guest, "{huge} {base} {guest}");
+        // In L1d the first TLB reaches everything.
+        assert_eq!(with(4096.0, 1.0).step(16384.0, 64.0), 4.0);
+    }
+}

@@ -1,0 +1,102 @@
+//! The size of the cache beside memory, and who shares what: counts, which are exact.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
+
+use super::planted::{Planted, Row, Value, row};
+
+const RATIO: &str = "around 1000 times";
+const LEVELS: &str = "three levels";
+const THREADS: &str = "the hyper-threads of a core";
+const CORES: &str = "every core";
+const LAST: &str = "one last level";
+const PROCESSORS: &str = "share no cache";
+
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[
+    ("D2", "around 1000 times"),
+    ("D3", "three levels"),
+    ("D3", "the hyper-threads of a core"),
+    ("D3", "every core"),
+    ("D3", "one last level"),
+    ("D3", "share no cache"),
+];
+
+fn ratio(machine: &Machine, cache: f64, memory: f64) -> Planted {
+    Planted::new("D2", machine, |series, _| {
+        Value::Counted(match series {
+            "bytes of memory" => memory,
+            _ => cache,
+        })
+    })
+}
+
+/// Figure 3.3 with three levels: two processors of two cores of two threads, but for what `other`
+/// says.
+fn figure(machine: &Machine, other: &'static [(&'static str, f64)]) -> Planted {
+    const FIGURE: [(&str, f64); 9] = [
+        ("hyper-threads a core", 2.0),
+        ("cores", 4.0),
+        ("processors", 2.0),
+        ("levels of cache", 3.0),
+        ("caches of the first level", 2.0),
+        ("cores whose hyper-threads do not share one L1d", 0.0),
+        ("L1d caches that serve several cores", 0.0),
+        ("last-level caches a processor", 1.0),
+        ("caches that serve several processors", 0.0),
+    ];
+    Planted::new("D3", machine, |series, _| {
+        let mut all = other.iter().chain(&FIGURE);
+        let (_, count) = all.find(|(name, _)| *name == series).expect("a count");
+        Value::Counted(*count)
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D2", RATIO, Holds, |m| ratio(m, 32e6, 32e9)),
+        row("D2", RATIO, DoesNotHold, |m| ratio(m, 260e6, 32e9)),
+        row("D2", RATIO, DoesNotHold, |m| ratio(m, 2e6, 32e9)),
+        row("D2", RATIO, Untestable, |m| ratio(m, 0.0, 32e9)).says("not positive"),
+        row("D3", LEVELS, Holds, |m| figure(m, &[])),
+        row("D3", LEVELS, DoesNotHold, |m| {
+            figure(m, &[("levels of cache", 2.0)])
+        }),
+        row("D3", LEVELS, DoesNotHold, |m| {
+            figure(m, &[("caches of the first level", 1.0)])
+        }),
+        row("D3", LEVELS, Untestable, |m| {
+            Planted::new("D3", m, |_, _| Value::Untestable("/sys is not mounted"))
+        })
+        .says("/sys is not mounted"),
+        row("D3", THREADS, Holds, |m| figure(m, &[])),
+        row("D3", THREADS, DoesNotHold, |m| {
+            figure(
+                m,
+                &[("cores whose hyper-threads do not share one L1d", 1.0)],
+            )
+        }),
+        row("D3", THREADS, Untestable, |m| {
+            figure(m, &[("hyper-threads a core", 1.0)])
+        })
+        .says("no core shows more than one hyper-thread"),
+        row("D3", CORES, Holds, |m| figure(m, &[])),
+        row("D3", CORES, DoesNotHold, |m| {
+            figure(m, &[("L1d caches that serve several cores", 2.0)])
+        }),
+        row("D3", CORES, Untestable, |m| figure(m, &[("cores", 1.0)])).says("there is one core"),
+        row("D3", LAST, Holds, |m| figure(m, &[])),
+        row("D3", LAST, DoesNotHold, |m| {
+            figure(m, &[("last-level caches a processor", 4.0)])
+        }),
+        row("D3", LAST, Untestable, |m| figure(m, &[("cores", 1.0)])),
+        row("D3", PROCESSORS, Holds, |m| figure(m, &[])),
+        row("D3", PROCESSORS, DoesNotHold, |m| {
+            figure(m, &[("caches that serve several processors", 1.0)])
+        }),
+        row("D3", PROCESSORS, Untestable, |m| {
+            figure(m, &[("processors", 1.0)])
+        })
+        .says("there is one processor"),
+    ]
+}
