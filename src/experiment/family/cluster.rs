@@ -132,6 +132,7 @@ const COST_ANALYSIS: Experiment = Experiment {
         .collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "divided as in the note, the i7 loses 55 ns a read and the Xeon 350 ns (5 % \
@@ -231,6 +232,7 @@ const MISC: Experiment = Experiment {
         ]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "a line that an integer is on brings 15 others with it",

@@ -91,6 +91,7 @@ const FIG_3_23: Experiment = Experiment {
         }
         curves
     },
+    events: &[],
     claims: &[
         Claim {
             text: "a program that hits 60 % alone needs about 10 % with two threads, one that hits \

@@ -85,6 +85,7 @@ const CACHE_GAIN: Experiment = Experiment {
         .flatten()
         .collect()
     },
+    events: &[],
     claims: &[
         Claim {
             text: "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",

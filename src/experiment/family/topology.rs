@@ -31,8 +31,8 @@ const MEMORY: &str = "bytes of memory";
 
 /// Bytes of the last level, or 0 if CPUID reports no cache.
 fn last_level(machine: &Machine) -> u64 {
-    let data = (1..=4).filter_map(|level| machine.data_cache(level));
-    data.last().map_or(0, |cache| cache.size)
+    let last = (1..=4).rev().find_map(|level| machine.data_cache(level));
+    last.map_or(0, |cache| cache.size)
 }
 
 const CACHE_RATIO: Experiment = Experiment {
@@ -60,6 +60,7 @@ const CACHE_RATIO: Experiment = Experiment {
         ]
     },
     curves: plain_curves,
+    events: &[],
     claims: &[Claim {
         text: "memory is around 1000 times as large as the last level: 500 to 2000 times",
         judge: |e| {
@@ -120,6 +121,7 @@ const SCHEMATICS: Experiment = Experiment {
         .collect()
     },
     curves: plain_curves,
+    events: &[],
     claims: &[
         Claim {
             text: "there are three levels of cache, the first of them divided into L1d and L1i",
