@@ -2,7 +2,7 @@
 #![cfg(feature = "lab")]
 
 use linefill::experiment::Verdict;
-use linefill::lab::record::Line;
+use linefill::lab::record::{CountLine, CountingLine, Line, Outcome};
 use linefill::lab::report::view::{
     AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, Section, UntestableView, Value,
 };
@@ -12,10 +12,84 @@ use linefill::lab::report::{ReportView, of_record, render};
 /// written, with a reason and a brand that look like markup.
 const PLANTED: &str = include_str!("fixtures/record/planted.jsonl");
 
-fn planted() -> ReportView {
+fn planted_lines() -> Vec<Line> {
     let parse = |line| serde_json::from_str(line).expect("a line of a record");
-    let lines: Vec<Line> = PLANTED.lines().map(parse).collect();
+    PLANTED.lines().map(parse).collect()
+}
+
+fn planted() -> ReportView {
+    of_record(&planted_lines()).expect("a report")
+}
+
+/// The planted record of a machine that counts misses of L1d and has no event for walks of the
+/// page tables: half a miss at every point of D14, by a counter that was shared.
+fn counting() -> ReportView {
+    let mut lines = planted_lines();
+    let answer = |counts: &str, by: Option<&str>, refused: Option<&str>| CountingLine {
+        counts: counts.to_owned(),
+        by: by.map(str::to_owned),
+        refused: refused.map(str::to_owned),
+    };
+    for line in &mut lines {
+        match line {
+            Line::Header(header) => {
+                header.counting = vec![
+                    answer("L1d misses", Some("ls_dmnd_fills_from_sys.all"), None),
+                    answer("L2 misses", None, Some("<nobody> counts them")),
+                    answer("page walks for loads", None, Some("<nobody> counts them")),
+                ];
+            }
+            Line::Point(point) if point.experiment == "D14" => {
+                if let Outcome::Timed(timed) = &mut point.outcome {
+                    timed.counts.push(CountLine {
+                        of: "L1d misses".to_owned(),
+                        lo: 0.5,
+                        hi: 0.5,
+                        multiplexed: true,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
     of_record(&lines).expect("a report")
+}
+
+#[test]
+fn counts_have_a_plot_a_table_and_the_vendors_name() {
+    let view = counting();
+    let section = |id: &str| view.sections.iter().find(|of| of.id == id).unwrap();
+    let counted = section("D14").counted.as_ref().expect("D14 was counted");
+    assert_eq!(counted.figure.form, Form::Lines);
+    let timed = section("D14").figure.as_ref().unwrap();
+    let curve = &counted.figure.curves[0];
+    assert_eq!(
+        curve.label,
+        format!("{}: L1d misses", timed.curves[0].label)
+    );
+    assert_eq!(curve.points.len(), timed.curves[0].points.len());
+    assert!(curve.points.iter().all(|value| value.mid == 0.5));
+    assert!(section("D15").counted.is_none(), "nothing of it was");
+    let page = render(&view);
+    assert_eq!(charts(&page).len(), charts(&render(&planted())).len() + 1);
+    let markup = markup(&page);
+    for expected in [
+        "Events an operation",
+        "L1d misses by ls_dmnd_fills_from_sys.all",
+        "Some events shared a counter",
+    ] {
+        assert_eq!(markup.matches(expected).count(), 1, "{expected}");
+    }
+}
+
+#[test]
+fn what_is_not_counted_is_said_once_with_its_reason() {
+    let markup = markup(&render(&counting()));
+    let expected = "Not counted, because &lt;nobody&gt; counts them: L2 misses (D14, D15, D17), page \
+                    walks for loads (D14, D15, D17).";
+    assert_eq!(markup.matches(expected).count(), 1, "{markup}");
+    // A record from before anybody looked says nothing.
+    assert!(!render(&planted()).contains("Not counted"));
 }
 
 /// The page with its scripts and styles emptied: what a reader sees, and what refers elsewhere.
@@ -74,6 +148,7 @@ fn section(id: &str, form: Form) -> Section {
             }],
             rules: Vec::new(),
         }),
+        counted: None,
         untestable: vec![UntestableView {
             series: "3".to_owned(),
             points: 7,

@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, alignment: Figure 6.4.
 
+use super::explain;
 use super::word::{paired, slowdown};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BurstSetup, WalkSetup};
@@ -110,7 +111,7 @@ const FIG_6_4: Experiment = Experiment {
             .filter_map(|(label, straight, split)| slowdown(e, label, straight, split))
             .collect()
     },
-    events: &[],
+    events: explain::SPLITS,
     claims: &[
         Claim {
             text: "in L1d a split costs something, and less than the paper's 300 %",

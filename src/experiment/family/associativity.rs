@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, cache associativity: Figure 6.5.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
@@ -55,7 +56,7 @@ const FIG_6_5: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::CONFLICTS,
     claims: &[
         Claim {
             text: "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d \

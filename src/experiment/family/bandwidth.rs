@@ -2,6 +2,7 @@
 
 mod figures;
 
+use super::explain;
 use crate::cpu::Ports;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BandwidthSetup, Mover};
@@ -165,7 +166,7 @@ const PROGRAM: Experiment = Experiment {
         without_repetition(cases)
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::BANDWIDTH,
     claims: &[
         Claim {
             text: "in L1d, loads of every width reach 0.8 of what the load ports can move",

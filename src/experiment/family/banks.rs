@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, banks of L1d: Figure 6.6, and 4 KiB aliasing.
 
+use super::explain;
 use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{AliasSetup, BurstSetup};
@@ -74,7 +75,7 @@ const FIG_6_6: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::FORWARDING,
     claims: &[
         Claim {
             text: "loads take the same time at every distance, to 10 %: no bank shows",

@@ -1,5 +1,6 @@
 //! Drepper 3.4 and 6.2.2, the instruction side: footprints of code, short loops, taken branches.
 
+use super::explain;
 use crate::cpu::{CacheKind, Identity};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{CountSetup, RoutineSetup};
@@ -69,7 +70,7 @@ const FOOTPRINT: Experiment = Experiment {
         curves.retain(|curve| curve.label != PUBLISHED);
         curves
     },
-    events: &[],
+    events: explain::CODE,
     claims: &[
         Claim {
             text: "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
@@ -296,7 +297,7 @@ const BRANCHES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::CODE,
     claims: &[
         Claim {
             text: "a taken jump that is remembered costs two cycles or less",
@@ -369,7 +370,7 @@ const LOOPS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::CODE,
     claims: &[Claim {
         text: "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
         judge: |e| {

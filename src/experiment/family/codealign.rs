@@ -1,5 +1,6 @@
 //! Drepper 6.2.2: where in a line code starts.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::CodeAlignSetup;
 use crate::experiment::{
@@ -52,7 +53,7 @@ const CODE_ALIGNMENT: Experiment = Experiment {
         Placed::ALL.into_iter().flat_map(at).collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::CODE,
     claims: &[
         Claim {
             text: "the slowest offset takes less than 1.5 times as long as the quickest",

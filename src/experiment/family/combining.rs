@@ -1,5 +1,6 @@
 //! Drepper 6.1, `setbytes`: write combining, and the buffers it takes.
 
+use super::explain;
 use super::streaming::beyond_caches;
 use crate::cpu::Identity;
 use crate::experiment::evidence::ratio;
@@ -93,7 +94,7 @@ const SET_BYTES: Experiment = Experiment {
         curves.retain(drawn);
         curves
     },
-    events: &[],
+    events: explain::STORES,
     claims: &[
         Claim {
             text: "beyond the last-level cache, filling whole lines by non-temporal stores is \

@@ -1,5 +1,6 @@
 //! Drepper 6.2.1, elements of several lines of which few bytes are used: Figure 6.2.
 
+use super::explain;
 use super::word::{paired, paired_points, slowdown};
 use crate::experiment::setup::PairSetup;
 use crate::experiment::{
@@ -114,7 +115,7 @@ const FIG_6_2: Experiment = Experiment {
             .filter_map(|spread| slowdown(e, spread.label, spread.near, spread.far))
             .collect()
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "inside L1d a second line costs nothing: less than 5 % either way",

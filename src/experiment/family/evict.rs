@@ -1,5 +1,6 @@
 //! Beyond the documents: what it costs to move a line outwards, and where it is afterwards.
 
+use super::explain;
 use crate::experiment::evidence::{ratio, share_of_miss};
 use crate::experiment::setup::{Evict, EvictSetup, LineState, ReloadSetup, Then};
 use crate::experiment::{
@@ -55,7 +56,7 @@ const FLUSHES: Experiment = Experiment {
         curves.retain(|curve| !curve.label.starts_with("load "));
         curves
     },
-    events: &[],
+    events: explain::CONFLICTS,
     claims: &[
         Claim {
             text: "flushes overlap: of 128 dirty lines each takes less than half of one alone by \

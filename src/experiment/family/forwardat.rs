@@ -1,5 +1,6 @@
 //! Beyond the papers: from which places inside a store a load is forwarded.
 
+use super::explain;
 use super::extreme::{Extreme, none};
 use super::forwarding::home;
 use crate::experiment::evidence::ratio;
@@ -56,7 +57,7 @@ const OFFSETS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::FORWARDING,
     claims: &[
         Claim {
             text: "from stores of up to 32 bytes a narrower load is forwarded from every place, at \

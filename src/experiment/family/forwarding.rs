@@ -1,5 +1,6 @@
 //! Beyond the papers: a value that is stored and loaded again before it reaches L1d.
 
+use super::explain;
 use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::ForwardSetup;
@@ -143,7 +144,7 @@ const STORE_FORWARDING: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::FORWARDING,
     claims: &[
         Claim {
             text: "a load whose bytes one store wrote is forwarded: one that also needs older \

@@ -1,6 +1,7 @@
 //! What each level of the hierarchy costs: Drepper 3.1's table for the Pentium M, and Sestoft's
 //! Figure 4.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{RegisterSetup, WalkSetup};
 use crate::experiment::{
@@ -84,7 +85,7 @@ const PENTIUM_M: Experiment = Experiment {
     plot: plot(Unit::CoreCycles),
     cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
         judge: |e| each_step(e, 1.5),
@@ -104,7 +105,7 @@ const SESTOFT_4: Experiment = Experiment {
     plot: plot(Unit::Nanoseconds),
     cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "every level costs at least twice the level before it",
         judge: |e| each_step(e, 2.0),

@@ -3,6 +3,7 @@
 use core::ffi::{c_int, c_long};
 use core::mem::{offset_of, size_of};
 
+use super::explain;
 use super::word::{paired, paired_points, slowdown};
 use crate::experiment::setup::{CountSetup, PickSetup};
 use crate::experiment::{
@@ -162,7 +163,7 @@ const FIG_6_3: Experiment = Experiment {
             .filter_map(|(label, [defined, other])| slowdown(e, label, other, defined))
             .collect()
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on \

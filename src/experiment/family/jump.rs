@@ -1,5 +1,6 @@
 //! Sestoft's note, appendix A: the latency table, Figure 5, and how to fill the array.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{CountSetup, JumpSetup};
 use crate::experiment::{
@@ -62,7 +63,7 @@ const JUMP_TABLE: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "inside L1d the time is flat within 15 %",
@@ -188,7 +189,7 @@ const FIG_5: Experiment = Experiment {
         )]
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "the cycle from 0 has length 8 and covers all 32 bytes",
         judge: |e| {
@@ -277,7 +278,7 @@ const PITFALLS: Experiment = Experiment {
         curves.retain(|curve| ![ONE_CYCLE, FUNCTION, PERMUTATION].contains(&curve.label.as_str()));
         curves
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "fill 5 is one cycle through all elements, whatever their number",

@@ -1,6 +1,7 @@
 //! Drepper 6.2.1, matrix multiplication: Table 6.2, the argument about misses, and the widest
 //! registers of today.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{DifferenceSetup, MatmulSetup, MissSetup, Multiply, Traced};
 use crate::experiment::{
@@ -137,7 +138,7 @@ const ORIGINAL: Experiment = Experiment {
         cases
     },
     curves: timed_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "every way gives the result of the plain loops to 1e-9, relative to the sum of \
@@ -191,7 +192,7 @@ const TRANSPOSED: Experiment = Experiment {
     ])]),
     cases: |machine| cases(machine, 2),
     curves: timed_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "for N = 1000 it takes less than 0.6 of the original's time, the copy included",
@@ -239,7 +240,7 @@ const SUB_MATRIX: Experiment = Experiment {
     ])]),
     cases: |machine| cases(machine, 3),
     curves: timed_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "for N = 1000 it is faster than the transposed way",
@@ -279,7 +280,7 @@ const VECTORISED: Experiment = Experiment {
     }),
     cases: |machine| cases(machine, WAYS.len()),
     curves: timed_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "for N = 1000 two elements at a time are faster than one",

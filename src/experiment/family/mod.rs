@@ -12,6 +12,7 @@ mod codealign;
 mod combining;
 mod elements;
 mod evict;
+mod explain;
 mod extreme;
 mod faster;
 mod firsttouch;

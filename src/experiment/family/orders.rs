@@ -2,6 +2,7 @@
 
 use core::mem::{offset_of, size_of};
 
+use super::explain;
 use super::word::{paired, paired_points};
 use crate::experiment::setup::{CountSetup, OrdersSetup};
 use crate::experiment::{
@@ -122,7 +123,7 @@ const ORDER_SPLIT: Experiment = Experiment {
         curves.retain(|curve| timed(&curve.label));
         curves
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",

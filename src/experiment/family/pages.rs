@@ -1,6 +1,6 @@
 //! Drepper 3.3.2, the TLB: Figures 3.12 and 3.17.
 
-use super::PENTIUM_4;
+use super::{PENTIUM_4, explain};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
@@ -53,7 +53,7 @@ const FIG_3_12: Experiment = Experiment {
     }]),
     cases: fig_3_12_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::PAGES,
     claims: &[
         Claim {
             text: "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and \
@@ -167,7 +167,7 @@ const FIG_3_17: Experiment = Experiment {
     }]),
     cases: fig_3_17_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::PAGES,
     claims: &[
         Claim {
             text: "at the largest working set a step costs no less the larger the blocks (5 % \

@@ -1,5 +1,6 @@
 //! Drepper 3.3.3, write behaviour: what a program can see of the write policies.
 
+use super::explain;
 use crate::experiment::evidence::{ratio, share_of_miss};
 use crate::experiment::setup::{
     Evict, LineState, Policy, ReadBackSetup, ReloadSetup, RewriteSetup, Then,
@@ -51,7 +52,7 @@ const POLICIES: Experiment = Experiment {
     }),
     cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::STORES,
     claims: &[
         Claim {
             text: "write-through is slow for a variable that is written over and over: a store \

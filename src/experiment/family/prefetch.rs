@@ -1,5 +1,6 @@
 //! Drepper 6.3.2, software prefetching: the hints, and Figure 6.7.
 
+use super::explain;
 use super::word::paired;
 use crate::cpu::{Hint, prefetch};
 use crate::experiment::evidence::{ratio, share_of_miss};
@@ -64,7 +65,7 @@ const HINTS: Experiment = Experiment {
         curves.retain(|curve| curve.points.iter().all(|(x, _)| *x <= WALKED));
         curves
     },
-    events: &[],
+    events: explain::PREFETCHES,
     claims: &[
         Claim {
             text: "a prefetch of a bad address does not fault",
@@ -206,7 +207,7 @@ const FIG_6_7: Experiment = Experiment {
     }]),
     cases: fig_6_7_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::PREFETCHES,
     claims: &[
         Claim {
             text: "in L1d and L2 the prefetch changes less than 3 %",

@@ -1,6 +1,6 @@
 //! Drepper 3.2 and 3.3.2, random walks: Figures 3.4 and 3.15.
 
-use super::PENTIUM_4;
+use super::{PENTIUM_4, explain};
 use crate::experiment::evidence::ratio;
 use crate::experiment::ranges::steps;
 use crate::experiment::setup::WalkSetup;
@@ -46,7 +46,7 @@ const FIG_3_4: Experiment = Experiment {
             .collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "a random write in memory costs more than 20 times one in L1d",
@@ -182,7 +182,7 @@ const FIG_3_15: Experiment = Experiment {
         orders.into_iter().flat_map(each).collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "in memory a random step costs more than 10 times a sequential one",

@@ -1,7 +1,7 @@
 //! Drepper 3.3.2, sequential walks: Figures 3.10, 3.11 and 3.13.
 
-use super::PENTIUM_4;
 use super::word::paired;
+use super::{PENTIUM_4, explain};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
@@ -42,7 +42,7 @@ const FIG_3_10: Experiment = Experiment {
     }]),
     cases: |machine| cases(machine, &[0]),
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
@@ -95,7 +95,7 @@ const FIG_3_11: Experiment = Experiment {
     }]),
     cases: |machine| cases(machine, &[0, 7, 15, 31]),
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "in memory a step costs more the further apart the elements lie",
@@ -158,7 +158,7 @@ const FIG_3_13: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "beyond L2 writing costs more than reading: Inc is slower than Follow",

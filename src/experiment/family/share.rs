@@ -1,5 +1,6 @@
 //! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
 
+use super::explain;
 use crate::cpu::Caches;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BlockedSetup, CountSetup, LoadSetup};
@@ -139,7 +140,7 @@ const LLC_SHARE: Experiment = Experiment {
         curves.retain(|curve| [BLOCKS, WHOLE].contains(&curve.label.as_str()));
         curves
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "CPUID and sysfs agree on the share",

@@ -1,5 +1,6 @@
 //! Drepper 6.3.3, speculation: loads that are done before an earlier store.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{SpeculateMissSetup, SpeculateSetup};
 use crate::experiment::{
@@ -53,7 +54,7 @@ const SPECULATION: Experiment = Experiment {
     }),
     cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::FORWARDING,
     claims: &[
         Claim {
             text: "a load of another place does not wait: both waits take less than three quarters \

@@ -1,5 +1,6 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
+use super::explain;
 use super::extreme::{Extreme, none};
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{BurstSetup, StraddleSetup};
@@ -90,7 +91,7 @@ const LATENCY: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::SPLITS,
     claims: &[
         Claim {
             text: "within its line a load takes the same time at every offset, to 10 %",
@@ -183,7 +184,7 @@ const THROUGHPUT: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::SPLITS,
     claims: &[
         Claim {
             text: "within their lines loads take the same time at every offset, to 10 %",

@@ -1,5 +1,6 @@
 //! Drepper 6.1, bypassing the cache: the non-temporal stores, Figure 6.1 and Table 6.1.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{ArriveSetup, MatrixSetup, Streamed};
 use crate::experiment::{
@@ -63,7 +64,7 @@ const INTRINSICS: Experiment = Experiment {
         curves.retain(|curve| STORES.iter().any(|(series, _)| *series == curve.label));
         curves
     },
-    events: &[],
+    events: explain::STORES,
     claims: &[
         Claim {
             text: "every byte that a non-temporal store of this CPU writes arrives",
@@ -165,7 +166,7 @@ const FIG_6_1: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::STORES,
     claims: &[
         Claim {
             text: "by row, non-temporal stores are no slower than normal ones (10 % allowed)",

@@ -1,5 +1,6 @@
 //! Drepper 6.1, bypassing the cache: non-temporal loads.
 
+use super::explain;
 use super::word::paired;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{LoadSetup, Passage, PollutionSetup};
@@ -48,7 +49,7 @@ const LOADS: Experiment = Experiment {
         curves.retain(|curve| LAPS.iter().all(|(series, _)| *series != curve.label));
         curves
     },
-    events: &[],
+    events: explain::STORES,
     claims: &[
         Claim {
             text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",

@@ -1,6 +1,7 @@
 //! Drepper 3.3.1 and 3.3.2, how caches and lists are made: the size formula, Figure 3.9 and
 //! `struct l`.
 
+use super::explain;
 use crate::experiment::setup::CountSetup;
 use crate::experiment::{
     Case, Claim, Experiment, Judgement, Untestable, Verdict, all_of, between, plain_curves,
@@ -104,7 +105,7 @@ const FIG_3_9: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "both lists are one cycle through all elements",
@@ -214,7 +215,7 @@ const STRUCT_L: Experiment = Experiment {
             .collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
                holds 2^20 / sizeof of them on one cycle",

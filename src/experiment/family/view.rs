@@ -1,5 +1,6 @@
 //! Drepper 3.3.5 and 3.4.1: one page at two addresses, and code that modifies itself.
 
+use crate::counters::Quantity;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{PatchSetup, Patched, SynonymSetup};
 use crate::experiment::{
@@ -80,7 +81,7 @@ const SELF_MODIFYING: Experiment = Experiment {
             .into()
     },
     curves: plain_curves,
-    events: &[],
+    events: &[Quantity::SelfModifying],
     claims: &[
         Claim {
             text: "patching code before each call costs more than 20 times patching data",

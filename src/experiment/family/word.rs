@@ -1,5 +1,6 @@
 //! Drepper 3.5.2, critical word load: Figure 3.30.
 
+use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{FieldsSetup, WalkSetup};
 use crate::experiment::{
@@ -67,7 +68,7 @@ const FIG_3_30: Experiment = Experiment {
             .filter_map(|(label, first, last)| slowdown(e, label, first, last))
             .collect()
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "in memory the position of the word matters little: less than 2 % between first and \
                last",
@@ -121,7 +122,7 @@ const STRUCT_RULES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "in memory reading the fields backwards costs more than 2 %",
         judge: |e| {

@@ -6,6 +6,7 @@
 mod axes;
 mod bars;
 mod chart;
+mod counted;
 mod facts;
 mod machine;
 mod of_record;

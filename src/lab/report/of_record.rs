@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::counted::{counted, uncounted};
 use super::facts::{facts, machine_name};
 use super::view::{
     AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, ReportView, Rule, Section,
@@ -66,6 +67,7 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
     let ladder = ladder_of(lines);
     let machine = machine_of(header, &ladder);
     let mut sections = Vec::new();
+    let mut run = Vec::new();
     let mut not_run = Vec::new();
     for experiment in all().into_iter().filter_map(built) {
         let points = points_of(lines, experiment.id);
@@ -73,13 +75,16 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
             not_run.push((experiment.id.to_owned(), experiment.title.to_owned()));
         } else {
             sections.push(section(experiment, &machine, &points, lines)?);
+            run.push(experiment);
         }
     }
+    let mut notes = notes(header, end, lines);
+    notes.extend(uncounted(&run, &machine.counting));
     Ok(ReportView {
         machine: machine_name(header),
         date: Date::from_unix(header.started).to_string(),
         facts: facts(header, end),
-        notes: notes(header, end, lines),
+        notes,
         sheet: sheet(header, &machine, &ladder),
         sections,
         not_run,
@@ -164,6 +169,12 @@ fn section(
         today: experiment.today.to_owned(),
         claims: claims(experiment, &evidence, lines),
         figure: figure(experiment, &evidence)?,
+        counted: counted(
+            experiment,
+            points,
+            &machine.counting,
+            axis(experiment.plot.unwrap_or(TABLE).x),
+        ),
         untestable: untestable(points),
     })
 }

@@ -3,6 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Group};
+use super::counted::legend as legend_of;
 use super::prose::prose;
 use super::surface;
 use super::table::tables;
@@ -24,6 +25,13 @@ pub(super) fn section(section: &Section) -> Markup {
             @match &section.figure {
                 Some(figure) => (drawn(section, figure)),
                 None => p.empty { "No point of this experiment has a number." },
+            }
+            @if let Some(counted) = &section.counted {
+                div.counted {
+                    h3 { "Events an operation" }
+                    (drawn(section, &counted.figure))
+                    (legend_of(counted))
+                }
             }
             @if !section.today.is_empty() {
                 div.today {

@@ -57,6 +57,8 @@ pub struct Section {
     pub claims: Vec<ClaimView>,
     /// Its numbers, unless no point has any.
     pub figure: Option<Figure>,
+    /// What was counted beside its times, if anything was.
+    pub counted: Option<CountedView>,
     /// The points that could not be put to the test.
     pub untestable: Vec<UntestableView>,
 }
@@ -81,6 +83,17 @@ pub struct UntestableView {
     pub points: usize,
     /// The reason.
     pub reason: String,
+}
+
+/// What was counted beside the times of an experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountedView {
+    /// A curve a series and what was counted of it.
+    pub figure: Figure,
+    /// What was counted, and the vendor's name of the event.
+    pub events: Vec<(String, String)>,
+    /// Whether some events shared a counter.
+    pub multiplexed: bool,
 }
 
 /// The numbers of an experiment and how they are drawn.

@@ -6,7 +6,7 @@ use super::{
     working_sets,
 };
 use crate::experiment::evidence::ratio;
-use crate::experiment::family::PENTIUM_4;
+use crate::experiment::family::{PENTIUM_4, explain};
 use crate::experiment::setup::Mover;
 use crate::experiment::{
     Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, at_least,
@@ -66,7 +66,7 @@ pub(super) const FIG_3_24: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::BANDWIDTH,
     claims: &[
         Claim {
             text: "reading L1d is more than twice as fast as reading L2",
@@ -138,7 +138,7 @@ pub(super) const FIG_3_26: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::BANDWIDTH,
     claims: &[
         Claim {
             text: "reading memory keeps 0.9 of the bandwidth of L1d",
@@ -209,7 +209,7 @@ pub(super) const FIG_3_28: Experiment = Experiment {
     }),
     cases: figure_cases,
     curves: plain_curves,
-    events: &[],
+    events: explain::BANDWIDTH,
     claims: &[
         Claim {
             text: "reading L1d is more than 1.5 times as fast as writing it",

@@ -2,6 +2,7 @@
 
 use super::{LINE_ELEMENT, RANDOM, in_memory, plot, runs};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::WalkSetup;
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judgement, Plot, Untestable, at_least, at_most,
@@ -45,7 +46,7 @@ pub(super) const BACKWARD: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "in memory a step backwards costs less than half of a random one",
         judge: |e| {
@@ -97,7 +98,7 @@ pub(super) const NON_LINEAR: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "inside a page triangular steps cost at least 0.8 of random ones: they are not \

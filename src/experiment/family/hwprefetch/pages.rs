@@ -2,6 +2,7 @@
 
 use super::{in_memory, minus, per, plot, runs};
 use crate::experiment::evidence::share_of_miss;
+use crate::experiment::family::explain;
 use crate::experiment::family::word::paired;
 use crate::experiment::{Axis, Case, Claim, Experiment, Judgement, Range, at_least, plain_curves};
 use crate::mem::PAGE;
@@ -38,7 +39,7 @@ pub(super) const PAGES: Experiment = Experiment {
         ]
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "in the middle of a run the first line of a page costs more than three times a \
                line of the second half of a run inside a page",

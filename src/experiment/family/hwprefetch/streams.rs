@@ -2,6 +2,7 @@
 
 use super::{in_memory, lines, plot};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::{
     Axis, Case, Claim, Experiment, Judgement, Untestable, Verdict, at_least, between, plain_curves,
 };
@@ -36,7 +37,7 @@ pub(super) const STREAMS: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "8 to 64 streams are followed at a time",
         judge: |e| {

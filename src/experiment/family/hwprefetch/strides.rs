@@ -2,6 +2,7 @@
 
 use super::{RANDOM, in_memory, lines, plot};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Untestable, all_of, at_most, between, plain_curves,
 };
@@ -53,7 +54,7 @@ pub(super) const STRIDES: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "line after line costs less than half of a random step",

@@ -2,6 +2,7 @@
 
 use super::{in_memory, minus, per, plot, runs};
 use crate::experiment::evidence::share_of_miss;
+use crate::experiment::family::explain;
 use crate::experiment::{
     Axis, Case, Claim, Curve, Evidence, Experiment, Judgement, Machine, Untestable, at_least,
 };
@@ -36,7 +37,7 @@ pub(super) const TRIGGER: Experiment = Experiment {
             points: added_lines(e).unwrap_or_default(),
         }]
     },
-    events: &[],
+    events: explain::WALK,
     claims: &[Claim {
         text: "the second line after a jump is no prefetched one: two misses or more set the \
                prefetcher off, so it costs at least half of the first",

@@ -2,6 +2,7 @@
 
 use super::{FLAT, MACHINE, STRIDES, only};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::TensorSetup;
 use crate::experiment::{
     Axis, Case, Claim, Experiment, Plot, Reference, Shape, Unit, at_least, at_most, plain_curves,
@@ -64,7 +65,7 @@ pub(super) const INDEX: Experiment = Experiment {
         .collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "with constant dimensions of which only 28 is no power of two, a read takes less \

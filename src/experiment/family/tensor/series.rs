@@ -2,6 +2,7 @@
 
 use super::{BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, only, shuffled};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::CountSetup;
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Plot, Reference, Shape, Unit, at_least, between,
@@ -75,7 +76,7 @@ pub(super) const SERIES: Experiment = Experiment {
         curves.retain(|curve| ![OVER_QUOTED, OVER_HUGE].contains(&curve.label.as_str()));
         curves
     },
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "flat, a read is 1.6 times as fast as nested, or faster: the title's 60 %",
