@@ -28,6 +28,7 @@ pub mod stream;
 mod switch;
 pub mod tlb;
 pub mod token;
+mod translations;
 pub mod tsc;
 
 pub use cache::{Cache, CacheKind, Caches};
@@ -49,4 +50,5 @@ pub use stream::{
 pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
 pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
+pub use translations::Translations;
 pub use tsc::{rdtsc, rdtscp};

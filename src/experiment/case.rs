@@ -71,6 +71,22 @@ impl Case {
         }
     }
 
+    /// The same case in 1 GiB pages, because they are what it is about.
+    pub fn in_giant_pages(self) -> Self {
+        Case {
+            pages: Wish::Giant,
+            ..self
+        }
+    }
+
+    /// The same case in a reservation of addresses, of which it touches few pages.
+    pub fn in_reservation(self) -> Self {
+        Case {
+            pages: Wish::Reserved,
+            ..self
+        }
+    }
+
     /// The same case in 2 MiB pages, to keep the TLB out of it, if there are any.
     pub fn in_large_pages(self) -> Self {
         Case {
@@ -87,6 +103,11 @@ pub enum Wish {
     Base,
     /// 2 MiB: without them the case is untestable.
     Huge,
+    /// 1 GiB: likewise.
+    Giant,
+    /// 4 KiB, each given when it is touched first: addresses may be many more than memory. They
+    /// are not flushed before sampling, which would touch them all.
+    Reserved,
     /// 2 MiB, or 4 KiB where there are none. The point says what it got.
     HugeIfAny,
 }
@@ -96,6 +117,7 @@ impl From<Pages> for Wish {
         match pages {
             Pages::Base => Wish::Base,
             Pages::Huge => Wish::Huge,
+            Pages::Giant => Wish::Giant,
         }
     }
 }

@@ -17,6 +17,7 @@ pub(super) struct LaidOut<'m> {
     pub granted: Granted,
     context: Context,
     first: *const u8,
+    /// Bytes to flush.
     bytes: usize,
 }
 
@@ -41,7 +42,10 @@ impl<'m> LaidOut<'m> {
         context: Context,
     ) -> Result<Self, Untestable> {
         let (region, granted) = arena.region(case.setup.bytes(), pages)?;
-        let (first, bytes) = (region.bytes().as_ptr(), region.len());
+        let first = region.bytes().as_ptr();
+        // To flush addresses without memory would give them some.
+        let sparse = pages == Wish::Reserved;
+        let bytes = if sparse { 0 } else { region.len() };
         Ok(LaidOut {
             subject: case.setup.prepare(region, &context)?,
             granted,

@@ -82,7 +82,8 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Measures every case in `pages`, whatever it asks for.
+    /// Measures every case in `pages`, whatever it asks for, save addresses without memory: nothing
+    /// could back all of those.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
         Rig {
             pages: pages.map(Wish::from),
@@ -119,10 +120,18 @@ impl<'a> Rig<'a> {
         })
     }
 
+    /// The pages that a case gets, as far as the system has them.
+    fn pages_for(&self, case: &Case) -> Wish {
+        match (case.pages, self.pages) {
+            (Wish::Reserved, _) | (_, None) => case.pages,
+            (_, Some(pages)) => pages,
+        }
+    }
+
     fn state_of(&mut self, case: &Case, wanted: &[Quantity]) -> Result<Option<State>, Untestable> {
         let plan = self.plan();
         let wanted = self.events(wanted);
-        let pages = self.pages.unwrap_or(case.pages);
+        let pages = self.pages_for(case);
         let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
         if let Subject::Count(value) = laid_out.subject {
             return Ok(Some(State::Counted(value)));
@@ -179,7 +188,7 @@ impl<'a> Rig<'a> {
             budget_ticks: 0,
             ..self.plan()
         };
-        let pages = self.pages.unwrap_or(case.pages);
+        let pages = self.pages_for(case);
         let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
         if let Subject::Count(_) = laid_out.subject {
             return Ok(Vec::new());

@@ -14,6 +14,7 @@ pub mod health;
 pub mod hugepages;
 pub mod interrupt;
 pub mod limits;
+pub mod maps;
 pub mod memory;
 pub mod msr;
 pub mod perf;

@@ -1,5 +1,7 @@
 //! Where a rising curve steps up.
 
+use super::{Interval, Side};
+
 /// A step of a curve: between two neighbouring points, or a run of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
@@ -42,6 +44,23 @@ pub fn knees(
     }
 }
 
+/// Between which x a curve rises past `level`: the last one up to which every point certainly lies
+/// below it, and the first one from which on every point certainly does not. `points` are x and
+/// value, from left to right. `None` if the first point is not certainly below, or the last not
+/// certainly above.
+///
+/// Points whose intervals lie across the level make the answer wider, never wrong.
+pub fn crossing(points: &[(f64, Interval)], level: f64) -> Option<Interval> {
+    let sides = || points.iter().map(|(_, value)| value.side_of(level));
+    let below = sides().take_while(|side| *side == Side::Below).count();
+    let above = sides().rev().take_while(|side| *side == Side::Above).count();
+    if below == 0 || above == 0 {
+        return None;
+    }
+    let (last, first) = (points[below - 1].0, points[points.len() - above].0);
+    Some(Interval::new(last, first))
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -63,6 +82,29 @@ mod tests {
     fn plateaus_and_steps_are_told_apart() {
         let curve = [5.0, 5.0, 5.1, 14.0, 14.2, 14.1, 40.0, 160.0, 165.0];
         assert_eq!(found(&curve), [(2, 3), (5, 7)]);
+    }
+
+    fn crossed(values: &[(f64, f64)]) -> Option<Interval> {
+        let points: Vec<(f64, Interval)> = values
+            .iter()
+            .zip(1..)
+            .map(|(&(lo, hi), x)| (f64::from(x), Interval::new(lo, hi)))
+            .collect();
+        crossing(&points, 5.0)
+    }
+
+    #[test]
+    fn a_crossing_is_as_narrow_as_its_points_are_certain() {
+        let between = |a, b| Some(Interval::new(a, b));
+        let sharp = [(1.0, 2.0), (2.0, 3.0), (6.0, 7.0), (8.0, 9.0)];
+        assert_eq!(crossed(&sharp), between(2.0, 3.0));
+        let blurred = [(1.0, 2.0), (4.0, 6.0), (3.0, 4.0), (8.0, 9.0)];
+        assert_eq!(crossed(&blurred), between(1.0, 4.0));
+        let spike = [(1.0, 2.0), (6.0, 7.0), (1.0, 2.0), (8.0, 9.0)];
+        assert_eq!(crossed(&spike), between(1.0, 4.0));
+        assert_eq!(crossed(&[(1.0, 2.0), (3.0, 4.0)]), None);
+        assert_eq!(crossed(&[(6.0, 7.0), (8.0, 9.0)]), None);
+        assert_eq!(crossed(&[]), None);
     }
 
     #[test]

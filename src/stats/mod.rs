@@ -6,6 +6,6 @@ mod order;
 mod summary;
 
 pub use interval::{Interval, Side};
-pub use knee::{Knee, knees};
+pub use knee::{Knee, crossing, knees};
 pub use order::{mad, median, quantile};
 pub use summary::Summary;

@@ -157,6 +157,7 @@ fn of_size(case: Case, pages: Pages) -> Case {
     match pages {
         Pages::Base => case,
         Pages::Huge => case.in_huge_pages(),
+        Pages::Giant => case.in_giant_pages(),
     }
 }
 

@@ -10,6 +10,7 @@ mod cluster;
 mod code;
 mod codealign;
 mod combining;
+mod directories;
 mod elements;
 mod evict;
 mod explain;
@@ -20,6 +21,7 @@ mod forwardat;
 mod forwarding;
 mod hierarchy;
 mod holes;
+mod hugepages;
 mod hwprefetch;
 mod hyperthread;
 mod jump;
@@ -42,6 +44,7 @@ mod streamload;
 mod structure;
 mod tensor;
 mod topology;
+mod tlb;
 mod view;
 mod word;
 
@@ -71,6 +74,9 @@ families![
     structure,
     sequential,
     pages,
+    tlb,
+    directories,
+    hugepages,
     random,
     word,
     elements,

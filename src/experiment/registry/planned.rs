@@ -139,4 +139,5 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X6", "split-throughput"),
     ("X7", "split-locks"),
     ("X8", "forwarding-offsets"),
+    ("X9", "tlb-entries"),
 ];

@@ -33,6 +33,8 @@ pub enum MemoryError {
     },
     /// 2 MiB pages were asked for, and there are none: why.
     NoHugePages(String),
+    /// 1 GiB pages were asked for, and there are not enough: why.
+    NoGiantPages(String),
 }
 
 impl MemoryError {
@@ -83,6 +85,7 @@ impl fmt::Display for MemoryError {
                 write!(f, "{} of memory are available", Size(*available))
             }
             Self::NoHugePages(reason) => write!(f, "no 2 MiB pages: {reason}"),
+            Self::NoGiantPages(reason) => write!(f, "no 1 GiB pages: {reason}"),
         }
     }
 }

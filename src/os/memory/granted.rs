@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use super::mapping::{BASE_PAGE, GIANT_PAGE};
 use crate::os::limits::meminfo_bytes;
 use crate::os::root::read;
 
@@ -17,7 +18,9 @@ pub enum Granted {
         /// Where they come from.
         via: Via,
     },
-    /// Both sizes.
+    /// 1 GiB pages everywhere, from the reserved pool.
+    Giant,
+    /// 4 KiB and 2 MiB pages.
     Mixed {
         /// Bytes in 2 MiB pages.
         huge_bytes: usize,
@@ -43,6 +46,7 @@ impl fmt::Display for Granted {
             Self::Huge {
                 via: Via::Transparent,
             } => f.write_str("2 MiB (transparent)"),
+            Self::Giant => f.write_str("1 GiB (hugetlb)"),
             Self::Mixed { huge_bytes } => write!(f, "mixed: {huge_bytes} bytes in 2 MiB pages"),
             Self::Unknown(reason) => write!(f, "unknown: {reason}"),
         }
@@ -60,6 +64,7 @@ pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {
 fn parse(smaps: &str, area: Range<usize>) -> Granted {
     let mut seen = 0;
     let mut pooled = 0;
+    let mut giant = 0;
     let mut transparent = 0;
     for (range, fields) in entries(smaps) {
         let overlap = range
@@ -71,15 +76,18 @@ fn parse(smaps: &str, area: Range<usize>) -> Granted {
         }
         seen += overlap;
         let bytes = |name| meminfo_bytes(fields, name).unwrap_or(0) as usize;
-        if bytes("KernelPageSize") > 4096 {
-            pooled += overlap;
-        } else {
-            transparent += bytes("AnonHugePages").min(overlap);
+        match bytes("KernelPageSize") {
+            GIANT_PAGE => giant += overlap,
+            size if size > BASE_PAGE => pooled += overlap,
+            _ => transparent += bytes("AnonHugePages").min(overlap),
         }
     }
     let len = area.len();
     if seen < len {
         return Granted::Unknown(format!("smaps describes {seen} of the {len} bytes"));
+    }
+    if giant == len {
+        return Granted::Giant;
     }
     match (pooled, transparent) {
         (0, 0) => Granted::Base,
@@ -133,7 +141,7 @@ mod tests {
     const M: usize = 1 << 20;
 
     #[test]
-    fn the_four_outcomes() {
+    fn every_outcome() {
         let area = 0x7f00_0000_0000..0x7f00_0000_0000 + 8 * M;
         let around = entry(0x1000, 0x2000, 4, 0);
         let text = |page, huge| around.clone() + &entry(area.start, area.end, page, huge) + &around;
@@ -152,6 +160,7 @@ mod tests {
             parse(&text(4, 4096), area.clone()),
             Granted::Mixed { huge_bytes: 4 * M }
         );
+        assert_eq!(parse(&text(1 << 20, 0), area.clone()), Granted::Giant);
         assert!(matches!(parse(&around, area.clone()), Granted::Unknown(_)));
         assert!(matches!(parse("", area), Granted::Unknown(_)));
     }

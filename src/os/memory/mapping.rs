@@ -8,6 +8,7 @@ use std::ptr::{self, NonNull};
 
 pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;
+pub(super) const GIANT_PAGE: usize = 1 << 30;
 
 /// The usable area, and one base page without any access on each side of it.
 #[derive(Debug)]
@@ -25,11 +26,20 @@ impl Mapping {
     /// `mmap(PROT_NONE)`: an area of `len` bytes (whole pages) that starts on a multiple of
     /// `align`, with its guards. Nothing of it can be touched before [`open`](Self::open).
     pub(super) fn reserve(len: usize, align: usize) -> io::Result<Self> {
+        Self::reserve_with(len, align, 0)
+    }
+
+    /// `mmap(MAP_NORESERVE)`: the same without a claim to memory for all of it.
+    pub(super) fn reserve_addresses(len: usize) -> io::Result<Self> {
+        Self::reserve_with(len, HUGE_PAGE, libc::MAP_NORESERVE)
+    }
+
+    fn reserve_with(len: usize, align: usize, flags: libc::c_int) -> io::Result<Self> {
         let slack = align - BASE_PAGE;
         let total = len
             .checked_add(slack + 2 * BASE_PAGE)
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        let start = map(ptr::null_mut(), total, 0)?;
+        let start = map(ptr::null_mut(), total, flags)?;
         let first = start.addr().get();
         let area = (first + BASE_PAGE).next_multiple_of(align);
         let low = area - BASE_PAGE - first;
@@ -45,17 +55,22 @@ impl Mapping {
         Ok(Self { area, len })
     }
 
-    /// `mmap(MAP_HUGETLB | MAP_HUGE_2MB)`: an open area from the pool of 2 MiB pages, with
-    /// guards of base pages.
-    pub(super) fn reserve_hugetlb(len: usize) -> io::Result<Self> {
-        let reserved = Self::reserve(len, HUGE_PAGE)?;
+    /// `mmap(MAP_HUGETLB)`: an open area from the pool of pages of `page` bytes, 2 MiB or 1 GiB,
+    /// with guards of base pages.
+    pub(super) fn reserve_hugetlb(len: usize, page: usize) -> io::Result<Self> {
+        let reserved = Self::reserve(len, page)?;
         let area = reserved.area.as_ptr();
         // The kernel cannot turn a reservation into hugetlb pages. The hole made for them is
         // filled without replacing: had another thread mapped something there meanwhile, it
         // would stay whole and this attempt would fail.
         // SAFETY: the area is inaccessible, so nothing refers to it.
         unsafe { unmap(area, len) };
-        let flags = libc::MAP_HUGETLB | libc::MAP_HUGE_2MB | libc::MAP_FIXED_NOREPLACE;
+        let size = if page == GIANT_PAGE {
+            libc::MAP_HUGE_1GB
+        } else {
+            libc::MAP_HUGE_2MB
+        };
+        let flags = libc::MAP_HUGETLB | size | libc::MAP_FIXED_NOREPLACE;
         let filled = map(area, len, flags).and_then(|at| {
             if at == reserved.area {
                 return Ok(());

@@ -17,7 +17,7 @@ pub use populated::Populated;
 use super::hugepages::{self, Transparent};
 use super::limits;
 use crate::mem::{LINE, Region};
-use mapping::{BASE_PAGE, HUGE_PAGE, Mapping};
+use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
 
 /// The page size that a working set is laid out in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +26,8 @@ pub enum Pages {
     Base,
     /// 2 MiB pages: from the hugetlb pool, else transparent ones.
     Huge,
+    /// 1 GiB pages, which come from the hugetlb pool alone.
+    Giant,
 }
 
 impl Pages {
@@ -34,6 +36,7 @@ impl Pages {
         match self {
             Self::Base => BASE_PAGE,
             Self::Huge => HUGE_PAGE,
+            Self::Giant => GIANT_PAGE,
         }
     }
 }
@@ -43,6 +46,7 @@ impl fmt::Display for Pages {
         f.write_str(match self {
             Self::Base => "4 KiB",
             Self::Huge => "2 MiB",
+            Self::Giant => "1 GiB",
         })
     }
 }
@@ -80,7 +84,8 @@ impl Memory {
     /// - [`MemoryError::TooLarge`] for more than the machine can give without swapping. This is
     ///   checked before mapping: the kernel would promise the memory and kill the process later.
     /// - [`MemoryError::Refused`] with the kernel's answer and the limit that explains it.
-    /// - [`MemoryError::NoHugePages`] when 2 MiB pages were asked for and not one was given.
+    /// - [`MemoryError::NoHugePages`] when 2 MiB pages were asked for and not one was given, and
+    ///   [`MemoryError::NoGiantPages`] when 1 GiB pages were, and not all were given.
     pub fn new(bytes: usize, pages: Pages) -> Result<Self, MemoryError> {
         if bytes == 0 {
             return Err(MemoryError::Empty);
@@ -98,6 +103,7 @@ impl Memory {
         let mapping = match pages {
             Pages::Base => base(bytes, rounded)?,
             Pages::Huge => huge(bytes, rounded)?,
+            Pages::Giant => giant(rounded)?,
         };
         let granted = granted::of(mapping.area(), Path::new("/proc/self/smaps"));
         if pages == Pages::Huge && granted == Granted::Base {
@@ -112,6 +118,35 @@ impl Memory {
             len: bytes,
             pages,
             granted,
+        })
+    }
+
+    /// `mmap(MAP_NORESERVE)`: zeroed bytes in 4 KiB pages, each of which comes when it is touched.
+    /// They may be many more than there is memory: only what is touched takes memory, and page
+    /// tables for it.
+    ///
+    /// # Errors
+    /// - [`MemoryError::Empty`] for zero bytes.
+    /// - [`MemoryError::Refused`] with the kernel's answer and the limit that explains it: of
+    ///   address space, or of promised memory where the kernel keeps accounts of that.
+    #[doc(alias = "MAP_NORESERVE")]
+    pub fn reserve(bytes: usize) -> Result<Self, MemoryError> {
+        if bytes == 0 {
+            return Err(MemoryError::Empty);
+        }
+        let refused = |step| move |error| MemoryError::refused(bytes, step, &error);
+        let rounded = bytes.checked_next_multiple_of(BASE_PAGE);
+        let mapping = rounded
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+            .and_then(Mapping::reserve_addresses)
+            .map_err(refused("mmap"))?;
+        mapping.open().map_err(refused("mprotect"))?;
+        keep_small(&mapping, bytes)?;
+        Ok(Self {
+            mapping,
+            len: bytes,
+            pages: Pages::Base,
+            granted: Granted::Base,
         })
     }
 
@@ -201,19 +236,31 @@ fn base(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
     // on Zen 4). Behind a multiple of 2 MiB no working set of L1d's size meets such a boundary.
     let mapping = Mapping::reserve(rounded, HUGE_PAGE).map_err(refused("mmap"))?;
     mapping.open().map_err(refused("mprotect"))?;
-    match mapping.advise(libc::MADV_NOHUGEPAGE) {
-        // A kernel built without transparent huge pages does not know the advice, nor needs it.
-        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
-            return Err(refused("madvise")(error));
-        }
-        _ => {}
-    }
+    keep_small(&mapping, requested)?;
     mapping.populate().map_err(refused("populating"))?;
     Ok(mapping)
 }
 
+/// Keeps transparent huge pages away.
+fn keep_small(mapping: &Mapping, requested: usize) -> Result<(), MemoryError> {
+    match mapping.advise(libc::MADV_NOHUGEPAGE) {
+        // A kernel built without transparent huge pages does not know the advice, nor needs it.
+        Err(error) if error.raw_os_error() != Some(libc::EINVAL) => {
+            Err(MemoryError::refused(requested, "madvise", &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn giant(rounded: usize) -> Result<Mapping, MemoryError> {
+    let pool = |error: io::Error| MemoryError::NoGiantPages(format!("hugetlb pool: {error}"));
+    let mapping = Mapping::reserve_hugetlb(rounded, GIANT_PAGE).map_err(pool)?;
+    mapping.populate().map_err(pool)?;
+    Ok(mapping)
+}
+
 fn huge(requested: usize, rounded: usize) -> Result<Mapping, MemoryError> {
-    let from_pool = Mapping::reserve_hugetlb(rounded).and_then(|mapping| {
+    let from_pool = Mapping::reserve_hugetlb(rounded, HUGE_PAGE).and_then(|mapping| {
         mapping.populate()?;
         Ok(mapping)
     });

@@ -1,0 +1,111 @@
+//! Drepper 7.5.3, Figure 7.9: a random walk in 4 KiB and in 2 MiB pages.
+
+use super::PENTIUM_4;
+use super::word::paired;
+use crate::counters::Quantity;
+use crate::experiment::setup::WalkSetup;
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Range, Reference, Untestable,
+    at_least, plain_curves,
+};
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(super) static ALL: &[Experiment] = &[FIG_7_9];
+
+const BASE: &str = "4 KiB pages";
+const HUGE: &str = "2 MiB pages";
+const GIANT: &str = "1 GiB pages";
+
+/// No second-level TLB reaches farther in 4 KiB pages: the largest has 4,096 entries (Zen 5).
+const REACH: usize = 4096 * 4096;
+
+const FIG_7_9: Experiment = Experiment {
+    id: "F4",
+    name: "drepper-fig-7.9",
+    title: "Following a random list in large pages",
+    question: "How much of a random walk's time do large pages save?",
+    source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
+    today: "The paper's TLB reached as far as 256 KiB; second levels today reach 6 to 16 MiB, and \
+            what they translate costs some cycles a load instead of a page walk. Beyond that the \
+            saving is a page walk, which finds its tables in the caches most of the time. In a \
+            virtual machine large pages save that only if the hypervisor backs them with pages as \
+            large; if it does not, the TLB holds the smaller ones, and all that is left to save \
+            is one level of the guest's own tables. Both curves as one are the sign of that: the \
+            kernel granted large pages, as the points say, and the hardware has none. Large pages \
+            also spread physical lines evenly over the sets of L2, which 4 KiB pages leave to \
+            chance, again only if they are large all the way down.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-7.9.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[("4kB Pages", "4 KiB pages"), ("2MB Pages", "2 MiB pages")],
+    }]),
+    cases,
+    curves: plain_curves,
+    events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
+    claims: &[
+        Claim {
+            text: "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times \
+                   as long as 2 MiB pages",
+            judge: |e| {
+                let bytes = e.machine.in_memory();
+                let x = e.machine.place_in_memory(bytes)?;
+                if bytes < 2 * REACH {
+                    return Err(Untestable(format!(
+                        "it takes {} MiB to be far beyond every TLB's reach, and no more than {} \
+                         MiB were measured",
+                        2 * REACH >> 20,
+                        bytes >> 20
+                    )));
+                }
+                saving(e, HUGE, x)
+            },
+        },
+        Claim {
+            text: "inside L2, beyond what the L1 dTLB reaches, 4 KiB pages take more than 1.1 times \
+                   as long as 2 MiB pages",
+            judge: |e| saving(e, HUGE, in_l2(e.machine) as f64),
+        },
+        Claim {
+            text: "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
+            judge: |e| {
+                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                saving(e, GIANT, x)
+            },
+        },
+    ],
+};
+
+/// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
+fn saving(e: &Evidence<'_>, larger: &str, x: f64) -> Judged {
+    let slower = paired(e, BASE, larger, Range { lo: x, hi: x })?;
+    Ok(at_least("4 KiB pages over larger ones", slower, 1.1))
+}
+
+/// The largest power of two that surely fits L2.
+fn in_l2(machine: &Machine) -> usize {
+    1 << (machine.ranges.l2.hi as usize).max(1).ilog2()
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let setup = |bytes| {
+        let seed = machine.seed;
+        WalkSetup::follow(Layout::npad(0), bytes, Order::Random { seed })
+    };
+    let mut sizes = machine.few_working_sets(4);
+    sizes.push(in_l2(machine));
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut cases = Vec::new();
+    for bytes in sizes {
+        let x = bytes as f64;
+        let case = |series| Case::new(series, x, setup(bytes)).in_turn();
+        cases.push(case(BASE));
+        cases.push(case(HUGE).in_huge_pages());
+        if machine.full || bytes == machine.in_memory() {
+            cases.push(case(GIANT).in_giant_pages());
+        }
+    }
+    cases
+}

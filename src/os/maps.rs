@@ -1,0 +1,88 @@
+//! How widely the parts of a process lie spread in its address space.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::root::{Unreadable, read};
+
+/// What tables of the page tree a process needs for its files, heap and stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spread {
+    /// Page tables: as many as 2 MiB pieces of the address space are touched.
+    pub tables: usize,
+    /// Page directories: as many as 1 GiB pieces.
+    pub directories: usize,
+}
+
+impl Spread {
+    /// That of this process, from `/proc/self/maps`.
+    ///
+    /// # Errors
+    /// [`Unreadable`] if the file is.
+    pub fn of_this_process() -> Result<Self, Unreadable> {
+        read(Path::new("/proc/self/maps")).map(|maps| Self::of(&maps))
+    }
+
+    /// That of the process whose `maps` file this is: of all mappings that have a name, which are
+    /// files, the heap, the stack and what the kernel puts into every process. The others are
+    /// what a program asks for as it goes.
+    pub fn of(maps: &str) -> Self {
+        let mut tables = BTreeSet::new();
+        for line in maps.lines() {
+            let mut words = line.split_whitespace();
+            let range = words.next().and_then(addresses);
+            // Access, offset, device and inode lie between the addresses and the name.
+            let name = words.nth(4);
+            if let (Some((from, to)), Some(name)) = (range, name)
+                && name != VSYSCALL
+            {
+                tables.extend(from >> 21..=(to - 1) >> 21);
+            }
+        }
+        let directories: BTreeSet<u64> = tables.iter().map(|table| table >> 9).collect();
+        Spread {
+            tables: tables.len(),
+            directories: directories.len(),
+        }
+    }
+}
+
+/// A page of the kernel's half of the address space, whose tables all processes share.
+const VSYSCALL: &str = "[vsyscall]";
+
+fn addresses(range: &str) -> Option<(u64, u64)> {
+    let (from, to) = range.split_once('-')?;
+    let address = |text| u64::from_str_radix(text, 16).ok();
+    let (from, to) = (address(from)?, address(to)?);
+    (from < to).then_some((from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANDOMISED: &str = "\
+55d0c8a00000-55d0c8a02000 r--p 00000000 fe:00 1234                       /usr/bin/true
+55d0c8bff000-55d0c8c01000 rw-p 00002000 fe:00 1234                       /usr/bin/true
+55d0f1e35000-55d0f1e56000 rw-p 00000000 00:00 0                          [heap]
+7f1e40000000-7f1e80000000 rw-p 00000000 00:00 0
+7f3a1c000000-7f3a1c026000 r--p 00000000 fe:00 5678                       /usr/lib/libc.so.6
+7ffd0a9f1000-7ffd0aa12000 rw-p 00000000 00:00 0                          [stack]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+";
+
+    #[test]
+    fn named_mappings_are_counted_by_the_tables_that_they_take() {
+        let spread = Spread::of(RANDOMISED);
+        // The program lies across the end of 2 MiB; the nameless gigabyte does not count.
+        assert_eq!((spread.tables, spread.directories), (6, 3));
+        assert_eq!(Spread::of(""), Spread::default());
+        assert_eq!(Spread::of("what is this\n1-0 r--p 0 0 0 x\n"), Spread::default());
+    }
+
+    #[test]
+    fn this_process_has_at_least_one_table() {
+        let spread = Spread::of_this_process().unwrap();
+        assert!(spread.directories >= 1 && spread.tables >= spread.directories);
+    }
+}
