@@ -405,6 +405,31 @@ fn no_dump_yields_an_entry_of_size_zero() {
     }
 }
 
+/// The manuals' numbers of TLB entries against what CPUs report of themselves.
+#[test]
+fn published_translations_are_those_that_cpus_report() {
+    let mut compared = 0;
+    for name in ALL {
+        let dump = Dump::of(name);
+        let Some(known) = Identity::read(dump.clone()).translations() else {
+            continue;
+        };
+        let tlbs = Tlbs::read(dump);
+        let stated = [
+            (1, PageSize::Kib4, Some(known.small)),
+            (1, PageSize::Mib2, known.large),
+            (2, PageSize::Kib4, Some(known.second)),
+        ];
+        for (level, page, published) in stated {
+            if let (Some(reported), Some(published)) = (tlbs.load_entries(level, page), published) {
+                assert_eq!(published, reported, "{name}: level {level}, {page:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 18, "{compared}");
+}
+
 #[test]
 fn every_fixture_is_tested() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/cpuid");

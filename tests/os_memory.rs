@@ -54,6 +54,45 @@ fn huge_pages_are_given_or_refused_with_a_reason() {
 }
 
 #[test]
+fn giant_pages_are_given_or_refused_with_a_reason() {
+    match Memory::new(1 << 20, Pages::Giant) {
+        Ok(memory) => {
+            assert_eq!(memory.mapped(), 1 << 30);
+            assert_eq!(memory.as_slice().as_ptr().addr() % (1 << 30), 0);
+            assert!(
+                matches!(memory.granted(), Granted::Giant | Granted::Unknown(_)),
+                "{}",
+                memory.granted()
+            );
+        }
+        Err(error) => assert!(error.to_string().contains("1 GiB"), "{error}"),
+    }
+}
+
+#[test]
+fn a_reservation_takes_memory_for_what_is_touched_alone() {
+    let bytes = 1 << 36;
+    let Ok(mut memory) = Memory::reserve(bytes) else {
+        // RLIMIT_AS, or a kernel that keeps accounts of promised memory.
+        return;
+    };
+    assert_eq!((memory.len(), memory.mapped()), (bytes, bytes));
+    let before = minor_faults();
+    for gigabyte in 0..64 {
+        let byte = &mut memory.as_mut_slice()[gigabyte << 30];
+        assert_eq!(*byte, 0);
+        *byte = 1;
+    }
+    let faults = minor_faults() - before;
+    assert!(faults >= 64, "{faults} faults");
+    assert!(matches!(Memory::reserve(0), Err(MemoryError::Empty)));
+    assert!(matches!(
+        Memory::reserve(usize::MAX - 4096),
+        Err(MemoryError::Refused { .. })
+    ));
+}
+
+#[test]
 fn pages_given_back_are_zero_and_fault_again() {
     let pages = 1000;
     let mut memory = Memory::new(pages * 4096, Pages::Base).unwrap();

@@ -77,7 +77,10 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         // The program lies across the end of 2 MiB; the nameless gigabyte does not count.
         assert_eq!((spread.tables, spread.directories), (6, 3));
         assert_eq!(Spread::of(""), Spread::default());
-        assert_eq!(Spread::of("what is this\n1-0 r--p 0 0 0 x\n"), Spread::default());
+        assert_eq!(
+            Spread::of("what is this\n1-0 r--p 0 0 0 x\n"),
+            Spread::default()
+        );
     }
 
     #[test]

@@ -53,7 +53,10 @@ pub fn knees(
 pub fn crossing(points: &[(f64, Interval)], level: f64) -> Option<Interval> {
     let sides = || points.iter().map(|(_, value)| value.side_of(level));
     let below = sides().take_while(|side| *side == Side::Below).count();
-    let above = sides().rev().take_while(|side| *side == Side::Above).count();
+    let above = sides()
+        .rev()
+        .take_while(|side| *side == Side::Above)
+        .count();
     if below == 0 || above == 0 {
         return None;
     }

@@ -14,6 +14,7 @@ mod code;
 mod codealign;
 mod combining;
 mod coverage;
+mod directories;
 mod elements;
 mod evict;
 mod faster;
@@ -23,6 +24,7 @@ mod forwarding;
 mod hierarchy;
 mod holes;
 mod hostile;
+mod hugepages;
 mod hwprefetch;
 mod hyperthread;
 mod jump;
@@ -48,6 +50,7 @@ mod streamload;
 mod structure;
 mod tensor;
 mod topology;
+mod tlb;
 mod view;
 mod word;
 
@@ -65,12 +68,14 @@ fn rows() -> Vec<Row> {
         elements::rows(),
         bandwidth::rows(),
         combining::rows(),
+        directories::rows(),
         evict::rows(),
         firsttouch::rows(),
         forwardat::rows(),
         forwarding::rows(),
         hierarchy::rows(),
         holes::rows(),
+        hugepages::rows(),
         hwprefetch::rows(),
         jump::rows(),
         loaduse::rows(),
@@ -95,6 +100,7 @@ fn rows() -> Vec<Row> {
         hyperthread::rows(),
         reuse::rows(),
         topology::rows(),
+        tlb::rows(),
         view::rows(),
         word::rows(),
     ]
@@ -110,6 +116,7 @@ type Exact = (&'static str, &'static str);
 /// Such claims of every family that has some.
 fn exact() -> Vec<Exact> {
     [
+        directories::EXACT,
         hierarchy::EXACT,
         holes::EXACT,
         jump::EXACT,

@@ -96,7 +96,11 @@ const TLB_USAGE: Experiment = Experiment {
                 let directory = at(e, HOT, A_DIRECTORY)?;
                 Ok(all_of([
                     at_least("2 MiB apart over in a row", ratio(table, row)?, 1.2),
-                    at_least("1 GiB apart over 2 MiB apart", ratio(directory, table)?, 1.1),
+                    at_least(
+                        "1 GiB apart over 2 MiB apart",
+                        ratio(directory, table)?,
+                        1.1,
+                    ),
                 ]))
             },
         },

@@ -93,7 +93,11 @@ const ENTRIES: Experiment = Experiment {
         curves.retain(|curve| !counted(curve));
         curves
     },
-    events: &[Quantity::DtlbMisses, Quantity::DtlbWalks, Quantity::L1dMisses],
+    events: &[
+        Quantity::DtlbMisses,
+        Quantity::DtlbWalks,
+        Quantity::L1dMisses,
+    ],
     claims: &[
         Claim {
             text: "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as \

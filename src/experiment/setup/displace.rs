@@ -74,8 +74,7 @@ impl Setup for DisplaceSetup {
                 .for_each(|page| others.set_word(page, 1));
         }
         let order = Order::Random { seed: self.seed };
-        let ring =
-            Ring::new(ring, self.layout, self.count, order).map_err(Untestable::because)?;
+        let ring = Ring::new(ring, self.layout, self.count, order).map_err(Untestable::because)?;
         let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
         let work = walk.work();
         let shot = DisplaceShot {

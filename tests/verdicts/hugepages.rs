@@ -1,0 +1,65 @@
+//! Figure 7.9.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+const MEMORY: &str = "in memory, far beyond";
+const L2: &str = "at 2^20 bytes";
+const GIANT: &str = "1 GiB pages";
+
+/// What 4 KiB pages cost over larger ones: up to 2^20 bytes, and beyond.
+fn planted(machine: &Machine, near: f64, far: f64) -> Planted {
+    Planted::new("F4", machine, |series, x| {
+        let gain = if x > (1 << 20) as f64 { far } else { near };
+        match series {
+            "4 KiB pages" => time(100.0 * gain),
+            _ => time(100.0),
+        }
+    })
+}
+
+fn without(machine: &Machine, pages: &'static str, reason: &'static str) -> Planted {
+    Planted::new("F4", machine, |series, _| {
+        if series == pages {
+            Value::Untestable(reason)
+        } else {
+            time(100.0)
+        }
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("F4", MEMORY, Holds, |m| planted(m, 1.0, 1.5)),
+        row("F4", MEMORY, DoesNotHold, |m| planted(m, 1.5, 1.0)),
+        row("F4", MEMORY, Inconclusive, |m| planted(m, 1.5, 1.1)),
+        row("F4", MEMORY, Untestable, |m| {
+            without(m, "2 MiB pages", "no 2 MiB pages")
+        })
+        .says("no 2 MiB pages"),
+        row("F4", MEMORY, Untestable, |m| {
+            let largest = 1 << 22;
+            let small = Machine {
+                largest,
+                ..m.clone()
+            };
+            planted(&small, 1.0, 1.5)
+        }),
+        row("F4", L2, Holds, |m| planted(m, 1.5, 1.0)),
+        row("F4", L2, DoesNotHold, |m| planted(m, 1.0, 1.5)),
+        row("F4", L2, Inconclusive, |m| planted(m, 1.1, 1.5)),
+        row("F4", L2, Untestable, |m| {
+            planted(m, 1.5, 1.5).without(|_, x| x == (1 << 20) as f64)
+        })
+        .says("no point in common"),
+        row("F4", GIANT, Holds, |m| planted(m, 1.0, 1.5)),
+        row("F4", GIANT, DoesNotHold, |m| planted(m, 1.5, 1.0)),
+        row("F4", GIANT, Inconclusive, |m| planted(m, 1.0, 1.1)),
+        row("F4", GIANT, Untestable, |m| {
+            without(m, "1 GiB pages", "no 1 GiB pages")
+        })
+        .says("no 1 GiB pages"),
+    ]
+}

@@ -1,0 +1,210 @@
+//! Entries of the TLBs.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, noisy, row, time};
+
+const FREE: &str = "cost nothing";
+const SMALL: &str = "L1 dTLB has as many entries for 4 KiB";
+const LARGE: &str = "L1 dTLB has as many entries for 2 MiB";
+const SECOND: &str = "second-level TLB has as many";
+const CONFLICTS: &str = "lie 16 apart";
+
+/// What the machine of the planted points has: entries found, and as stated.
+#[derive(Clone, Copy)]
+struct Tlbs {
+    small: f64,
+    large: f64,
+    second: f64,
+    /// Core cycles with few pages, behind the first level, behind the second.
+    costs: [f64; 3],
+    /// What 16 pages cost over 16 lines.
+    few: f64,
+    /// What pages 16 apart cost over pages in a row.
+    conflicts: f64,
+    published: Value,
+    reported: Value,
+}
+
+/// A machine of which every claim holds, but those about numbers that are not 64.
+const USUAL: Tlbs = Tlbs {
+    small: 64.0,
+    large: 64.0,
+    second: 1536.0,
+    costs: [5.0, 12.0, 60.0],
+    few: 1.0,
+    conflicts: 4.0,
+    published: Value::Counted(64.0),
+    reported: Value::Counted(64.0),
+};
+
+fn planted(machine: &Machine, tlbs: Tlbs) -> Planted {
+    Planted::new("X9", machine, |series, x| {
+        let [near, first, second] = tlbs.costs;
+        // Lines beyond L1d take longer, in whatever pages.
+        let lines = if x > 512.0 { 10.0 } else { 0.0 };
+        let in_a_row = match x {
+            x if x <= tlbs.small => near,
+            x if x <= tlbs.second => first,
+            _ => second,
+        };
+        match series {
+            "a line of each page" if x <= 16.0 => time(near * tlbs.few),
+            "a line of each page" => time(in_a_row + lines),
+            "as many lines side by side" => time(near + lines),
+            "a line of each page, 16 pages apart" => time((in_a_row + lines) * tlbs.conflicts),
+            "a line of each page, 2 MiB pages" if x <= tlbs.large => time(near),
+            "a line of each page, 2 MiB pages" => time(first),
+            "entries, as published" => tlbs.published,
+            _ => tlbs.reported,
+        }
+    })
+}
+
+fn usual(machine: &Machine) -> Planted {
+    planted(machine, USUAL)
+}
+
+/// The usual one of whose second level both tell that it has `entries`.
+fn second(machine: &Machine, entries: f64) -> Planted {
+    let stated = Value::Counted(entries);
+    let tlbs = Tlbs {
+        published: stated,
+        reported: stated,
+        ..USUAL
+    };
+    planted(machine, tlbs)
+}
+
+/// Between some numbers of pages nothing is certain.
+fn blurred(machine: &Machine, from: f64, to: f64) -> Planted {
+    Planted::new("X9", machine, |series, x| {
+        if series.starts_with("entries") {
+            return Value::Counted(64.0);
+        }
+        match x {
+            x if x <= from => time(5.0),
+            x if x <= to => noisy(8.0, 0.5),
+            _ => time(12.0),
+        }
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X9", FREE, Holds, usual),
+        row("X9", FREE, DoesNotHold, |m| {
+            planted(m, Tlbs { few: 1.5, ..USUAL })
+        }),
+        row("X9", FREE, Inconclusive, |m| {
+            planted(m, Tlbs { few: 1.1, ..USUAL })
+        }),
+        row("X9", FREE, Untestable, |m| {
+            usual(m).without(|series, _| series == "as many lines side by side")
+        })
+        .says("was not measured at 16"),
+        row("X9", SMALL, Holds, usual).says("[64.0, 67.0] entries found, 64 as published"),
+        row("X9", SMALL, Holds, |m| {
+            let published = Value::Untestable("nothing is known");
+            planted(m, Tlbs { published, ..USUAL })
+        })
+        .says("64 as CPUID reports them"),
+        row("X9", SMALL, DoesNotHold, |m| {
+            // CPUID of a virtual machine may tell of another CPU.
+            let reported = Value::Counted(32.0);
+            planted(m, Tlbs { reported, ..USUAL })
+        })
+        .says("32 as CPUID reports them"),
+        row("X9", SMALL, DoesNotHold, |m| {
+            planted(
+                m,
+                Tlbs {
+                    small: 40.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("X9", SMALL, Inconclusive, |m| blurred(m, 40.0, 80.0)).says("[40.0, 87.0]"),
+        row("X9", SMALL, Untestable, |m| {
+            let none = Value::Untestable("nobody knows");
+            let tlbs = Tlbs {
+                published: none,
+                reported: none,
+                ..USUAL
+            };
+            planted(m, tlbs)
+        })
+        .says("nobody knows"),
+        row("X9", SMALL, Untestable, |m| {
+            let costs = [5.0, 5.5, 60.0];
+            planted(m, Tlbs { costs, ..USUAL })
+        })
+        .says("no end of a TLB shows"),
+        row("X9", SMALL, Untestable, |m| {
+            usual(m).without(|series, x| series == "a line of each page" && x == 384.0)
+        })
+        .says("was not measured from 16 pages to 384"),
+        row("X9", LARGE, Holds, usual).says("[64.0, 71.0] entries found"),
+        row("X9", LARGE, DoesNotHold, |m| {
+            planted(
+                m,
+                Tlbs {
+                    large: 32.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("X9", LARGE, Inconclusive, |m| blurred(m, 40.0, 80.0)),
+        row("X9", LARGE, Untestable, |m| {
+            Planted::new("X9", m, |series, _| match series {
+                "a line of each page, 2 MiB pages" => Value::Untestable("no 2 MiB pages"),
+                _ => time(5.0),
+            })
+        })
+        .says("no 2 MiB pages"),
+        row("X9", SECOND, Holds, |m| second(m, 1536.0)).says("[1536, 1791] entries found"),
+        row("X9", SECOND, DoesNotHold, |m| second(m, 2560.0)),
+        row("X9", SECOND, DoesNotHold, |m| second(m, 1024.0)),
+        row("X9", SECOND, Inconclusive, |m| second(m, 1400.0)),
+        row("X9", SECOND, Untestable, |m| {
+            usual(m).without(|series, x| series == "as many lines side by side" && x == 1024.0)
+        })
+        .says("was not measured at 1024"),
+        row("X9", CONFLICTS, Holds, usual),
+        row("X9", CONFLICTS, DoesNotHold, |m| {
+            // The set is a hash of the page's number.
+            planted(
+                m,
+                Tlbs {
+                    conflicts: 1.0,
+                    ..USUAL
+                },
+            )
+        })
+        .says("16 apart over in a row 1.0"),
+        row("X9", CONFLICTS, DoesNotHold, |m| {
+            // The pages have no room in the first place.
+            planted(
+                m,
+                Tlbs {
+                    second: 384.0,
+                    ..USUAL
+                },
+            )
+        })
+        .says("entries found 4"),
+        row("X9", CONFLICTS, Inconclusive, |m| {
+            planted(
+                m,
+                Tlbs {
+                    conflicts: 1.5,
+                    ..USUAL
+                },
+            )
+        }),
+        row("X9", CONFLICTS, Untestable, |m| {
+            usual(m).without(|series, _| series.ends_with("16 pages apart"))
+        }),
+    ]
+}
