@@ -46,7 +46,7 @@ fn huge_pages_are_given_or_refused_with_a_reason() {
             match memory.granted() {
                 Granted::Huge { .. } | Granted::Unknown(_) => {}
                 Granted::Mixed { huge_bytes } => assert_eq!(*huge_bytes, 2 << 20),
-                Granted::Base => panic!("base pages must have been an error"),
+                other => panic!("{other} must have been an error"),
             }
         }
         Err(error) => assert!(matches!(error, MemoryError::NoHugePages(_)), "{error}"),

@@ -56,7 +56,7 @@ const FIG_7_9: Experiment = Experiment {
                     return Err(Untestable(format!(
                         "it takes {} MiB to be far beyond every TLB's reach, and no more than {} \
                          MiB were measured",
-                        2 * REACH >> 20,
+                        (2 * REACH) >> 20,
                         bytes >> 20
                     )));
                 }
