@@ -6,13 +6,13 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::planted::{Planted, Row, Value, row, time};
 
 const MEMORY: &str = "in memory, far beyond";
-const L2: &str = "at 2^20 bytes";
+const L2: &str = "at 2^19 bytes";
 const GIANT: &str = "1 GiB pages";
 
-/// What 4 KiB pages cost over larger ones: up to 2^20 bytes, and beyond.
+/// What 4 KiB pages cost over larger ones: up to 2^19 bytes, and beyond.
 fn planted(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("F4", machine, |series, x| {
-        let gain = if x > (1 << 20) as f64 { far } else { near };
+        let gain = if x > (1 << 19) as f64 { far } else { near };
         match series {
             "4 KiB pages" => time(100.0 * gain),
             _ => time(100.0),
@@ -51,7 +51,7 @@ pub fn rows() -> Vec<Row> {
         row("F4", L2, DoesNotHold, |m| planted(m, 1.0, 1.5)),
         row("F4", L2, Inconclusive, |m| planted(m, 1.1, 1.5)),
         row("F4", L2, Untestable, |m| {
-            planted(m, 1.5, 1.5).without(|_, x| x == (1 << 20) as f64)
+            planted(m, 1.5, 1.5).without(|_, x| x == (1 << 19) as f64)
         })
         .says("no point in common"),
         row("F4", GIANT, Holds, |m| planted(m, 1.0, 1.5)),
