@@ -43,8 +43,8 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
-mod topology;
 mod tlb;
+mod topology;
 mod view;
 mod word;
 
