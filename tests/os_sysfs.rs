@@ -6,7 +6,7 @@ mod os_fixture;
 use std::path::Path;
 
 use linefill::cpu::CacheKind;
-use linefill::os::sysfs::{Cache, Node, Sharing, Sysfs, Topology};
+use linefill::os::sysfs::{Cache, Nearness, Node, Seat, Sharing, Sysfs, Topology};
 use os_fixture::Machine;
 
 const KIB: u64 = 1024;
@@ -305,4 +305,33 @@ fn other_ways_to_share_are_told_apart() {
         "0 0 0 0 1 1 1 1",
     );
     assert_eq!((across.across, across.last_levels), (1, 1));
+/// What the first of `cpus` shares with each of the others.
+fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
+    let seats = sysfs(&Machine::recorded(machine)).seats(cpus);
+    seats[1..].iter().map(|seat| seats[0].to(seat)).collect()
+}
+
+#[test]
+fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
+    use Nearness::{Core, LastLevel, Level2, Package};
+    assert_eq!(shared("amd-zen2-two-ccx", &[0, 8, 5]), [Core, Package]);
+    // Two dies in one package meet on the bus alone: their L2 is the last level.
+    assert_eq!(
+        shared("core2-quad", &[0, 1, 2, 3]),
+        [Level2, Package, Package]
+    );
+    assert_eq!(shared("vm-genoa", &[0, 1]), [LastLevel]);
+}
+
+#[test]
+fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
+    let nothing = Sysfs::at(Path::new("/nonexistent"));
+    let seat = |cpu| Seat {
+        cpu,
+        core: cpu,
+        l2: cpu,
+        last_level: 0,
+        package: 0,
+    };
+    assert_eq!(nothing.seats(&[3, 4]), [seat(3), seat(4)]);
 }

@@ -8,6 +8,10 @@ use linefill::kernel::{
     Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk, Rewrite, RewriteWay,
     Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk,
     Width, Work,
+    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, Direction, Fields, FillLines,
+    FillWay, Forward, Increment, IncrementWay, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode,
+    Motion, Outstanding, Pace, Pair, Passing, Pick, Places, PrefetchWalk, Rewrite, RewriteWay,
+    Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
@@ -295,4 +299,16 @@ fn loads_behind_stores_that_come_late() {
         let miss = declared(|region| SpeculateMiss::new(ring(region), issue).unwrap().work());
         assert_eq!([chain, miss], [work(2, 1, 16, 8); 2]);
     }
+fn increments_of_shared_words() {
+    let increment = |way| {
+        declared(|region| {
+            Increment::new(region.into_atomics(), 3, way)
+                .unwrap()
+                .work()
+        })
+    };
+    assert_eq!(increment(IncrementWay::Plain), work(1, 1, 8, 8));
+    assert_eq!(increment(IncrementWay::FetchAdd), work(1, 1, 8, 8));
+    assert_eq!(increment(IncrementWay::CompareExchange), work(2, 1, 16, 8));
+    assert_eq!(increment(IncrementWay::SpinLock), work(1, 2, 8, 16));
 }

@@ -5,11 +5,13 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Shape, Subject, Unit,
-    Untestable, find,
+    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Seating, Shape, Subject,
+    Unit, Untestable, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
+use linefill::os::preempt::current_cpu;
+use linefill::os::{Sysfs, allowed};
 use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed};
@@ -188,6 +190,7 @@ impl<'m> Stretch<'m> {
         match subject {
             Subject::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
             Subject::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
+            Subject::Team { .. } => Err(Untestable("it takes several threads".to_owned())),
             Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
     }
@@ -258,6 +261,7 @@ fn machine(rate: Rate) -> Machine {
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),
         counting: Counting::default(),
+        seating: Seating::around(current_cpu(), Sysfs::live().seats(&allowed())),
         rate,
         seed: SEED,
         ladder: Vec::new(),

@@ -4,9 +4,9 @@ use crate::cpu::Features;
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::Pages;
+use crate::os::{Member, Pages};
 
-use super::Machine;
+use super::{Machine, Pace};
 
 /// Why something cannot be put to the test here. Never a panic, never a zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,6 +153,15 @@ pub enum Subject<'m> {
         /// Operations of one round over its working set.
         lap: u64,
     },
+    /// Kernels to be timed in their steady state, all at once.
+    Team {
+        /// The threads.
+        members: Vec<Member<'m>>,
+        /// Whose time counts.
+        pace: Pace,
+        /// Operations of a member in one round over its working set.
+        lap: u64,
+    },
     /// An operation to be timed once per preparation.
     Shot {
         /// The operation.
@@ -168,6 +177,12 @@ impl core::fmt::Debug for Subject<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Subject::Steady { lap, .. } => write!(f, "Steady {{ lap: {lap} }}"),
+            Subject::Team { members, pace, lap } => {
+                write!(
+                    f,
+                    "Team {{ members: {members:?}, pace: {pace:?}, lap: {lap} }}"
+                )
+            }
             Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
             Subject::Count(value) => write!(f, "Count({value})"),
         }

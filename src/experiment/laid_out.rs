@@ -3,18 +3,21 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
-use super::{Arena, Case, Context, Subject, Untestable, Wish, cold};
+use super::{Arena, Case, Context, Crew, Subject, Untestable, Wish, cold, crew};
 use crate::counters::{Each, of_kernel, of_shot};
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, Watch, one_shot, steady};
 use crate::os::perf::{Event, Group, Refusal};
 use crate::os::{Granted, Switches};
+use crate::time::Rate;
 
 /// A case laid out in memory.
 pub(super) struct LaidOut<'m> {
     pub subject: Subject<'m>,
     /// The pages that it got.
     pub granted: Granted,
+    /// The threads, once they were timed, if it takes several.
+    pub crew: Option<Crew>,
     context: Context,
     first: *const u8,
     /// Bytes to flush.
@@ -49,6 +52,7 @@ impl<'m> LaidOut<'m> {
         Ok(LaidOut {
             subject: case.setup.prepare(region, &context)?,
             granted,
+            crew: None,
             context,
             first,
             bytes,
@@ -57,26 +61,46 @@ impl<'m> LaidOut<'m> {
 
     /// Times it, from cold memory on. `None` if it was stopped before the first sample, or if
     /// there is nothing to time.
-    pub fn time(&mut self, plan: &Plan<'_>, buffers: Buffers<'_>) -> Option<Outcome> {
-        match &mut self.subject {
+    ///
+    /// # Errors
+    /// If it takes threads that cannot be had.
+    pub fn time(
+        &mut self,
+        rate: Rate,
+        plan: &Plan<'_>,
+        buffers: Buffers<'_>,
+    ) -> Result<Option<Outcome>, Untestable> {
+        if let Subject::Steady { .. } | Subject::Team { .. } = self.subject {
+            // SAFETY: the region's memory stays mapped as long as the subject borrows it.
+            unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
+        }
+        let lapped = |lap| Plan {
+            warm_up: lap,
+            ..*plan
+        };
+        Ok(match &mut self.subject {
             Subject::Count(_) => None,
             Subject::Steady { kernel, lap } => {
-                // SAFETY: the region's memory stays mapped as long as the subject borrows it.
-                unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
-                let plan = Plan {
-                    warm_up: *lap,
-                    ..*plan
-                };
-                steady(kernel.as_mut(), &plan, &mut Preemption, buffers)
+                steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
+            }
+            Subject::Team { members, pace, lap } => {
+                let timed = crew::at_once(members, *pace, rate, &lapped(*lap), buffers)?;
+                timed.map(|(outcome, crew)| {
+                    self.crew = Some(crew);
+                    outcome
+                })
             }
             Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, &mut Preemption, buffers),
-        }
+        })
     }
 
     /// What an operation does.
     pub fn work(&self) -> Work {
         match &self.subject {
             Subject::Steady { kernel, .. } => kernel.work(),
+            Subject::Team { members, .. } => members
+                .first()
+                .map_or_else(Work::default, |member| member.kernel.work()),
             Subject::Shot { work, .. } => *work,
             Subject::Count(_) => Work::default(),
         }
@@ -93,6 +117,9 @@ impl<'m> LaidOut<'m> {
                 _ if idle => Ok(vec![None; group.len()]),
                 Subject::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
                 Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
+                Subject::Team { .. } => Err(std::io::Error::other(
+                    "events are counted of one thread, and these are several",
+                )),
                 Subject::Count(_) => Ok(vec![None; group.len()]),
             };
             let silent = each

@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Counting, Range, Ranges, Rung, Untestable};
+use super::{Counting, Range, Ranges, Rung, Seating, Untestable};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -17,6 +17,8 @@ pub struct Machine {
     pub ports: Option<Ports>,
     /// Which events it counts.
     pub counting: Counting,
+    /// The CPUs that threads may have.
+    pub seating: Seating,
     /// Ticks a second.
     pub rate: Rate,
     /// Decides every random layout.

@@ -5,7 +5,7 @@
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
-use super::{Count, Measured, Point, State};
+use super::{Count, Crew, Measured, Point, State};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
 
@@ -69,6 +69,8 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     let each = passes.iter().map(|pass| pass.ticks.interval).collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
+    let crew = passes.iter().filter_map(|pass| pass.crew);
+    let crew = crew.reduce(Crew::with);
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
@@ -79,6 +81,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         samples: Vec::new(),
         passes: each,
         counts,
+        crew,
         ..first
     })
 }
@@ -120,6 +123,7 @@ mod tests {
             pages: "4 KiB".into(),
             passes: Vec::new(),
             counts: Vec::new(),
+            crew: None,
         };
         point(series, State::Measured(Box::new(measured)))
     }

@@ -1,6 +1,6 @@
 //! A case after it was measured.
 
-use super::{Count, Unit, Untestable};
+use super::{Count, Crew, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -51,6 +51,8 @@ pub struct Measured {
     pub passes: Vec<Interval>,
     /// What was counted of an operation, in stretches of their own beside the timed ones.
     pub counts: Vec<Count>,
+    /// The threads, if there were several.
+    pub crew: Option<Crew>,
 }
 
 /// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.

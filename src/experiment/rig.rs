@@ -140,7 +140,7 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let Some(outcome) = laid_out.time(&plan, buffers) else {
+        let Some(outcome) = laid_out.time(self.rate, &plan, buffers)? else {
             return Ok(None);
         };
         let samples = self.samples[..outcome.taken].to_vec();
@@ -197,7 +197,7 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let outcome = laid_out.time(&plan, buffers);
+        let outcome = laid_out.time(self.rate, &plan, buffers)?;
         let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
         Ok(laid_out.each(events, outcome.operations))
     }
@@ -281,6 +281,7 @@ fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> M
         pages: laid_out.granted.to_string(),
         passes: Vec::new(),
         counts: Vec::new(),
+        crew: laid_out.crew,
     }
 }
 

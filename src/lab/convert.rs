@@ -11,13 +11,14 @@ pub use cpu::{cache_of, cpu_line, kernel_cache_line};
 
 use counts::{count_line, count_of};
 
-use super::record::{Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
+use super::record::{CrewLine, Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Machine, Measured, Point, Ranges, Rung, State, Untestable, merged, rung_of,
+    Crew, Machine, Measured, Point, Ranges, Rung, Seating, State, Untestable, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
+use crate::os::sysfs::Seat;
 use crate::stats::{Interval, Summary};
 use crate::time::Rate;
 
@@ -96,6 +97,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
     Machine {
         load_to_use: header.load_to_use,
+        seating: seating_of(header),
         ports: header
             .ports
             .map(|PortsLine { loads, stores }| Ports { loads, stores }),
@@ -108,6 +110,19 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
     }
+}
+
+/// Where the threads of a run sat.
+fn seating_of(header: &Header) -> Seating {
+    let seats = header.seats.iter();
+    let seats = seats.map(|&[cpu, core, l2, last_level, package]| Seat {
+        cpu,
+        core,
+        l2,
+        last_level,
+        package,
+    });
+    Seating::around(header.pinned, seats.collect())
 }
 
 /// The sizes in bytes that `caches` state for L1d, L2 and the last level behind them.
@@ -156,6 +171,12 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         flops,
         instructions,
         pages: measured.pages.clone(),
+        crew: measured.crew.map(|crew| CrewLine {
+            members: crew.members,
+            cpus: crew.cpus,
+            fastest: crew.fastest,
+            slowest: crew.slowest,
+        }),
         flags,
         counts: measured.counts.iter().map(count_line).collect(),
         samples: measured.samples.iter().map(row_of).collect(),
@@ -199,6 +220,12 @@ fn measured_of(timed: &Timed) -> Measured {
         pages: timed.pages.clone(),
         passes: Vec::new(),
         counts: timed.counts.iter().filter_map(count_of).collect(),
+        crew: timed.crew.map(|line| Crew {
+            members: line.members,
+            cpus: line.cpus,
+            fastest: line.fastest,
+            slowest: line.slowest,
+        }),
     }
 }
 
@@ -270,6 +297,12 @@ mod tests {
                     value: Interval::new(0.9, 1.1),
                     multiplexed: true,
                 }],
+                crew: Some(Crew {
+                    members: 4,
+                    cpus: 2,
+                    fastest: 4.5,
+                    slowest: 5.25,
+                }),
             })),
         }
     }

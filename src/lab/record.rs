@@ -90,6 +90,10 @@ pub struct Header {
     /// What the machine counts, and what not; nothing where nobody looked.
     #[serde(default)]
     pub counting: Vec<CountingLine>,
+    /// The CPUs that threads may have, each with the lowest CPU that shares its core, its L2, its
+    /// last-level cache and its package.
+    #[serde(default)]
+    pub seats: Vec<[usize; 5]>,
     /// The caches that the kernel describes, where it does.
     #[serde(default)]
     pub kernel_caches: Vec<CacheLine>,
@@ -259,6 +263,9 @@ pub struct Timed {
     pub instructions: u64,
     /// Pages it had.
     pub pages: String,
+    /// The threads, if there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crew: Option<CrewLine>,
     /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
     /// `stopped`), and `same as ID` if another experiment of this run had measured the same case.
     pub flags: Vec<String>,
@@ -287,6 +294,19 @@ pub struct CountLine {
 /// Whether there is nothing to say.
 fn no(said: &bool) -> bool {
     !*said
+}
+
+/// Threads that ran at once. Times are in ticks an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CrewLine {
+    /// How many there were.
+    pub members: u32,
+    /// On how many CPUs.
+    pub cpus: u32,
+    /// Median of the quickest one's times.
+    pub fastest: f64,
+    /// Median of the slowest one's.
+    pub slowest: f64,
 }
 
 /// Whether a point's operation has nothing of a kind to speak of.

@@ -15,4 +15,4 @@ mod steady;
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
 pub use sample::{Buffers, Ended, Outcome, Sample, Unwatched, Watch};
-pub use steady::steady;
+pub use steady::{in_stretches, steady};

@@ -23,11 +23,27 @@ pub fn steady(
     watch: &mut dyn Watch,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = operations_a_sample(kernel, plan);
-    warm_up(kernel, plan, operations);
+    in_stretches(
+        &mut |operations| timed(kernel, operations),
+        plan,
+        watch,
+        buffers,
+    )
+}
+
+/// The same for whatever `time` times: it does as many operations as it is told and returns their
+/// ticks and a proof. For kernels that run elsewhere, on several threads at once for one.
+pub fn in_stretches(
+    time: &mut dyn FnMut(u64) -> (u64, u64),
+    plan: &Plan<'_>,
+    watch: &mut dyn Watch,
+    buffers: Buffers<'_>,
+) -> Option<Outcome> {
+    let operations = operations_a_sample(time, plan);
+    warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
-        let (short, _) = timed(kernel, operations);
-        let (long, proof) = timed(kernel, 2 * operations);
+        let (short, _) = time(operations);
+        let (long, proof) = time(2 * operations);
         Stretches { short, long, proof }
     })
 }
@@ -41,11 +57,11 @@ fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
 }
 
 /// The number of operations that last as long as the plan's sample, by doubling.
-fn operations_a_sample(kernel: &mut dyn Kernel, plan: &Plan<'_>) -> u64 {
+fn operations_a_sample(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
         // The quickest of three: one interruption would make a single operation look long enough.
-        let ticks = (0..3).map(|_| timed(kernel, operations).0).min();
+        let ticks = (0..3).map(|_| time(operations).0).min();
         let ticks = ticks.unwrap_or(0);
         if ticks >= plan.sample_ticks {
             break;
@@ -59,12 +75,12 @@ fn operations_a_sample(kernel: &mut dyn Kernel, plan: &Plan<'_>) -> u64 {
 }
 
 /// Runs the plan's warm-up in stretches of `operations`.
-fn warm_up(kernel: &mut dyn Kernel, plan: &Plan<'_>, operations: u64) {
+fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
     let began = start();
     let mut left = plan.warm_up;
     while left > 0 && start() - began < plan.warm_up_ticks && !plan.stopped() {
         let part = left.min(operations);
-        black_box(kernel.run(part));
+        time(part);
         left -= part;
     }
 }

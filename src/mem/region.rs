@@ -3,6 +3,8 @@
 // Reinterprets the borrowed bytes as words and doubles, which a byte slice cannot do safely.
 #![allow(unsafe_code)]
 
+use core::sync::atomic::AtomicU64;
+
 use super::LINE;
 
 /// Borrowed memory that starts on a cache line and is a whole number of lines long.
@@ -123,6 +125,14 @@ impl<'m> Region<'m> {
         // SAFETY: the bytes are borrowed for 'm and start on a line, every bit pattern is a u32,
         // and `len` words do not exceed them.
         unsafe { core::slice::from_raw_parts_mut(self.bytes.as_mut_ptr().cast(), len) }
+    }
+
+    /// The region as 64-bit words that threads share, for as long as the region borrowed its bytes.
+    pub fn into_atomics(self) -> &'m [AtomicU64] {
+        let len = self.bytes.len() / size_of::<AtomicU64>();
+        // SAFETY: the bytes are borrowed for 'm, by nobody else, and start on a line; an AtomicU64
+        // is laid out as a u64, every bit pattern is one, and `len` words do not exceed them.
+        unsafe { core::slice::from_raw_parts(self.bytes.as_mut_ptr().cast(), len) }
     }
 
     /// The region as doubles, for as long as the region borrowed its bytes.

@@ -23,6 +23,7 @@ pub mod prefetchers;
 pub mod root;
 pub mod split_locks;
 pub mod sysfs;
+pub mod team;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 pub use choice::{Choice, measuring_cpu};
@@ -31,3 +32,4 @@ pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via};
 pub use preempt::{Disturbance, Switches};
 pub use root::{Root, Unreadable};
 pub use sysfs::Sysfs;
+pub use team::{Manner, Member, Team, TeamError, Turn, team};

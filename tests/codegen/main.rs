@@ -12,6 +12,7 @@ mod matmul;
 mod offsets;
 mod prefetch;
 mod speculate;
+mod sharing;
 mod streaming;
 mod tensor;
 mod walks;
@@ -68,6 +69,7 @@ fn all_stated() -> Vec<Stated> {
         matmul::STATED,
         prefetch::STATED,
         speculate::STATED,
+        sharing::STATED,
         streaming::STATED,
         tensor::STATED,
         walks::STATED,

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use linefill::cpu::{Cache, CacheKind, Ports};
-use linefill::experiment::{Counting, Machine, Ranges, Rung};
+use linefill::experiment::{Counting, Machine, Ranges, Rung, Seating};
+use linefill::os::sysfs::Seat;
 use linefill::stats::Interval;
 use linefill::time::Rate;
 
@@ -30,6 +31,8 @@ pub struct Model {
     pub load_to_use: Option<u32>,
     /// Bytes a core cycle, as published.
     pub ports: Option<Ports>,
+    /// The CPUs that threads may have.
+    pub seats: Vec<Seat>,
 }
 
 impl Model {
@@ -90,6 +93,7 @@ impl Model {
             load_to_use: self.load_to_use,
             ports: self.ports,
             counting: Counting::default(),
+            seating: Seating::around(None, self.seats.clone()),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
@@ -107,6 +111,22 @@ pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
         .take_while(move |bytes| *bytes <= largest)
 }
 
+/// CPUs of `cores` cores, the hyper-threads numbered after all cores; so many cores have a
+/// last-level cache, and a package.
+fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<Seat> {
+    let seat = |cpu: usize| {
+        let core = cpu % cores;
+        Seat {
+            cpu,
+            core,
+            l2: core,
+            last_level: core / last_level * last_level,
+            package: core / package * package,
+        }
+    };
+    (0..cpus).map(seat).collect()
+}
+
 /// An Intel server: 48 KiB with 12 ways, 2 MiB, 30 MiB.
 pub fn server() -> Model {
     let level = |bytes, ways, cost| Level { bytes, ways, cost };
@@ -122,6 +142,7 @@ pub fn server() -> Model {
             loads: [48, 96, 128],
             stores: [32, 64, 64],
         }),
+        seats: seats(16, 8, 4, 4),
     }
 }
 
@@ -140,6 +161,7 @@ pub fn zen() -> Model {
             loads: [32, 64, 64],
             stores: [16, 32, 32],
         }),
+        seats: seats(8, 8, 4, 8),
     }
 }
 

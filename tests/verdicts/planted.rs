@@ -190,6 +190,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         pages: "planted".to_owned(),
         passes: Vec::new(),
         counts: Vec::new(),
+        crew: None,
     }))
 }
 

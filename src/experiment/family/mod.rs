@@ -38,6 +38,7 @@ mod reuse;
 mod sequential;
 mod share;
 mod speculate;
+mod sharing;
 mod straddle;
 mod streaming;
 mod streamload;
@@ -111,6 +112,7 @@ families![
     hyperthread,
     faster,
     cluster,
+    sharing,
 ];
 
 /// Every experiment that works, family by family.

@@ -207,7 +207,7 @@ pub(super) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Machine, Measured, Point, Ranges, State, merged};
+    use crate::experiment::{Machine, Measured, Point, Ranges, Seating, State, merged};
     use crate::kernel::Work;
     use crate::measure::Ended;
     use crate::stats::Summary;
@@ -229,6 +229,7 @@ mod tests {
                 pages: "4 KiB".into(),
                 passes: Vec::new(),
                 counts: Vec::new(),
+                crew: None,
             })),
         }
     }
@@ -238,6 +239,7 @@ mod tests {
         let machine = Machine {
             caches: Vec::new(),
             load_to_use: None,
+            seating: Seating::default(),
             ports: None,
             counting: crate::experiment::Counting::default(),
             rate: Rate::from_hz(2e9),

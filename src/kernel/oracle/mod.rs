@@ -15,6 +15,7 @@ mod check;
 mod codealign;
 mod fields;
 mod forward;
+mod increment;
 mod jump;
 mod lines;
 mod lock;
@@ -72,6 +73,7 @@ pub fn check_all(
     oracle.aliases();
     oracle.locks();
     oracle.codealigns();
+    oracle.increments();
     oracle.forwards(*features);
     oracle.speculations();
     oracle.matmuls(*features);

@@ -17,7 +17,8 @@ use crate::experiment::{Context, Counting, Effort};
 use crate::os::health::{self, State};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
-use crate::os::{Pages, Pinned, Root, Sysfs, limits, prefetchers};
+use crate::os::sysfs::Seat;
+use crate::os::{Pages, Pinned, Root, Sysfs, allowed, limits, prefetchers};
 use crate::time::Rate;
 
 /// How much time a run takes.
@@ -167,6 +168,7 @@ impl Session {
                 .ports()
                 .map(|Ports { loads, stores }| PortsLine { loads, stores }),
             counting: counting_lines(&counting),
+            seats: seats(root, cpu),
             kernel_caches: kernel_caches(root, cpu),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
@@ -208,6 +210,15 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
         Ok(setting) => PrefetchersLine::Set(setting.to_string()),
         Err(refused) => PrefetchersLine::Unknown(refused.to_string()),
     }
+}
+
+/// The CPUs that threads may have, the measuring one among them even if nobody's mask has it.
+fn seats(root: &Root, cpu: Option<usize>) -> Vec<[usize; 5]> {
+    let mut cpus = allowed();
+    cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
+    let seats = Sysfs::at(&root.sys).seats(&cpus).into_iter();
+    let line = |seat: Seat| [seat.cpu, seat.core, seat.l2, seat.last_level, seat.package];
+    seats.map(line).collect()
 }
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {

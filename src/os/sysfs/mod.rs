@@ -7,6 +7,7 @@ mod cache;
 pub(super) mod list;
 mod node;
 mod sharing;
+mod seat;
 mod topology;
 
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub use cache::Cache;
 pub use node::Node;
 pub use sharing::Sharing;
+pub use seat::{Nearness, Seat};
 pub use topology::Topology;
 
 use super::root::{Unreadable, read};

@@ -140,6 +140,9 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_forward8_64
         linefill_forward8_8
         linefill_forward8_8_renamed
+        linefill_increment_compare
+        linefill_increment_plain
+        linefill_increment_spin
         linefill_jump
         linefill_jump_checked
         linefill_load_cached

@@ -1,0 +1,400 @@
+//! Threads that start together, each on a CPU of its own choosing, and are timed by themselves.
+//!
+//! The members of a [`Team`] wait for a round, read its starting tick, and begin when their own
+//! time-stamp counter shows it: no member's start is another's message. Linux keeps the counters
+//! of all CPUs in step wherever it calls the clock source `tsc` reliable. The caller leads and is
+//! no member; it sleeps while a round is on.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use super::affinity::{AffinityError, pin};
+use super::preempt::Switches;
+use crate::kernel::Kernel;
+use crate::time::{start, stop};
+
+/// A thread to be: where it runs, and what.
+pub struct Member<'k> {
+    /// The CPU that it is kept on.
+    pub cpu: usize,
+    /// Its work.
+    pub kernel: Box<dyn Kernel + Send + 'k>,
+}
+
+impl fmt::Debug for Member<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Member {{ cpu: {} }}", self.cpu)
+    }
+}
+
+/// What one member did in a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Ticks from the common start to its own.
+    pub late: u64,
+    /// Ticks from its own start to its end.
+    pub ticks: u64,
+    /// What its kernel returned.
+    pub proof: u64,
+    /// Whether the thread left its CPU meanwhile.
+    pub disturbed: bool,
+}
+
+impl Turn {
+    /// Ticks from the common start to its end.
+    pub fn until(&self) -> u64 {
+        self.late + self.ticks
+    }
+}
+
+/// Why there is no team.
+#[derive(Debug)]
+pub enum TeamError {
+    /// A member could not be kept on its CPU.
+    Affinity(AffinityError),
+    /// A thread could not be started: which of how many, and why.
+    Thread(usize, usize, io::Error),
+}
+
+impl fmt::Display for TeamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TeamError::Affinity(error) => write!(f, "{error}"),
+            TeamError::Thread(index, of, error) => {
+                write!(f, "thread {} of {of} cannot be started: {error}", index + 1)
+            }
+        }
+    }
+}
+
+impl std::error::Error for TeamError {}
+
+/// How a round goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Ticks from the call to the common start: time enough for every member to notice.
+    pub ahead: u64,
+    /// Whether a member that is done goes on, untimed, until all are: so that nobody's last
+    /// operations meet less traffic than the first. Not for members that share a CPU.
+    pub keep_on: bool,
+}
+
+/// Members at work, as their leader sees them.
+#[derive(Debug)]
+pub struct Team<'b> {
+    board: &'b Board,
+    manner: Manner,
+    turns: Vec<Turn>,
+}
+
+/// The number of the round that ends the team.
+const OVER: u64 = u64::MAX;
+
+/// What leader and members tell each other. Its fields change between rounds, not in them, but for
+/// `finished`, which a member touches once.
+#[derive(Debug)]
+struct Board {
+    /// The round that is on, from 1; [`OVER`] at the end.
+    round: AtomicU64,
+    /// Operations of the round.
+    operations: AtomicU64,
+    /// Tick at which it starts.
+    start: AtomicU64,
+    /// Turns taken so far, in all rounds.
+    finished: AtomicU64,
+    /// Members that are in place, or never will be.
+    placed: AtomicU64,
+    /// Whether a member ended before its time.
+    broken: AtomicBool,
+    turns: Vec<Mutex<Turn>>,
+    refused: Mutex<Option<AffinityError>>,
+    keep_on: bool,
+    leader: Thread,
+}
+
+/// Starts the members, has `lead` lead them through rounds, and ends them.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU; `lead` is not called then.
+///
+/// # Panics
+/// If a kernel does.
+pub fn team<T>(
+    members: &mut [Member<'_>],
+    manner: Manner,
+    lead: impl FnOnce(&mut Team<'_>) -> T,
+) -> Result<T, TeamError> {
+    let count = members.len();
+    let board = Board {
+        round: AtomicU64::new(0),
+        operations: AtomicU64::new(0),
+        start: AtomicU64::new(0),
+        finished: AtomicU64::new(0),
+        placed: AtomicU64::new(0),
+        broken: AtomicBool::new(false),
+        turns: (0..count).map(|_| Mutex::default()).collect(),
+        refused: Mutex::new(None),
+        keep_on: manner.keep_on,
+        leader: thread::current(),
+    };
+    thread::scope(|scope| {
+        // Also when `lead` panics: nobody may wait for a round that never comes.
+        let _over = Over(&board);
+        for (index, member) in members.iter_mut().enumerate() {
+            let board = &board;
+            thread::Builder::new()
+                .name(format!("member {index}"))
+                .spawn_scoped(scope, move || serve(board, index, member))
+                .map_err(|error| TeamError::Thread(index, count, error))?;
+        }
+        board.wait(|| board.placed.load(Ordering::Acquire) == count as u64);
+        if let Some(error) = lock(&board.refused).take() {
+            return Err(TeamError::Affinity(error));
+        }
+        Ok(lead(&mut Team {
+            board: &board,
+            manner,
+            turns: vec![Turn::default(); count],
+        }))
+    })
+}
+
+impl Team<'_> {
+    /// Has every member do `operations` operations, all from the same tick on. Returns their turns,
+    /// in the members' order.
+    ///
+    /// # Panics
+    /// If a member's kernel panicked.
+    pub fn round(&mut self, operations: u64) -> &[Turn] {
+        let board = self.board;
+        let number = board.round.load(Ordering::Relaxed) + 1;
+        board.operations.store(operations, Ordering::Relaxed);
+        board
+            .start
+            .store(start() + self.manner.ahead, Ordering::Relaxed);
+        board.round.store(number, Ordering::Release);
+        let all = number * self.turns.len() as u64;
+        board.wait(|| board.finished.load(Ordering::Acquire) == all);
+        for (turn, slot) in self.turns.iter_mut().zip(&board.turns) {
+            *turn = *lock(slot);
+        }
+        &self.turns
+    }
+}
+
+impl Board {
+    /// Sleeps until `done`; members wake the leader.
+    fn wait(&self, done: impl Fn() -> bool) {
+        while !done() {
+            assert!(!self.broken.load(Ordering::Acquire), "a member panicked");
+            // The token of an earlier wake-up may be left, and a panic may come in between.
+            thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits for a round other than `seen`. Gives the CPU away soon: others may share it.
+    fn next_after(&self, seen: u64) -> u64 {
+        for look in 0u32.. {
+            let round = self.round.load(Ordering::Acquire);
+            if round != seen {
+                return round;
+            }
+            if look < 100 {
+                core::hint::spin_loop();
+            } else {
+                thread::yield_now();
+            }
+        }
+        OVER
+    }
+}
+
+/// Ends the team when dropped.
+struct Over<'b>(&'b Board);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.round.store(OVER, Ordering::Release);
+    }
+}
+
+/// Tells the leader if a member ends by a panic.
+struct Alarm<'b>(&'b Board);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.broken.store(true, Ordering::Release);
+            self.0.leader.unpark();
+        }
+    }
+}
+
+/// A member's life.
+fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
+    let _alarm = Alarm(board);
+    let pinned = pin(member.cpu);
+    if let Err(error) = &pinned {
+        lock(&board.refused).get_or_insert(error.clone());
+    }
+    board.placed.fetch_add(1, Ordering::AcqRel);
+    board.leader.unpark();
+    let members = board.turns.len() as u64;
+    let mut round = 0;
+    loop {
+        round = board.next_after(round);
+        if round == OVER {
+            return;
+        }
+        let operations = board.operations.load(Ordering::Relaxed);
+        *lock(&board.turns[index]) = turn(board, &mut *member.kernel, operations);
+        let all = round * members;
+        if board.finished.fetch_add(1, Ordering::AcqRel) + 1 == all {
+            board.leader.unpark();
+        }
+        let rest = (operations / 16).max(1);
+        while board.keep_on
+            && board.finished.load(Ordering::Acquire) < all
+            && board.round.load(Ordering::Relaxed) == round
+        {
+            member.kernel.run(rest);
+        }
+    }
+}
+
+/// One member's part of a round.
+fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64) -> Turn {
+    let common = board.start.load(Ordering::Relaxed);
+    let before = Switches::now();
+    while start() < common {
+        core::hint::spin_loop();
+    }
+    let began = start();
+    let proof = core::hint::black_box(kernel.run(core::hint::black_box(operations)));
+    let ended = stop();
+    Turn {
+        late: began - common,
+        ticks: ended - began,
+        proof,
+        disturbed: Switches::now().since(&before).any(),
+    }
+}
+
+/// Nothing here is left half written by a panic.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Access, Work};
+    use crate::os::allowed;
+
+    /// Adds to a shared sum, and panics at its `last` operation, if it ever gets there.
+    struct Adding<'s> {
+        sum: &'s AtomicU64,
+        last: u64,
+    }
+
+    impl Kernel for Adding<'_> {
+        fn run(&mut self, operations: u64) -> u64 {
+            for _ in 0..operations {
+                assert!(
+                    self.sum.fetch_add(1, Ordering::Relaxed) < self.last,
+                    "enough"
+                );
+            }
+            operations
+        }
+
+        fn work(&self) -> Work {
+            Work::default()
+        }
+
+        fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
+    }
+
+    const MANNER: Manner = Manner {
+        ahead: 100_000,
+        keep_on: false,
+    };
+
+    fn members(sum: &AtomicU64, count: usize, last: u64) -> Vec<Member<'_>> {
+        let cpus = allowed();
+        (0..count)
+            .map(|index| Member {
+                cpu: cpus[index % cpus.len()],
+                kernel: Box::new(Adding { sum, last }),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_member_takes_its_turn_in_every_round() {
+        let sum = AtomicU64::new(0);
+        for count in [1, 2, 5] {
+            sum.store(0, Ordering::Relaxed);
+            let proofs = team(&mut members(&sum, count, u64::MAX), MANNER, |team| {
+                let mut proofs = 0;
+                for operations in [10, 20, 0] {
+                    let turns = team.round(operations);
+                    assert_eq!(turns.len(), count);
+                    assert!(turns.iter().all(|turn| turn.proof == operations));
+                    proofs += turns.iter().map(|turn| turn.proof).sum::<u64>();
+                }
+                proofs
+            });
+            assert_eq!(proofs.unwrap(), 30 * count as u64);
+            assert_eq!(sum.load(Ordering::Relaxed), 30 * count as u64);
+        }
+    }
+
+    #[test]
+    fn members_keep_on_until_all_are_done_and_no_longer() {
+        let sum = AtomicU64::new(0);
+        let manner = Manner {
+            keep_on: true,
+            ..MANNER
+        };
+        let timed = team(&mut members(&sum, 2, u64::MAX), manner, |team| {
+            (0..50)
+                .map(|_| team.round(100).len() as u64 * 100)
+                .sum::<u64>()
+        });
+        // What went on untimed comes on top.
+        assert!(sum.load(Ordering::Relaxed) >= timed.unwrap());
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        let sum = AtomicU64::new(0);
+        let mut two = members(&sum, 2, u64::MAX);
+        two[1].cpu = 8191;
+        let error = team(&mut two, MANNER, |_| ()).unwrap_err();
+        assert!(error.to_string().contains("8191"), "{error}");
+        assert_eq!(sum.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_panic_of_a_member_ends_the_team() {
+        let sum = AtomicU64::new(0);
+        let outcome = std::panic::catch_unwind(|| {
+            team(&mut members(&sum, 2, 50), MANNER, |team| team.round(1000).len())
+        });
+        assert!(outcome.is_err());
+    }
+
+    #[test]
+    fn a_panic_of_the_leader_ends_the_team() {
+        let sum = AtomicU64::new(0);
+        let outcome = std::panic::catch_unwind(|| {
+            team(&mut members(&sum, 2, u64::MAX), MANNER, |_| panic!("the leader"))
+        });
+        assert!(outcome.is_err_and(|cause| cause.is::<&str>()));
+    }
+}

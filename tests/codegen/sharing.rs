@@ -1,0 +1,43 @@
+//! Increments of words that threads share.
+
+use iced_x86::Mnemonic;
+
+use super::kernel::{Kernel, Traffic};
+use super::{Stated, stated};
+
+/// The word is loaded once more, after the last increment.
+const AGAIN: Traffic = Traffic {
+    loads: 1,
+    stores: 0,
+    read: 8,
+    written: 0,
+};
+
+pub const STATED: &[Stated] = &[
+    stated("linefill_increment_plain", 1, 1, 8, 8).and_outside(AGAIN),
+    stated("linefill_increment_compare", 2, 1, 16, 8),
+    // Outside: a look at a lock that is not free.
+    stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
+];
+
+#[test]
+fn only_those_that_are_to_be_atomic_are() {
+    for (name, mnemonic, locked) in [
+        ("linefill_increment_plain", Mnemonic::Add, false),
+        ("linefill_increment_compare", Mnemonic::Cmpxchg, true),
+        // An exchange with memory is locked without a prefix.
+        ("linefill_increment_spin", Mnemonic::Xchg, false),
+    ] {
+        let kernel = Kernel::named(name);
+        let found = kernel.code.iter().find(|code| code.mnemonic() == mnemonic);
+        assert_eq!(found.unwrap().has_lock_prefix(), locked, "{name}");
+    }
+}
+
+/// A waiting thread looks at the lock without asking for its line, and spares its sibling.
+#[test]
+fn a_lock_that_is_taken_is_waited_for_by_looking() {
+    let texts = Kernel::named("linefill_increment_spin").texts();
+    let pause = texts.iter().position(|text| text == "pause").unwrap();
+    assert_eq!(texts[pause + 1..][..2], ["cmp qword ptr [rdi],0", "Je"]);
+}
