@@ -305,6 +305,8 @@ fn other_ways_to_share_are_told_apart() {
         "0 0 0 0 1 1 1 1",
     );
     assert_eq!((across.across, across.last_levels), (1, 1));
+}
+
 /// What the first of `cpus` shares with each of the others.
 fn shared(machine: &str, cpus: &[usize]) -> Vec<Nearness> {
     let seats = sysfs(&Machine::recorded(machine)).seats(cpus);

@@ -4,14 +4,10 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, CodeAlign, Direction, Fields,
-    FillLines, FillWay, Forward, Issue, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
-    Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk, Rewrite, RewriteWay,
-    Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk,
-    Width, Work,
-    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, Direction, Fields, FillLines,
-    FillWay, Forward, Increment, IncrementWay, Jump, Kernel, LoadLines, LoadWay, LockAdd, Mode,
-    Motion, Outstanding, Pace, Pair, Passing, Pick, Places, PrefetchWalk, Rewrite, RewriteWay,
-    Step, Store, Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
+    FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel, LoadLines, LoadWay,
+    LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk,
+    Rewrite, RewriteWay, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal,
+    Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
@@ -299,6 +295,9 @@ fn loads_behind_stores_that_come_late() {
         let miss = declared(|region| SpeculateMiss::new(ring(region), issue).unwrap().work());
         assert_eq!([chain, miss], [work(2, 1, 16, 8); 2]);
     }
+}
+
+#[test]
 fn increments_of_shared_words() {
     let increment = |way| {
         declared(|region| {

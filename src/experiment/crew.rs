@@ -117,17 +117,17 @@ pub(super) fn at_once(
 
 /// The ticks and the proof of a round.
 fn stretch(turns: &[Turn], pace: Pace) -> (u64, u64) {
-    let mut ticks: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
-    ticks.sort_unstable();
-    let index = match pace {
-        Pace::Fastest => 0,
-        Pace::Median => ticks.len() / 2,
-        Pace::Slowest => ticks.len() - 1,
+    let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
+    own.sort_unstable();
+    let ticks = match pace {
+        Pace::Fastest => own[0],
+        Pace::Median => own[own.len() / 2],
+        Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
     };
     let proof = turns
         .iter()
         .fold(0u64, |sum, turn| sum.wrapping_add(turn.proof));
-    (ticks[index], proof)
+    (ticks, proof)
 }
 
 #[cfg(test)]

@@ -384,7 +384,9 @@ mod tests {
     fn a_panic_of_a_member_ends_the_team() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            team(&mut members(&sum, 2, 50), MANNER, |team| team.round(1000).len())
+            team(&mut members(&sum, 2, 50), MANNER, |team| {
+                team.round(1000).len()
+            })
         });
         assert!(outcome.is_err());
     }
@@ -393,7 +395,9 @@ mod tests {
     fn a_panic_of_the_leader_ends_the_team() {
         let sum = AtomicU64::new(0);
         let outcome = std::panic::catch_unwind(|| {
-            team(&mut members(&sum, 2, u64::MAX), MANNER, |_| panic!("the leader"))
+            team(&mut members(&sum, 2, u64::MAX), MANNER, |_| {
+                panic!("the leader")
+            })
         });
         assert!(outcome.is_err_and(|cause| cause.is::<&str>()));
     }

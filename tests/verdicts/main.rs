@@ -43,6 +43,7 @@ mod random;
 mod reuse;
 mod sequential;
 mod share;
+mod sharing;
 mod speculate;
 mod straddle;
 mod streaming;
@@ -90,6 +91,7 @@ fn rows() -> Vec<Row> {
         sequential::rows(),
         share::rows(),
         speculate::rows(),
+        sharing::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

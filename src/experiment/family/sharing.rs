@@ -41,7 +41,7 @@ fn series(way: &str, place: &str) -> String {
 const MOST_THREADS: usize = 64;
 
 /// The most threads of a quick run.
-const MOST_QUICK: usize = 16;
+const MOST_QUICK: usize = 8;
 
 /// Numbers of threads that all have cores of their own: 1, 2, 4 and so on.
 fn on_cores(machine: &Machine) -> Vec<usize> {
@@ -248,7 +248,14 @@ const FIG_1: Experiment = Experiment {
         let all = (0..).map(|k| 1 << k).take_while(|&threads| threads <= most);
         let mut cases = Vec::new();
         for threads in all {
-            for place in [0, 1, 3] {
+            // Threads that share a CPU take long to measure, and tell of one lock alone.
+            let shares = threads > machine.seating.cpus().max(2);
+            let places: &[usize] = if shares && !machine.full {
+                &[0]
+            } else {
+                &[0, 1, 3]
+            };
+            for &place in places {
                 cases.extend(case(machine, MUTEX, place, threads));
             }
         }

@@ -6,16 +6,16 @@
 mod cache;
 pub(super) mod list;
 mod node;
-mod sharing;
 mod seat;
+mod sharing;
 mod topology;
 
 use std::path::{Path, PathBuf};
 
 pub use cache::Cache;
 pub use node::Node;
-pub use sharing::Sharing;
 pub use seat::{Nearness, Seat};
+pub use sharing::Sharing;
 pub use topology::Topology;
 
 use super::root::{Unreadable, read};

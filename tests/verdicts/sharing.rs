@@ -1,0 +1,179 @@
+//! Threads on one line and on lines of their own.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+/// ns of an operation in one place, side by side and apart, each for one thread and for more.
+#[derive(Clone, Copy)]
+struct Times {
+    shared: [f64; 2],
+    dense: [f64; 2],
+    padded: [f64; 2],
+}
+
+/// As the note found it.
+const NOTE: Times = Times {
+    shared: [20.0, 1100.0],
+    dense: [20.0, 420.0],
+    padded: [20.0, 20.0],
+};
+
+fn times(id: &str, machine: &Machine, of: Times) -> Planted {
+    Planted::new(id, machine, |series, threads| {
+        let place = match () {
+            () if series.ends_with("one place") => of.shared,
+            () if series.ends_with("dense") || series == "one line" => of.dense,
+            () => of.padded,
+        };
+        time(place[usize::from(threads > 1.0)])
+    })
+}
+
+/// The same where all turns together take as long with every number of threads but two, with which
+/// they take `two` as long.
+fn flat(machine: &Machine, two: f64) -> Planted {
+    Planted::new("B9", machine, |_, threads| {
+        time(50.0 * threads * if threads == 2.0 { two } else { 1.0 })
+    })
+}
+
+/// The same points, judged for a machine of one core.
+fn alone(planted: Planted) -> Planted {
+    let machine = Machine {
+        seating: Seating::default(),
+        ..planted.machine.clone()
+    };
+    planted.on(machine)
+}
+
+const SCALES: &str = "locks that are apart scale";
+const ALIKE: &str = "with one thread it is all the same";
+const ORDER: &str = "four threads and more";
+const FLAT: &str = "one lock does not scale";
+const APART: &str = "locks apart beat locks side by side";
+const DAMAGE: &str = "threads on one line take more than 2 times";
+const INNOCENT: &str = "threads on lines of their own";
+const PACKAGE: &str = "within a package";
+
+fn dense(machine: &Machine, dense: f64) -> Planted {
+    let more = Times {
+        dense: [20.0, dense],
+        ..NOTE
+    };
+    times("B8", machine, more)
+}
+
+fn padded(machine: &Machine, id: &str, padded: f64) -> Planted {
+    let more = Times {
+        padded: [20.0, padded],
+        ..NOTE
+    };
+    times(id, machine, more)
+}
+
+fn false_sharing(id: &str, machine: &Machine, one_line: f64) -> Planted {
+    let more = Times {
+        dense: [20.0, one_line],
+        ..NOTE
+    };
+    times(id, machine, more)
+}
+
+fn two_packages(machine: &Machine) -> Planted {
+    let mut seats = machine.seating.seats().to_vec();
+    for (index, seat) in seats.iter_mut().enumerate() {
+        seat.package = index % 2;
+    }
+    let machine = Machine {
+        seating: Seating::around(None, seats),
+        ..machine.clone()
+    };
+    false_sharing("F2", &machine, 30.0)
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("B8", ORDER, Holds, |m| times("B8", m, NOTE)),
+        row("B8", ORDER, DoesNotHold, |m| dense(m, 1500.0))
+            .says("one lock over locks side by side 0.73"),
+        row("B8", ORDER, Inconclusive, |m| dense(m, 1100.0)),
+        row("B8", ORDER, Untestable, |m| alone(times("B8", m, NOTE))).says("it takes 2 cores"),
+        row("B8", SCALES, Holds, |m| times("B8", m, NOTE)),
+        row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
+        row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
+        row("B8", SCALES, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", ALIKE, Holds, |m| times("B8", m, NOTE)),
+        row("B8", ALIKE, DoesNotHold, |m| {
+            let slow = Times {
+                dense: [30.0, 420.0],
+                ..NOTE
+            };
+            times("B8", m, slow)
+        })
+        .says("int++: dense over one place 1.50"),
+        row("B8", ALIKE, Inconclusive, |m| {
+            let slow = Times {
+                dense: [22.0, 420.0],
+                ..NOTE
+            };
+            times("B8", m, slow)
+        }),
+        row("B8", ALIKE, Untestable, |m| {
+            times("B8", m, NOTE).without(|_, threads| threads == 1.0)
+        })
+        .says("was not measured at 1"),
+        row("B9", FLAT, Holds, |m| flat(m, 1.0)),
+        row("B9", FLAT, DoesNotHold, |m| flat(m, 3.0)).says("4 threads over two 0.33"),
+        row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
+        row("B9", FLAT, Untestable, |m| alone(flat(m, 1.0))),
+        row("B9", APART, Holds, |m| times("B9", m, NOTE)),
+        row("B9", APART, DoesNotHold, |m| padded(m, "B9", 600.0))
+            .says("side by side over apart 0.70"),
+        row("B9", APART, Inconclusive, |m| padded(m, "B9", 420.0)),
+        row("B9", APART, Untestable, |m| alone(times("B9", m, NOTE))),
+        row("F1", DAMAGE, Holds, |m| false_sharing("F1", m, 100.0)),
+        row("F1", DAMAGE, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
+        row("F1", DAMAGE, Inconclusive, |m| false_sharing("F1", m, 40.0)),
+        row("F1", DAMAGE, Untestable, |m| {
+            alone(false_sharing("F1", m, 100.0))
+        })
+        .says("it takes 2 cores, and there are 0"),
+        row("F1", INNOCENT, Holds, |m| padded(m, "F1", 20.0)),
+        row("F1", INNOCENT, DoesNotHold, |m| padded(m, "F1", 40.0)).says("4 threads over one 2.0"),
+        row("F1", INNOCENT, Inconclusive, |m| {
+            padded(m, "F1", 20.0 * 1.57)
+        }),
+        row("F1", INNOCENT, Untestable, |m| {
+            padded(m, "F1", 20.0).without(|_, threads| threads == 4.0)
+        }),
+        row("F2", PACKAGE, Holds, |m| false_sharing("F2", m, 30.0)),
+        row("F2", PACKAGE, DoesNotHold, |m| {
+            false_sharing("F2", m, 100.0)
+        })
+        .says("with 4 threads 5.0"),
+        row("F2", PACKAGE, Inconclusive, |m| {
+            false_sharing("F2", m, 20.0 * 1.81)
+        }),
+        row("F2", PACKAGE, Untestable, two_packages).says("not of one package"),
+    ];
+    for way in [
+        "int++: threads",
+        "fetch_add: threads",
+        "compare_exchange: threads",
+        "spin lock: threads",
+        "Mutex: threads",
+    ] {
+        rows.extend([
+            row("B8", way, Holds, |m| times("B8", m, NOTE)),
+            row("B8", way, DoesNotHold, |m| dense(m, 30.0)).says("with 8 threads 1.50"),
+            row("B8", way, Inconclusive, |m| dense(m, 40.0)),
+            row("B8", way, Untestable, |m| {
+                Planted::new("B8", m, |_, _| Value::Untestable("no second thread"))
+            })
+            .says("no second thread"),
+        ]);
+    }
+    rows
+}
