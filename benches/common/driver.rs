@@ -23,6 +23,7 @@ const SUBJECTS: &[&str] = &[
     "forwarding",
     "matmul",
     "overhead",
+    "sim",
     "tensor",
 ];
 

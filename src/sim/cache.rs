@@ -4,7 +4,9 @@ use super::counters::{Counters, SetCounters};
 use super::design::Design;
 use super::geometry::Geometry;
 use super::level::{Evicted, Level, Outcome};
-use super::policy::{Ages, Bits, EMPTY, FLAG_BITS, Lru, Random, Replacement, RoundRobin, Trees};
+use super::policy::{
+    Ages, Bits, EMPTY, FLAG_BITS, Lru, LruOfEight, Random, Replacement, RoundRobin, Trees,
+};
 use super::reference::{Op, Reference};
 
 /// One level of cache.
@@ -31,6 +33,7 @@ pub struct Cache(Inner);
 #[derive(Clone, Debug)]
 enum Inner {
     Lru(Level<Lru>),
+    LruOfEight(Level<LruOfEight>),
     RoundRobin(Level<RoundRobin>),
     TreePlru(Level<Trees>),
     BitPlru(Level<Bits>),
@@ -43,6 +46,7 @@ macro_rules! with {
     ($cache:expr, $level:ident => $body:expr) => {
         match $cache {
             Inner::Lru($level) => $body,
+            Inner::LruOfEight($level) => $body,
             Inner::RoundRobin($level) => $body,
             Inner::TreePlru($level) => $body,
             Inner::BitPlru($level) => $body,
@@ -58,6 +62,9 @@ impl Cache {
         let geometry = design.geometry;
         let (sets, ways) = (geometry.sets() as usize, geometry.ways() as usize);
         Cache(match design.replacement {
+            Replacement::Lru if ways == LruOfEight::WAYS => {
+                Inner::LruOfEight(Level::new(design, LruOfEight::new(sets)))
+            }
             Replacement::Lru => Inner::Lru(Level::new(design, Lru)),
             Replacement::RoundRobin => Inner::RoundRobin(Level::new(design, RoundRobin::new(sets))),
             Replacement::TreePlru => Inner::TreePlru(Level::new(design, Trees::new(sets, ways))),
@@ -121,11 +128,7 @@ impl Cache {
 
     /// Serves many references in turn: quicker than one by one.
     pub fn references(&mut self, references: &[Reference]) {
-        with!(&mut self.0, level => {
-            for &reference in references {
-                level.reference(reference);
-            }
-        });
+        with!(&mut self.0, level => level.references(references));
     }
 
     /// Writes back every line that differs from what lies behind, as at the end of a program, and
@@ -133,10 +136,7 @@ impl Cache {
     pub fn clean(&mut self) -> u64 {
         let mut written = 0;
         self.clean_each(|_| written += 1);
-        with!(&mut self.0, level => {
-            level.lines.write_backs += written;
-            level.lines.bus_writes += written;
-        });
+        with!(&mut self.0, level => level.lines.write_backs += written);
         written
     }
 
@@ -150,10 +150,18 @@ impl Cache {
         with!(&mut self.0, level => level.access(line, write))
     }
 
-    /// Whether the reference touches a line alone that its set used last, and changes nothing.
+    /// Whether the reference touches alone the line used last, and changes nothing.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         with!(&self.0, level => level.again(reference))
+    }
+
+    /// The line of a reference that touches but one.
+    #[inline]
+    pub(super) fn only_line(&self, reference: Reference) -> Option<u64> {
+        let geometry = self.geometry();
+        let line = geometry.line_of(reference.address);
+        (line == geometry.line_of(reference.last())).then_some(line)
     }
 
     #[inline]
@@ -184,9 +192,6 @@ impl Cache {
     /// Counts a line that a level before held changed, when it had to give it up together with
     /// this level's clean copy.
     pub(super) fn count_write_back(&mut self) {
-        with!(&mut self.0, level => {
-            level.lines.write_backs += 1;
-            level.lines.bus_writes += 1;
-        });
+        with!(&mut self.0, level => level.lines.write_backs += 1);
     }
 }

@@ -78,15 +78,20 @@ pub(super) struct Level<P> {
     pub(super) design: Design,
     policy: P,
     entries: Box<[Entry]>,
+    /// The entry of the line that a program used last, if using it again changes nothing.
+    last: Entry,
     ways: usize,
     line_bits: u32,
     /// Sets less one, or 0 if they are no power of two.
     mask: u64,
     write_back: bool,
     allocate: bool,
+    /// Stores wait in their line, which a miss brings in, and nothing is counted set by set.
+    plain: bool,
     /// Misses and hits of each [`Op`].
     outcomes: [[u64; 2]; Op::COUNT],
-    /// What happened to lines; its outcomes are not used.
+    /// What happened to lines; its outcomes are not used, and its bus writes are those that are no
+    /// write-backs.
     pub(super) lines: Counters,
     heat: Option<Box<[SetCounters]>>,
 }
@@ -96,18 +101,22 @@ impl<P: Policy> Level<P> {
         let geometry = design.geometry;
         let ways = geometry.ways() as usize;
         let lines = geometry.sets() as usize * ways;
+        let write_back = design.write_hit == WriteHit::Back;
+        let allocate = design.write_miss == WriteMiss::Allocate;
         Level {
             design,
             policy,
             entries: vec![EMPTY; lines].into_boxed_slice(),
+            last: EMPTY,
             ways,
             line_bits: geometry.offset_bits(),
             mask: match geometry.set_bits() {
                 Some(_) => geometry.sets() - 1,
                 None => 0,
             },
-            write_back: design.write_hit == WriteHit::Back,
-            allocate: design.write_miss == WriteMiss::Allocate,
+            write_back,
+            allocate,
+            plain: write_back && allocate,
             outcomes: [[0; 2]; Op::COUNT],
             lines: Counters::default(),
             heat: None,
@@ -117,6 +126,7 @@ impl<P: Policy> Level<P> {
     pub(super) fn warm(&mut self) {
         let sets = self.design.geometry.sets() as usize;
         self.heat = Some(vec![SetCounters::default(); sets].into_boxed_slice());
+        self.plain = false;
     }
 
     pub(super) fn heat(&self) -> &[SetCounters] {
@@ -130,6 +140,7 @@ impl<P: Policy> Level<P> {
             reads: of(Op::Load) + of(Op::Modify),
             writes: of(Op::Store) + of(Op::NonTemporalStore),
             prefetches: of(Op::Prefetch),
+            bus_writes: self.lines.bus_writes + self.lines.write_backs,
             ..self.lines
         }
     }
@@ -169,19 +180,24 @@ impl<P: Policy> Level<P> {
         hit
     }
 
-    /// Whether the reference touches a line alone that its set used last, and changes nothing: by
-    /// far the commonest case under LRU, so the quickest.
+    /// Whether the reference touches alone the line used last, and changes nothing: by far the
+    /// commonest case in the traces of programs, so the quickest.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
-        let passes = reference.op == Op::NonTemporalStore;
-        if !P::IN_ORDER_OF_USE || self.mask == 0 || self.heat.is_some() || passes {
-            return false;
-        }
         let line = reference.address >> self.line_bits;
-        let front = self.entries[(line & self.mask) as usize * self.ways];
         // A load does not care whether the line is dirty, a store wants it to be.
         let either = if reference.op.writes() { 0 } else { DIRTY };
-        front | either == line << FLAG_BITS | DIRTY && reference.last() >> self.line_bits == line
+        self.last | either == line << FLAG_BITS | DIRTY
+            && reference.last() >> self.line_bits == line
+            && reference.op != Op::NonTemporalStore
+    }
+
+    /// Serves references in turn: a function of its own for each policy.
+    #[inline(never)]
+    pub(super) fn references(&mut self, references: &[Reference]) {
+        for &reference in references {
+            self.reference(reference);
+        }
     }
 
     #[inline]
@@ -205,7 +221,7 @@ impl<P: Policy> Level<P> {
     fn split(&mut self, first: u64, last: u64, write: bool) -> bool {
         let mut hit = true;
         for line in first..=last {
-            hit &= self.access(line, write).hit();
+            hit &= self.access_any(line, write).hit();
         }
         hit
     }
@@ -222,7 +238,6 @@ impl<P: Policy> Level<P> {
         for line in reference.address >> self.line_bits..=reference.last() >> self.line_bits {
             if let Some(Evicted { dirty: true, .. }) = self.remove(line) {
                 self.lines.write_backs += 1;
-                self.lines.bus_writes += 1;
             }
         }
         self.lines.bus_writes += 1;
@@ -230,8 +245,30 @@ impl<P: Policy> Level<P> {
 
     /// Looks at one line for a program, and brings it in if that is what a miss does. Counts what
     /// happens to lines; hits and misses are for the caller to count.
-    #[inline]
+    #[inline(always)]
     pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
+        if !self.plain {
+            return self.access_any(line, write);
+        }
+        let set = self.set_of(line);
+        let entries = &mut self.entries[set * self.ways..][..self.ways];
+        let (way, replaced) = self.policy.reach(set, entries, line << FLAG_BITS);
+        let entry = &mut entries[way];
+        let by_prefetch = *entry & PREFETCHED != 0;
+        *entry = *entry & !PREFETCHED | (Entry::from(write) * DIRTY);
+        self.last = if P::AGAIN_IS_NOTHING { *entry } else { EMPTY };
+        let Some(old) = replaced else {
+            self.lines.useful += u64::from(by_prefetch);
+            return Outcome::new(true, by_prefetch, false, EMPTY);
+        };
+        self.filled(old);
+        Outcome::new(false, false, false, old)
+    }
+
+    /// The same for any way to write, and counting set by set.
+    #[inline(never)]
+    fn access_any(&mut self, line: u64, write: bool) -> Outcome {
+        self.last = EMPTY;
         let set = self.set_of(line);
         let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
@@ -288,16 +325,16 @@ impl<P: Policy> Level<P> {
         self.lines.fills += 1;
         self.lines.evictions += u64::from(evicted);
         self.lines.write_backs += u64::from(dirty);
-        self.lines.bus_writes += u64::from(dirty);
     }
 
     /// Takes a line out.
     pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
-        let first = self.set_of(line) * self.ways;
-        let entries = &mut self.entries[first..][..self.ways];
+        self.last = EMPTY;
+        let set = self.set_of(line);
+        let entries = &mut self.entries[set * self.ways..][..self.ways];
         let way = find(entries, line << FLAG_BITS)?;
         let entry = entries[way];
-        self.policy.remove(entries, way);
+        self.policy.remove(set, entries, way);
         Evicted::from(entry)
     }
 
@@ -311,6 +348,7 @@ impl<P: Policy> Level<P> {
     /// Brings in a line that nobody asked for: a victim of a level before, or a prefetched one.
     /// Says what made way. A line that is there becomes dirty if it comes in dirty.
     pub(super) fn insert(&mut self, line: u64, dirty: bool, prefetched: bool) -> Option<Evicted> {
+        self.last = EMPTY;
         let set = self.set_of(line);
         let entries = &mut self.entries[set * self.ways..][..self.ways];
         let (way, replaced) = self.policy.reach(set, entries, line << FLAG_BITS);
@@ -329,6 +367,7 @@ impl<P: Policy> Level<P> {
     /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
     /// Says whether the write goes on.
     pub(super) fn write_back(&mut self, line: u64) -> bool {
+        self.last = EMPTY;
         let first = self.set_of(line) * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         let on = match find(entries, line << FLAG_BITS) {
@@ -344,6 +383,7 @@ impl<P: Policy> Level<P> {
 
     /// Makes a line dirty that has just come in from a level behind where it was.
     pub(super) fn mark(&mut self, line: u64) {
+        self.last = EMPTY;
         let first = self.set_of(line) * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         if let Some(way) = find(entries, line << FLAG_BITS) {
@@ -353,6 +393,7 @@ impl<P: Policy> Level<P> {
 
     /// Makes every dirty line clean, and calls `each` with it.
     pub(super) fn clean_each(&mut self, mut each: impl FnMut(u64)) {
+        self.last = EMPTY;
         for entry in &mut self.entries {
             if *entry != EMPTY && *entry & DIRTY != 0 {
                 *entry &= !DIRTY;

@@ -6,18 +6,17 @@
 //! that the comparison needs no valgrind; with one, both are made anew, on the program as the
 //! compiler of this machine builds it.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+#[path = "../common/valgrind.rs"]
+mod valgrind;
 
-use linefill::sim::trace::{Decoder, MAGIC, lackey};
+use std::path::Path;
+
+use linefill::sim::trace::{Decoder, MAGIC};
 use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
+use valgrind::Program;
 
 const KEPT_TRACE: &[u8] = include_bytes!("../fixtures/trace/program.lft");
 const KEPT_COUNTS: &str = include_str!("../fixtures/trace/cachegrind.csv");
-const PROGRAM: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/fixtures/trace/program.c"
-);
 
 /// The caches of a row, as cachegrind's options have them: size, ways, line.
 struct Row<'a> {
@@ -98,8 +97,7 @@ fn kept_counts_are_met_exactly() {
 }
 
 fn have_valgrind() -> bool {
-    let version = Command::new("valgrind").arg("--version").output();
-    if version.is_ok_and(|output| output.status.success()) {
+    if valgrind::is_there() {
         return true;
     }
     assert!(
@@ -110,94 +108,21 @@ fn have_valgrind() -> bool {
     false
 }
 
-/// A directory of this test's own.
-fn place(name: &str) -> PathBuf {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&place).unwrap();
-    place
-}
-
-/// Builds the program in `place`. The instructions that a compiler chooses do not matter.
-fn build(place: &Path) -> PathBuf {
-    let program = place.join("program");
-    let built = Command::new("cc")
-        .args(["-O1", "-static", "-nostdlib", "-ffreestanding"])
-        .args([
-            "-fno-stack-protector",
-            "-fcf-protection=none",
-            "-fno-pie",
-            "-no-pie",
-        ])
-        .arg("-o")
-        .args([&program, Path::new(PROGRAM)])
-        .status()
-        .unwrap();
-    assert!(built.success());
-    program
-}
-
-fn valgrind(options: &[String], program: &Path) {
-    let ran = Command::new("valgrind")
-        .args(options)
-        .arg(program)
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(ran.success(), "{options:?}");
-}
-
-/// What lackey prints of the program.
-fn traced(place: &Path, program: &Path) -> Vec<Reference> {
-    let log = place.join("lackey");
-    let options = [
-        "--tool=lackey".to_owned(),
-        "--trace-mem=yes".to_owned(),
-        format!("--log-file={}", log.display()),
-    ];
-    valgrind(&options, program);
-    let text = std::fs::read(log).unwrap();
-    text.split(|&byte| byte == b'\n')
-        .filter_map(lackey::parse)
-        .collect()
-}
-
-/// What cachegrind counts.
-fn counted(place: &Path, program: &Path, [i1, d1, ll]: [&str; 3]) -> [u64; 9] {
-    let out = place.join("cachegrind");
-    let options = [
-        "--tool=cachegrind".to_owned(),
-        "--cache-sim=yes".to_owned(),
-        format!("--I1={i1}"),
-        format!("--D1={d1}"),
-        format!("--LL={ll}"),
-        format!("--cachegrind-out-file={}", out.display()),
-    ];
-    valgrind(&options, program);
-    let text = std::fs::read_to_string(out).unwrap();
-    let mut lines = text.lines();
-    assert!(lines.any(|line| line.trim_end() == "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw"));
-    let summary = lines
-        .find_map(|line| line.strip_prefix("summary: "))
-        .unwrap();
-    let mut numbers = summary.split(' ').map(|number| number.parse().unwrap());
-    std::array::from_fn(|_| numbers.next().unwrap())
-}
-
 #[test]
 fn cachegrind_counts_the_same_on_the_same_program() {
     if !have_valgrind() {
         return;
     }
-    let place = place("cachegrind");
-    let program = build(&place);
-    let trace = traced(&place, &program);
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cachegrind");
+    let program = Program::build(&place, 1).unwrap();
+    let trace = program.trace().unwrap();
     assert_eq!(
         trace,
-        traced(&place, &program),
+        program.trace().unwrap(),
         "addresses differ from run to run"
     );
     for Row { caches, .. } in kept() {
-        let counts = counted(&place, &program, caches);
+        let counts = program.counts(caches).unwrap();
         assert!(counts[0] > 50_000, "{counts:?}");
         assert_eq!(simulated(caches, &trace), counts, "{caches:?}");
     }

@@ -45,7 +45,10 @@ pub struct Hierarchy {
     combining: Cache,
     /// The last instruction fetched, for prefetchers.
     instruction: u64,
+    /// A level has prefetchers, which see every reference.
     prefetching: bool,
+    /// A level takes only what made way before it.
+    exclusive: bool,
     /// What is on its way to an exclusive level.
     victims: Vec<Victim>,
     /// Lines that an exclusive last level did not have.
@@ -102,6 +105,9 @@ impl Hierarchy {
             },
             fetches: design.instructions != Instructions::Ignored,
             prefetching: levels.iter().any(|level| !level.engines.is_empty()),
+            exclusive: levels
+                .iter()
+                .any(|level| level.inclusion == Inclusion::Exclusive),
             levels,
             tlb: design.tlb.map(Tlb::new),
             combining: Cache::new(Design::lru(combining.map_err(|_| HierarchyError::Line(1))?)),
@@ -209,16 +215,22 @@ impl Hierarchy {
         } else if let Some(tlb) = &mut self.tlb {
             tlb.reference(reference);
         }
-        let first = self.at(side, 0);
-        if first.again(reference) && !self.prefetching {
-            self.at_mut(side, 0).count(reference.op, true);
-            return true;
-        }
         if reference.op == Op::NonTemporalStore {
             self.pass(reference);
             return false;
         }
-        self.serve(side, reference)
+        if self.prefetching {
+            return self.serve(side, reference);
+        }
+        let first = self.at_mut(side, 0);
+        if first.again(reference) {
+            first.count(reference.op, true);
+            return true;
+        }
+        match first.only_line(reference) {
+            Some(line) if !self.exclusive => self.serve_line(side, reference, line),
+            _ => self.serve(side, reference),
+        }
     }
 
     /// Serves many references in turn.

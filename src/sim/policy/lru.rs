@@ -7,8 +7,6 @@ use super::{EMPTY, Entry, Policy, find, is};
 pub(crate) struct Lru;
 
 impl Policy for Lru {
-    const IN_ORDER_OF_USE: bool = true;
-
     fn used(&mut self, _: usize, _: usize) {}
 
     fn victim(&mut self, _: usize, entries: &[Entry]) -> usize {
@@ -23,16 +21,11 @@ impl Policy for Lru {
 
     #[inline]
     fn reach(&mut self, _: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
-        // The commonest number of ways gets a pass without a loop.
-        let replaced = match entries.len() {
-            8 => pass(entries.first_chunk_mut::<8>().unwrap(), key),
-            _ => pass(entries, key),
-        };
-        (0, replaced)
+        (0, pass(entries, key))
     }
 
     /// What is empty lies at the end, so that it falls out first.
-    fn remove(&mut self, entries: &mut [Entry], way: usize) {
+    fn remove(&mut self, _: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
         entries[way..].rotate_left(1);
     }
@@ -42,7 +35,7 @@ impl Policy for Lru {
 ///
 /// One pass hands each entry on to the next place until the line is found. That leaves one branch
 /// that cannot be guessed, and is quicker than to search first and to move then.
-#[inline(always)]
+#[inline]
 fn pass(entries: &mut [Entry], key: Entry) -> Option<Entry> {
     let (front, behind) = entries.split_first_mut()?;
     let mut carried = *front;

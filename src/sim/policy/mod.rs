@@ -2,6 +2,7 @@
 
 mod bits;
 mod lru;
+mod lru_of_eight;
 mod qlru;
 mod random;
 mod round_robin;
@@ -9,6 +10,7 @@ mod tree;
 
 pub(super) use bits::Bits;
 pub(super) use lru::Lru;
+pub(super) use lru_of_eight::LruOfEight;
 pub(super) use qlru::Ages;
 pub use qlru::{Hit, Insert, ParseQlruError, Place, Qlru, Update};
 pub(super) use random::Random;
@@ -87,9 +89,8 @@ fn empty(entries: &[Entry]) -> Option<usize> {
 /// What a policy remembers of the sets of a cache, and what it does with it. The entries of a set
 /// are the cache's; a policy may order them.
 pub(super) trait Policy: Sized {
-    /// Whether the entry of the line used last comes first, so that using it again changes
-    /// nothing.
-    const IN_ORDER_OF_USE: bool = false;
+    /// Whether using a line again that was used last changes nothing.
+    const AGAIN_IS_NOTHING: bool = true;
 
     /// Notes that the line of `way` was used.
     fn used(&mut self, set: usize, way: usize);
@@ -118,7 +119,7 @@ pub(super) trait Policy: Sized {
     }
 
     /// Takes the line of `way` out of the set.
-    fn remove(&mut self, entries: &mut [Entry], way: usize) {
+    fn remove(&mut self, _set: usize, entries: &mut [Entry], way: usize) {
         entries[way] = EMPTY;
     }
 }
@@ -155,7 +156,7 @@ mod tests {
             assert_eq!(old, Some(EMPTY));
         }
         let way = find(&entries, 2 << FLAG_BITS).unwrap();
-        policy.remove(&mut entries, way);
+        policy.remove(0, &mut entries, way);
         assert_eq!(find(&entries, 2 << FLAG_BITS), None);
         let (_, old) = policy.reach(0, &mut entries, 9 << FLAG_BITS);
         assert_eq!(old, Some(EMPTY));

@@ -205,6 +205,9 @@ impl Ages {
 }
 
 impl Policy for Ages {
+    /// A line that comes in older than 0 grows younger by the next use.
+    const AGAIN_IS_NOTHING: bool = false;
+
     #[inline]
     fn used(&mut self, set: usize, way: usize) {
         let Qlru {

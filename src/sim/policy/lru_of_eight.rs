@@ -1,0 +1,197 @@
+//! Least recently used among eight ways, the commonest number, without moving entries.
+//!
+//! A set keeps two words beside its entries: a byte of hash for each way, so that one comparison of
+//! words finds the way where a line must lie if it is there, and the ways in the order of use.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use super::{EMPTY, Entry, Policy, is};
+
+/// What is kept of every set.
+#[derive(Clone, Debug)]
+pub(crate) struct LruOfEight {
+    sets: Box<[Set]>,
+}
+
+/// Hashes and order of one set.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    /// The byte at `way` is the hash of the line in it; of an empty way it means nothing.
+    hashes: u64,
+    /// Eight numbers of four bits: the way used last is the lowest.
+    order: u32,
+}
+
+/// A word whose every byte is 1.
+const BYTES: u64 = 0x0101_0101_0101_0101;
+
+/// A word whose every four bits are 1.
+const NIBBLES: u32 = 0x1111_1111;
+
+impl LruOfEight {
+    /// The ways there are.
+    pub(crate) const WAYS: usize = 8;
+
+    pub(crate) fn new(sets: usize) -> Self {
+        let set = Set {
+            hashes: 0,
+            order: 0x7654_3210,
+        };
+        LruOfEight {
+            sets: vec![set; sets].into_boxed_slice(),
+        }
+    }
+}
+
+/// Eight bits that depend on the whole key.
+#[inline]
+const fn hash(key: Entry) -> u64 {
+    // The multiplier is 2^64 over the golden ratio: keys in a row get hashes far apart.
+    key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56
+}
+
+impl Set {
+    /// The way of the line of `key`.
+    #[inline]
+    fn find(&self, entries: &[Entry; LruOfEight::WAYS], key: Entry, hash: u64) -> Option<usize> {
+        let differs = self.hashes ^ (hash * BYTES);
+        // The high bit of each byte that is zero, and of some above the first of them.
+        let mut candidates = differs.wrapping_sub(BYTES) & !differs & BYTES << 7;
+        while candidates != 0 {
+            let way = (candidates.trailing_zeros() / 8) as usize;
+            if is(entries[way], key) {
+                return Some(way);
+            }
+            candidates &= candidates - 1;
+        }
+        None
+    }
+
+    /// Four times the place of `way` in the order.
+    #[inline]
+    fn place(&self, way: usize) -> u32 {
+        let differs = self.order ^ (way as u32 * NIBBLES);
+        let zero = differs.wrapping_sub(NIBBLES) & !differs & NIBBLES << 3;
+        zero.trailing_zeros() & !3
+    }
+
+    /// Makes `way` the one used last.
+    #[inline]
+    fn used(&mut self, way: usize) {
+        // All bits up to the way's place: those move up by one, and the way comes in below.
+        let moved = (0x10_u64 << self.place(way)).wrapping_sub(1) as u32;
+        self.order = self.order & !moved | self.order << 4 & moved | way as u32;
+    }
+
+    /// Makes the way used longest ago the one used last.
+    #[inline]
+    fn renew_oldest(&mut self) -> usize {
+        self.order = self.order.rotate_left(4);
+        (self.order & 7) as usize
+    }
+}
+
+/// The entries of a set: eight, by what [`super::super::cache::Cache::new`] makes of a geometry.
+#[inline]
+fn eight(entries: &mut [Entry]) -> &mut [Entry; LruOfEight::WAYS] {
+    entries.first_chunk_mut().expect("a set of eight ways")
+}
+
+impl Policy for LruOfEight {
+    #[inline]
+    fn used(&mut self, set: usize, way: usize) {
+        self.sets[set].used(way);
+    }
+
+    #[inline]
+    fn victim(&mut self, set: usize, _: &[Entry]) -> usize {
+        self.sets[set].renew_oldest()
+    }
+
+    #[inline]
+    fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
+        let set = &mut self.sets[set];
+        let way = set.find(eight(entries), key, hash(key))?;
+        set.used(way);
+        Some(way)
+    }
+
+    #[inline(always)]
+    fn reach(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
+        let set = &mut self.sets[set];
+        let entries = eight(entries);
+        let hash = hash(key);
+        if let Some(way) = set.find(entries, key, hash) {
+            set.used(way);
+            return (way, None);
+        }
+        let way = set.renew_oldest();
+        let byte = way as u32 * 8;
+        set.hashes = set.hashes & !(0xFF << byte) | hash << byte;
+        (way, Some(core::mem::replace(&mut entries[way], key)))
+    }
+
+    /// What is empty comes last in the order, so that it is filled first.
+    fn remove(&mut self, set: usize, entries: &mut [Entry], way: usize) {
+        entries[way] = EMPTY;
+        let set = &mut self.sets[set];
+        let place = set.place(way);
+        let nearer = (1_u64 << place).wrapping_sub(1) as u32;
+        // All behind its place move down by one.
+        set.order =
+            set.order & nearer | (set.order >> 4) & !nearer & (u32::MAX >> 4) | (way as u32) << 28;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::{FLAG_BITS, Lru, find};
+    use super::*;
+    use crate::pattern::Rng;
+
+    /// Entries in the order of use, flags and all.
+    fn in_order(policy: &LruOfEight, entries: &[Entry]) -> Vec<Entry> {
+        let order = policy.sets[0].order;
+        (0..8)
+            .map(|place| entries[(order >> (4 * place) & 0xF) as usize])
+            .collect()
+    }
+
+    #[test]
+    fn it_is_lru_by_order_of_entries_whatever_happens() {
+        for lines in [4, 9, 20, 1000] {
+            let mut rng = Rng::new(lines as u64);
+            let mut policy = LruOfEight::new(1);
+            let mut entries = [EMPTY; 8];
+            let mut list = [EMPTY; 8];
+            for _ in 0..4000 {
+                let key = (rng.below(lines) as u64) << FLAG_BITS;
+                match rng.below(4) {
+                    0 => {
+                        if let Some(way) = find(&entries, key) {
+                            policy.remove(0, &mut entries, way);
+                            let way = find(&list, key).unwrap();
+                            Lru.remove(0, &mut list, way);
+                        }
+                    }
+                    1 => {
+                        let hit = policy.hit(0, &mut entries, key);
+                        assert_eq!(hit.is_some(), Lru.hit(0, &mut list, key).is_some());
+                    }
+                    _ => {
+                        let (way, old) = policy.reach(0, &mut entries, key);
+                        let (front, gone) = Lru.reach(0, &mut list, key);
+                        assert_eq!((entries[way], old), (list[front], gone));
+                        let dirty = rng.below(2) as u64;
+                        entries[way] |= dirty;
+                        list[front] |= dirty;
+                    }
+                }
+                assert_eq!(in_order(&policy, &entries), list);
+            }
+        }
+    }
+}
