@@ -12,6 +12,7 @@ mod design;
 mod geometry;
 mod hierarchy;
 mod level;
+pub mod mesi;
 mod policy;
 mod prefetch;
 mod reference;

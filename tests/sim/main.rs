@@ -3,5 +3,6 @@
 
 mod cachegrind;
 mod hierarchy;
+mod mesi;
 mod stack;
 mod vectors;

@@ -1,0 +1,250 @@
+//! Caches of several cores that keep each other's lines coherent, and the messages it takes.
+//!
+//! Nothing is ever pushed out for want of room: what is counted is what sharing alone costs.
+
+mod table;
+
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
+
+pub use table::{Event, Protocol, Request, State, Transition};
+
+/// Messages between cores and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    /// Requests for a line, to read it.
+    pub reads: u64,
+    /// Requests for a line, to write it: RFO.
+    pub owns: u64,
+    /// Announcements of a write to a line that the writer has: RFO that moves no data.
+    pub announcements: u64,
+    /// Copies that were given up because another core writes.
+    pub invalidations: u64,
+    /// Lines sent from one cache to another.
+    pub transfers: u64,
+    /// Lines read from memory.
+    pub from_memory: u64,
+    /// Lines written to memory.
+    pub write_backs: u64,
+}
+
+impl Messages {
+    /// Requests of all kinds: what the other cores must listen to.
+    pub const fn requests(&self) -> u64 {
+        self.reads + self.owns + self.announcements
+    }
+
+    /// Those that announce a write.
+    pub const fn rfos(&self) -> u64 {
+        self.owns + self.announcements
+    }
+}
+
+/// A rule of Drepper 3.2 that does not hold of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Broken {
+    /// A line that one cache has for itself is in another one too.
+    NotAlone,
+    /// A copy that should be as in memory is not.
+    NotAsInMemory,
+}
+
+/// One core's copy.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    state: State,
+    /// What was written last into it.
+    value: u64,
+}
+
+/// One line: memory's value and every core's copy.
+#[derive(Clone, Debug)]
+struct Line {
+    memory: u64,
+    copies: Vec<Copy>,
+}
+
+/// The caches of several cores.
+///
+/// A line holds one number, so that it can be seen whether a read returns what was written last.
+///
+/// ```
+/// use linefill::sim::mesi::{Mesi, Protocol, State};
+///
+/// let mut caches = Mesi::new(Protocol::MESI, 2);
+/// caches.write(0, 7, 42);
+/// assert_eq!(caches.read(1, 7), 42);
+/// assert_eq!(caches.state(0, 7), State::Shared);
+/// assert_eq!(caches.messages().transfers, 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mesi {
+    protocol: Protocol,
+    cores: usize,
+    lines: BTreeMap<u64, Line>,
+    messages: Messages,
+}
+
+impl Mesi {
+    /// Empty caches of `cores` cores.
+    pub fn new(protocol: Protocol, cores: usize) -> Self {
+        Mesi {
+            protocol,
+            cores,
+            lines: BTreeMap::new(),
+            messages: Messages::default(),
+        }
+    }
+
+    /// How many cores there are.
+    pub fn cores(&self) -> usize {
+        self.cores
+    }
+
+    /// What was sent so far.
+    pub fn messages(&self) -> Messages {
+        self.messages
+    }
+
+    /// The state of a line in a core's cache.
+    ///
+    /// # Panics
+    /// If there is no such core.
+    pub fn state(&self, core: usize, line: u64) -> State {
+        assert!(core < self.cores, "core {core} of {}", self.cores);
+        let line = self.lines.get(&line);
+        line.map_or(State::Invalid, |line| line.copies[core].state)
+    }
+
+    /// The core reads a line, and gets what it holds.
+    ///
+    /// # Panics
+    /// If there is no such core.
+    pub fn read(&mut self, core: usize, line: u64) -> u64 {
+        let copy = self.local(core, line, Event::LocalRead);
+        copy.value
+    }
+
+    /// The core writes a line, also by an atomic operation, which reads and writes in one go.
+    /// Returns what it held before.
+    ///
+    /// # Panics
+    /// If there is no such core.
+    pub fn write(&mut self, core: usize, line: u64, value: u64) -> u64 {
+        let copy = self.local(core, line, Event::LocalWrite);
+        core::mem::replace(&mut copy.value, value)
+    }
+
+    /// The core's cache needs the room: the line goes, to memory if it was changed.
+    ///
+    /// # Panics
+    /// If there is no such core.
+    pub fn evict(&mut self, core: usize, line: u64) {
+        assert!(core < self.cores, "core {core} of {}", self.cores);
+        let Some(line) = self.lines.get_mut(&line) else {
+            return;
+        };
+        let copy = &mut line.copies[core];
+        if copy.state == State::Modified {
+            line.memory = copy.value;
+            self.messages.write_backs += 1;
+        }
+        copy.state = State::Invalid;
+    }
+
+    /// The first rule that does not hold of a line, if there is one.
+    pub fn broken(&self, line: u64) -> Option<Broken> {
+        let line = self.lines.get(&line)?;
+        let present = || line.copies.iter().filter(|c| c.state != State::Invalid);
+        if present().any(|copy| copy.state.sole()) && present().count() > 1 {
+            return Some(Broken::NotAlone);
+        }
+        let clean = |copy: &&Copy| copy.state != State::Modified;
+        let stale = present().filter(clean).any(|c| c.value != line.memory);
+        stale.then_some(Broken::NotAsInMemory)
+    }
+
+    /// Does what a read or write of `core` asks for, and returns its copy as it is then.
+    fn local(&mut self, core: usize, line: u64, event: Event) -> &mut Copy {
+        let cores = self.cores;
+        assert!(core < cores, "core {core} of {cores}");
+        let line = self.lines.entry(line).or_insert_with(|| Line {
+            memory: 0,
+            copies: vec![
+                Copy {
+                    state: State::Invalid,
+                    value: 0,
+                };
+                cores
+            ],
+        });
+        let transition = self.protocol.on(line.copies[core].state, event);
+        let asked = match transition.request {
+            Request::None => None,
+            Request::Read => Some((Event::RemoteRead, &mut self.messages.reads)),
+            Request::Own => Some((Event::RemoteWrite, &mut self.messages.owns)),
+            Request::Announce => Some((Event::RemoteWrite, &mut self.messages.announcements)),
+        };
+        // The others answer before the core goes on.
+        let mut shared = line.others(core);
+        if let Some((remote, count)) = asked {
+            *count += 1;
+            let sent = line.snoop(core, remote, &self.protocol, &mut self.messages);
+            if transition.request != Request::Announce {
+                line.copies[core].value = match sent {
+                    Some(value) => {
+                        self.messages.transfers += 1;
+                        value
+                    }
+                    None => {
+                        self.messages.from_memory += 1;
+                        line.memory
+                    }
+                };
+            }
+            shared = line.others(core);
+        }
+        let copy = &mut line.copies[core];
+        copy.state = match shared {
+            true => transition.shared,
+            false => transition.alone,
+        };
+        copy
+    }
+}
+
+impl Line {
+    /// Whether another core than `core` has a copy.
+    fn others(&self, core: usize) -> bool {
+        let mut copies = self.copies.iter().enumerate();
+        copies.any(|(other, copy)| other != core && copy.state != State::Invalid)
+    }
+
+    /// Lets the other cores answer a request of `core`; returns the line if one of them sent it.
+    fn snoop(
+        &mut self,
+        core: usize,
+        event: Event,
+        protocol: &Protocol,
+        messages: &mut Messages,
+    ) -> Option<u64> {
+        let mut sent = None;
+        for (other, copy) in self.copies.iter_mut().enumerate() {
+            if other == core || copy.state == State::Invalid {
+                continue;
+            }
+            let answer = protocol.on(copy.state, event);
+            if answer.sends {
+                sent = Some(copy.value);
+            }
+            if answer.writes_back {
+                self.memory = copy.value;
+                messages.write_backs += 1;
+            }
+            copy.state = answer.shared;
+            messages.invalidations += u64::from(copy.state == State::Invalid);
+        }
+        sent
+    }
+}
