@@ -2,12 +2,10 @@
 //! mean.
 
 mod each;
-mod meaning;
 mod place;
-mod quantity;
 mod scope;
 
+pub use crate::pmu::Quantity;
 pub use each::{Each, Meter, of_kernel, of_shot};
 pub use place::{Named, Place, UnknownName};
-pub use quantity::Quantity;
 pub use scope::{Counters, Counts, MOST, scope, usual};

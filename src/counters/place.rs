@@ -117,7 +117,7 @@ impl Place {
     pub fn counting(&self, quantity: Quantity) -> Result<Named, String> {
         let name = match self.core() {
             Some(core) => quantity.event_of(core).map(|event| event.name),
-            None => quantity.general(),
+            None => general(quantity),
         };
         let whose = self.core().map_or("this CPU", Microarch::name);
         let name = name.ok_or_else(|| format!("no event of {whose} is known that counts them"))?;
@@ -196,3 +196,17 @@ impl fmt::Display for UnknownName {
 }
 
 impl core::error::Error for UnknownName {}
+
+/// perf's own name for a quantity, for cores without a table.
+const fn general(quantity: Quantity) -> Option<&'static str> {
+    match quantity {
+        Quantity::Cycles => Some("cycles"),
+        Quantity::Instructions => Some("instructions"),
+        Quantity::ReferenceCycles => Some("ref-cycles"),
+        Quantity::Branches => Some("branches"),
+        Quantity::BranchMisses => Some("branch-misses"),
+        Quantity::L1dMisses => Some("L1-dcache-load-misses"),
+        Quantity::DtlbMisses => Some("dTLB-load-misses"),
+        _ => None,
+    }
+}

@@ -12,7 +12,7 @@ mod microarch;
 mod page;
 mod port;
 mod program;
-mod question;
+mod quantity;
 mod registers;
 mod slot;
 
@@ -26,5 +26,5 @@ pub(crate) use page::made_up_page;
 pub use page::{Page, Reading, Unread};
 pub use port::{Cpu, MsrPort, Rdpmc};
 pub use program::Counters;
-pub use question::{Answer, Question};
+pub use quantity::{Answer, Quantity};
 pub use slot::{Count, Slot};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::dump::Dump;
 use linefill::cpu::Identity;
-use linefill::pmu::{Encoding, EventCode, Flavour, Microarch, Question, event, events};
+use linefill::pmu::{Encoding, EventCode, Microarch, event, events};
 
 const TABLES: [&str; 3] = [
     include_str!("../../src/pmu/events/intel_core.csv"),
@@ -130,90 +130,4 @@ fn a_cpu_has_the_events_of_its_core() {
     assert_eq!(core("zen4-guest"), Some(Microarch::Zen4));
     assert_eq!(core("dothan"), None, "older than the tables");
     assert_eq!(core("k8"), None);
-}
-
-#[test]
-fn every_question_is_answered_somewhere_on_both_makers_or_says_that_it_is_not() {
-    let makers = |question: Question| {
-        let on = |flavour| {
-            let cores = Microarch::ALL
-                .into_iter()
-                .filter(move |core| core.flavour() == flavour);
-            cores
-                .filter(|core| question.answer(*core).is_some())
-                .count()
-        };
-        (on(Flavour::Intel), on(Flavour::Amd))
-    };
-    let silent: Vec<_> = Question::all()
-        .filter(|question| makers(*question).1 == 0)
-        .collect();
-    assert_eq!(
-        silent,
-        [
-            Question::FillBuffersFull,
-            Question::L1dLoadHits,
-            Question::LoadWalkCycles,
-            Question::StoreWalks,
-            Question::AddressAliases,
-            Question::SplitStores,
-            Question::LatePrefetches,
-        ]
-    );
-    let silent: Vec<_> = Question::all()
-        .filter(|question| makers(*question).0 == 0)
-        .collect();
-    assert_eq!(silent, [Question::NeedlessPrefetches]);
-    for core in Microarch::ALL {
-        for question in [
-            Question::CoreCycles,
-            Question::Instructions,
-            Question::Branches,
-        ] {
-            let answer = question.answer(core);
-            assert!(
-                answer.is_some_and(|answer| answer.differs.is_none()),
-                "{core:?} {question:?}"
-            );
-        }
-    }
-}
-
-#[test]
-fn every_candidate_is_an_event_of_some_core() {
-    let table = include_str!("../../src/pmu/question/table.rs");
-    let names = table
-        .split('"')
-        .skip(1)
-        .step_by(2)
-        .filter(|text| text.contains(['.', '_']));
-    let names: Vec<_> = names.filter(|text| !text.contains(' ')).collect();
-    assert!(names.len() > 80, "{names:?}");
-    for name in names {
-        let known = Microarch::ALL
-            .into_iter()
-            .any(|core| event(name, core).is_ok());
-        assert!(known, "{name} is an event of no core");
-    }
-}
-
-#[test]
-fn what_differs_between_the_makers_is_said() {
-    let exact = Question::MissesInFlight
-        .answer(Microarch::SapphireRapids)
-        .unwrap();
-    assert_eq!(
-        exact.event,
-        code("L1D_PEND_MISS.PENDING", Microarch::SapphireRapids)
-    );
-    assert_eq!(exact.differs, None);
-    let near = Question::MissesInFlight.answer(Microarch::Zen4).unwrap();
-    assert_eq!(near.event, code("ls_alloc_mab_count", Microarch::Zen4));
-    assert!(near.differs.is_some());
-    // AMD lists no event for the cycles, but any event has a threshold.
-    let cycles = Question::CyclesWithMisses.answer(Microarch::Zen4).unwrap();
-    assert_eq!(cycles.event.encoding, near.event.encoding.cmask(1));
-    assert_eq!(Question::MissesInFlight.answer(Microarch::Zen2), None);
-    let loads = Question::L1dLoadMisses.answer(Microarch::Nehalem).unwrap();
-    assert_eq!(loads.event.name, "L1D.REPL");
 }
