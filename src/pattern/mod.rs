@@ -2,8 +2,9 @@
 //!
 //! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
 //! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
-//! indices; both come with the fills of their documents. A [`Listing`] is code, to be executed for
-//! its own sake. [`Links`] are a ring whose elements name
+//! indices; both come with the fills of their documents. A [`Deck`] is an array to be shuffled, by
+//! indices of [`java`]'s generators. [`Lanes`] are rings that are walked side by side. A
+//! [`Listing`] is code, to be executed for its own sake. [`Links`] are a ring whose elements name
 //! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
 //! its rows or its columns. [`Orders`] are records of which few bytes are read.
 //! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
@@ -11,6 +12,9 @@
 //! run of floats or arrays that refer to arrays.
 
 mod chain;
+mod deck;
+pub mod java;
+mod lanes;
 mod layout;
 mod links;
 mod listing;
@@ -24,6 +28,9 @@ mod rng;
 mod tensor;
 
 pub use chain::{Chain, ChainError, Fill};
+pub(crate) use deck::DeckParts;
+pub use deck::{Deck, DeckError, Indices};
+pub use lanes::{Lanes, LanesError};
 pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
 pub use listing::{Filler, LOOP, Listing};

@@ -76,6 +76,10 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_burst_store4
         linefill_burst_store64
         linefill_burst_store8
+        linefill_chains1
+        linefill_chains2
+        linefill_chains4
+        linefill_chains8
         linefill_chase_base
         linefill_chase_disp32
         linefill_chase_disp8
@@ -145,6 +149,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_increment_spin
         linefill_jump
         linefill_jump_checked
+        linefill_lanes
         linefill_load_cached
         linefill_load_cached32
         linefill_load_cached64
@@ -177,10 +182,14 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_rewrite
         linefill_rewrite_stream
         linefill_rewrite_through
+        linefill_shuffle_random
+        linefill_shuffle_table
         linefill_speculate
         linefill_speculate_miss
         linefill_speculate_miss_ordered
         linefill_speculate_ordered
+        linefill_staged_random
+        linefill_staged_table
         linefill_store16
         linefill_store32
         linefill_store4

@@ -1,0 +1,57 @@
+/* Exchanges as in shuffle.S by a table of indices, but each waits for one before it: to the next
+   index is added what that exchange loaded from memory, cleared by an `and` that the CPU does not
+   see through. What was loaded waits in an xmm register, which costs some cycles. The exchanges are dealt out to 1, 2, 4 or 8 chains in turn, so that as many are
+   under way at a time.
+
+   rdi  the integers, 32 bits each
+   rsi  the indices, 32 bits each, entry i - 1 for i
+   rdx  the first i
+   rcx  rounds, not 0: an exchange of every chain
+
+   5 loads, 20 bytes, 3 stores, 12 bytes an exchange; a round is an iteration. */
+
+#include "linefill.h"
+
+/* An exchange of the chain whose last loaded integer is in \last. */
+.macro link last, nth
+        movq    r8, \last
+        and     r8, 0
+        mov     eax, [rsi + 4*rdx - 4*\nth - 4]
+        add     rax, r8
+        mov     r9d, [rdi + 4*rax]
+        movq    \last, r9
+        xor     r9d, [rdi + 4*rdx - 4*\nth - 4]
+        mov     [rdi + 4*rdx - 4*\nth - 4], r9d
+        xor     r9d, [rdi + 4*rax]
+        mov     [rdi + 4*rax], r9d
+        xor     [rdi + 4*rdx - 4*\nth - 4], r9d
+.endm
+
+.macro chains name, count
+kernel \name
+        .balign 32
+1:      link    xmm0, 0
+        .if \count > 1
+        link    xmm1, 1
+        .endif
+        .if \count > 2
+        link    xmm2, 2
+        link    xmm3, 3
+        .endif
+        .if \count > 4
+        link    xmm4, 4
+        link    xmm5, 5
+        link    xmm6, 6
+        link    xmm7, 7
+        .endif
+        sub     rdx, \count
+        dec     rcx
+        jnz     1b
+        ret
+kernel_end \name
+.endm
+
+chains linefill_chains1, 1
+chains linefill_chains2, 2
+chains linefill_chains4, 4
+chains linefill_chains8, 8

@@ -1,0 +1,114 @@
+//! The twins of [`Shuffle`](crate::kernel::Shuffle) and [`Chains`](crate::kernel::Chains): the
+//! loops of the post, with the operation that yields an index as a closure.
+
+use core::hint::black_box;
+
+use crate::pattern::{Deck, DeckParts, Indices};
+
+/// Exchanges two integers by three steps of `xor`, which leaves 0 if they are the same one.
+#[inline]
+pub fn exchange(data: &mut [u32], i: usize, j: usize) {
+    data[i] ^= data[j];
+    data[j] ^= data[i];
+    data[i] ^= data[j];
+}
+
+/// Exchanges element `i - 1` with element `op(i)`, for `exchanges` numbers `i` from `from`
+/// downwards.
+///
+/// # Panics
+/// If an element does not exist.
+#[inline]
+pub fn shuffle(
+    data: &mut [u32],
+    from: usize,
+    exchanges: usize,
+    mut op: impl FnMut(usize) -> usize,
+) {
+    for i in (from - exchanges + 1..=from).rev() {
+        exchange(data, i - 1, op(i));
+    }
+}
+
+/// The same in stages: as many indices as `buffer` has room for are drawn before they are used.
+///
+/// # Panics
+/// If an element does not exist, or the buffer is empty.
+#[inline]
+pub fn staged(
+    data: &mut [u32],
+    from: usize,
+    exchanges: usize,
+    buffer: &mut [u32],
+    mut op: impl FnMut(usize) -> usize,
+) {
+    let mut i = from;
+    while i > from - exchanges {
+        let length = buffer.len().min(i - (from - exchanges));
+        let stage = &mut buffer[..length];
+        for (j, index) in stage.iter_mut().enumerate() {
+            *index = op(i - j) as u32;
+        }
+        for (j, index) in stage.iter().enumerate() {
+            exchange(data, i - j - 1, *index as usize);
+        }
+        i -= length;
+    }
+}
+
+/// Shuffles the array of `deck` from `from` downwards, one exchange after the other or in stages of
+/// so many indices, and takes the generator along.
+///
+/// # Panics
+/// If there are fewer than `from` elements, or not more than `exchanges`, or the stage is longer
+/// than the buffer.
+pub fn on_deck(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option<usize>) {
+    let mut random = deck.generator();
+    let indices = deck.indices();
+    let parts = deck.parts();
+    match indices {
+        Indices::Precomputed => {
+            let table = parts.table;
+            go(parts, from, exchanges, stage, |i| table[i - 1] as usize);
+        }
+        Indices::Generated => go(parts, from, exchanges, stage, |i| {
+            random.next_int_below(i as u32) as usize
+        }),
+    }
+    deck.set_generator(&random);
+}
+
+/// The same with the operation called through a pointer.
+///
+/// # Panics
+/// As [`on_deck`].
+pub fn on_deck_called(deck: &mut Deck<'_>, from: usize, exchanges: usize, stage: Option<usize>) {
+    type Op<'a> = &'a mut dyn FnMut(usize) -> usize;
+    let mut random = deck.generator();
+    let indices = deck.indices();
+    let parts = deck.parts();
+    let table = parts.table;
+    let mut look_up = |i: usize| table[i - 1] as usize;
+    let mut draw = |i: usize| random.next_int_below(i as u32) as usize;
+    let op: Op<'_> = match indices {
+        Indices::Precomputed => &mut look_up,
+        Indices::Generated => &mut draw,
+    };
+    // Opaque, or the compiler might put one of the two into the loop.
+    go(parts, from, exchanges, stage, black_box(op));
+    deck.set_generator(&random);
+}
+
+#[inline]
+fn go(
+    parts: DeckParts<'_>,
+    from: usize,
+    exchanges: usize,
+    stage: Option<usize>,
+    op: impl FnMut(usize) -> usize,
+) {
+    match stage {
+        None => shuffle(parts.data, from, exchanges, op),
+        Some(length) => staged(parts.data, from, exchanges, &mut parts.buffer[..length], op),
+    }
+}

@@ -1,0 +1,266 @@
+//! An array of integers to be shuffled, and where the indices come from (Startin, "Observing
+//! memory level parallelism with JMH").
+
+use super::java::{Random, ThreadLocalRandom};
+use crate::mem::{LINE, Region};
+
+/// Bytes of an integer, of the array as of the table.
+const INT: usize = size_of::<u32>();
+
+/// Where the index to swap with comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Indices {
+    /// From a table as long as the array, which is read downwards.
+    Precomputed,
+    /// From Java's `ThreadLocalRandom.nextInt(bound)`, at every swap.
+    Generated,
+}
+
+/// An array of `java.util.Random(0)`'s integers, and before it a line with the state of a
+/// generator and a buffer for a stage of indices. A table of indices follows, if they are
+/// precomputed: entry `i - 1` is drawn uniformly from 0 to `i - 1`.
+///
+/// Only this type writes the table, so that whoever swaps element `i - 1` with the one that entry
+/// `i - 1` names stays inside the array.
+#[derive(Debug)]
+pub struct Deck<'m> {
+    region: Region<'m>,
+    count: usize,
+    indices: Indices,
+}
+
+/// What is in the memory of a [`Deck`].
+pub(crate) struct DeckParts<'a> {
+    /// The generator's line.
+    pub(crate) generator: &'a mut [u32],
+    /// The buffer for a stage.
+    pub(crate) buffer: &'a mut [u32],
+    /// The array.
+    pub(crate) data: &'a mut [u32],
+    /// The table, or nothing.
+    pub(crate) table: &'a [u32],
+}
+
+/// Why a region holds no such array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeckError {
+    /// Fewer than two elements, or more than a Java array has.
+    Count(usize),
+    /// The region is too small.
+    RegionTooSmall {
+        /// Bytes needed.
+        needed: usize,
+        /// Bytes of the region.
+        region: usize,
+    },
+}
+
+impl core::fmt::Display for DeckError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            DeckError::Count(count) => {
+                write!(f, "{count} integers cannot be shuffled, 2 to 2^31 - 1 can")
+            }
+            DeckError::RegionTooSmall { needed, region } => write!(
+                f,
+                "the integers and their indices need {needed} bytes, the region has {region}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for DeckError {}
+
+impl<'m> Deck<'m> {
+    /// The longest stage of indices that is drawn at a time.
+    pub const LONGEST_STAGE: usize = 256;
+
+    /// Bytes of region that `count` integers and their indices need.
+    pub const fn span(count: usize, indices: Indices) -> usize {
+        Self::DATA
+            + match indices {
+                Indices::Precomputed => 2 * bytes_of(count),
+                Indices::Generated => bytes_of(count),
+            }
+    }
+
+    /// Writes the array, and the table from a generator seeded by `seed`; the same seed is left to
+    /// those who generate.
+    ///
+    /// # Errors
+    /// If there are too few or too many integers, or they do not fit.
+    pub fn new(
+        region: Region<'m>,
+        count: usize,
+        indices: Indices,
+        seed: u64,
+    ) -> Result<Self, DeckError> {
+        if count < 2 || count > i32::MAX as usize {
+            return Err(DeckError::Count(count));
+        }
+        let needed = Self::span(count, indices);
+        if needed > region.len() {
+            return Err(DeckError::RegionTooSmall {
+                needed,
+                region: region.len(),
+            });
+        }
+        let mut deck = Deck {
+            region,
+            count,
+            indices,
+        };
+        deck.region.set_word(Self::SEED, seed);
+        deck.region.set_word(Self::PROBE, 1);
+        let mut random = Random::new(0);
+        for int in deck.parts().data {
+            *int = random.next_int().cast_unsigned();
+        }
+        if indices == Indices::Precomputed {
+            let mut random = ThreadLocalRandom::new(seed);
+            let table = deck.table() / INT;
+            let ints = deck.region.reborrow().into_u32s();
+            for (index, bound) in ints[table..table + count].iter_mut().zip(1..) {
+                *index = random.next_int_below(bound);
+            }
+        }
+        Ok(deck)
+    }
+
+    /// Number of integers.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Where their indices come from.
+    pub fn indices(&self) -> Indices {
+        self.indices
+    }
+
+    /// Byte offset of the generator's seed; its [probe](Self::PROBE) lies behind it.
+    pub const SEED: usize = 0;
+
+    /// Byte offset of the generator's probe, which is not 0: a thread without one has no seed.
+    pub const PROBE: usize = 8;
+
+    /// Byte offset of the buffer for a stage.
+    pub const BUFFER: usize = LINE;
+
+    /// Byte offset of the array.
+    pub const DATA: usize = Self::BUFFER + Self::LONGEST_STAGE * INT;
+
+    /// Byte offset of the table, where there is one.
+    pub const fn table(&self) -> usize {
+        Self::DATA + bytes_of(self.count)
+    }
+
+    /// The integer at byte `place` of the memory.
+    ///
+    /// # Panics
+    /// If it does not lie inside.
+    #[inline]
+    pub fn int(&self, place: usize) -> u32 {
+        let (int, _) = self.region.bytes()[place..]
+            .split_first_chunk()
+            .expect("an integer inside the region");
+        u32::from_ne_bytes(*int)
+    }
+
+    /// What is in the memory, each part for itself. Crate-private: who writes the array may not
+    /// write the table, and must leave the probe.
+    pub(crate) fn parts(&mut self) -> DeckParts<'_> {
+        let table = self.table() / INT;
+        let ints = self.region.reborrow().into_u32s();
+        let (ints, rest) = ints.split_at_mut(table);
+        let (head, data) = ints.split_at_mut(Self::DATA / INT);
+        let (generator, buffer) = head.split_at_mut(Self::BUFFER / INT);
+        DeckParts {
+            generator,
+            buffer,
+            data: &mut data[..self.count],
+            table: match self.indices {
+                Indices::Precomputed => &rest[..self.count],
+                Indices::Generated => &[],
+            },
+        }
+    }
+
+    /// The generator as it stands.
+    pub fn generator(&self) -> ThreadLocalRandom {
+        ThreadLocalRandom::new(self.region.word(Self::SEED))
+    }
+
+    /// Puts the generator where another one stands.
+    pub fn set_generator(&mut self, generator: &ThreadLocalRandom) {
+        self.region.set_word(Self::SEED, generator.seed());
+    }
+
+    /// The memory of all.
+    pub fn region(&self) -> &Region<'m> {
+        &self.region
+    }
+
+    /// Gives the memory back.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+}
+
+/// Bytes of `count` integers, in whole lines.
+const fn bytes_of(count: usize) -> usize {
+    (count * INT).next_multiple_of(LINE)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    #[test]
+    fn every_index_stays_below_its_place_and_reaches_it() {
+        let mut bytes = vec![0; 64 * 1024];
+        let deck = Deck::new(
+            Region::new(&mut bytes).unwrap(),
+            1000,
+            Indices::Precomputed,
+            3,
+        )
+        .unwrap();
+        let table: Vec<u32> = (0..1000)
+            .map(|at| deck.int(deck.table() + 4 * at))
+            .collect();
+        assert!(table.iter().zip(0..).all(|(index, place)| *index <= place));
+        assert!(table.iter().zip(0..).any(|(index, place)| *index == place));
+        let late = table[500..].iter().filter(|&&index| index > 250).count();
+        assert!(
+            late > 250,
+            "half of the indices and more lie in the upper part"
+        );
+    }
+
+    #[test]
+    fn the_array_is_that_of_the_post() {
+        let mut bytes = vec![0; 64 * 1024];
+        let region = Region::new(&mut bytes).unwrap();
+        let deck = Deck::new(region, 3, Indices::Generated, 3).unwrap();
+        let first = [0, 4, 8].map(|at| deck.int(Deck::DATA + at).cast_signed());
+        assert_eq!(first, [-1_155_484_576, -723_955_400, 1_033_096_058]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_by_value() {
+        let mut bytes = vec![0; 4096];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let refused = Deck::new(region.reborrow(), 1, Indices::Generated, 1).unwrap_err();
+        assert_eq!(refused, DeckError::Count(1));
+        let room = region.len();
+        let refused = Deck::new(region, 1000, Indices::Generated, 1).unwrap_err();
+        let expected = DeckError::RegionTooSmall {
+            needed: Deck::span(1000, Indices::Generated),
+            region: room,
+        };
+        assert_eq!(refused, expected);
+    }
+}

@@ -1,0 +1,179 @@
+//! Rings that are walked side by side, so that as many loads can be under way.
+
+use super::{Layout, LayoutError, Order, Ring};
+use crate::mem::{LINE, Region};
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Byte offset of the first ring, behind the cursors.
+const RINGS: usize = Lanes::MOST * WORD;
+
+/// Up to 64 random rings, each in a part of its own of one region, and before them an array of
+/// cursors: the address of the pointer word that each walk comes to next.
+///
+/// The parts are equally long and an element is a line, so that the walks share nothing but the
+/// caches, and the lines of all of them together are as many whatever their number. Only this
+/// type writes pointers, so every walk stays inside its ring.
+#[derive(Debug)]
+pub struct Lanes<'m> {
+    region: Region<'m>,
+    lanes: usize,
+    count: usize,
+}
+
+/// Why a region holds no such rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LanesError {
+    /// No lane, or more than there are cursors for.
+    Lanes(usize),
+    /// The rings do not fit.
+    Layout(LayoutError),
+}
+
+impl core::fmt::Display for LanesError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            LanesError::Lanes(lanes) => {
+                write!(f, "{lanes} lanes are not 1 to {}", Lanes::MOST)
+            }
+            LanesError::Layout(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for LanesError {}
+
+impl<'m> Lanes<'m> {
+    /// The most lanes there can be.
+    pub const MOST: usize = 64;
+
+    /// Bytes of region that rings of `lines` lines in all need, however many rings they are.
+    pub const fn span(lines: usize) -> usize {
+        RINGS + lines * LINE
+    }
+
+    /// Builds `lanes` random rings of `lines` lines in all, less what does not divide evenly.
+    ///
+    /// # Errors
+    /// If there is no ring, too many, or they do not fit.
+    pub fn new(
+        mut region: Region<'m>,
+        lanes: usize,
+        lines: usize,
+        seed: u64,
+    ) -> Result<Self, LanesError> {
+        if lanes == 0 || lanes > Self::MOST {
+            return Err(LanesError::Lanes(lanes));
+        }
+        let count = lines / lanes;
+        let needed = Self::span(lines);
+        if count == 0 {
+            return Err(LanesError::Layout(LayoutError::NoElements));
+        }
+        if needed > region.len() {
+            return Err(LanesError::Layout(LayoutError::RegionTooSmall {
+                needed,
+                region: region.len(),
+            }));
+        }
+        for lane in 0..lanes {
+            let from = RINGS + lane * count * LINE;
+            let part = &mut region.bytes_mut()[from..from + count * LINE];
+            let part = Region::new(part).expect("a ring begins on a line and has one");
+            let order = Order::Random {
+                seed: seed.wrapping_add(lane as u64),
+            };
+            let ring =
+                Ring::new(part, Layout::npad(7), count, order).map_err(LanesError::Layout)?;
+            let cursor = ring.cursor();
+            region.set_word(lane * WORD, cursor as u64);
+        }
+        Ok(Lanes {
+            region,
+            lanes,
+            count,
+        })
+    }
+
+    /// Number of rings.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Lines of each ring.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Byte offset of the cursor of `lane`.
+    pub const fn cursor_place(lane: usize) -> usize {
+        lane * WORD
+    }
+
+    /// Byte offset of the pointer word that the walk in `lane` comes to next.
+    ///
+    /// # Panics
+    /// If there is no such lane.
+    pub fn cursor(&self, lane: usize) -> usize {
+        assert!(lane < self.lanes, "lane {lane} of {}", self.lanes);
+        self.region.word(Self::cursor_place(lane)) as usize - self.region.address()
+    }
+
+    /// Takes the walk in `lane` a step further, and returns where it comes to next.
+    ///
+    /// # Panics
+    /// If there is no such lane.
+    pub fn step(&mut self, lane: usize) -> usize {
+        let next = self.region.word(self.cursor(lane));
+        self.region.set_word(Self::cursor_place(lane), next);
+        self.cursor(lane)
+    }
+
+    /// The memory of all, for the kernel that moves the cursors.
+    pub(crate) fn region_mut(&mut self) -> &mut Region<'m> {
+        &mut self.region
+    }
+
+    /// Gives the memory back.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::vec;
+
+    #[test]
+    fn lanes_share_no_line_and_each_is_one_cycle() {
+        let mut bytes = vec![0; Lanes::span(100) + LINE];
+        let mut lanes = Lanes::new(Region::new(&mut bytes).unwrap(), 3, 100, 5).unwrap();
+        assert_eq!(lanes.count(), 33);
+        let mut seen = BTreeSet::new();
+        for lane in 0..3 {
+            let first = lanes.cursor(lane);
+            for _ in 0..33 {
+                assert!(seen.insert(lanes.cursor(lane) / LINE));
+                lanes.step(lane);
+            }
+            assert_eq!(lanes.cursor(lane), first);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_built_is_refused_by_value() {
+        let mut bytes = vec![0; Lanes::span(10) + LINE];
+        let mut region = Region::new(&mut bytes).unwrap();
+        for lanes in [0, Lanes::MOST + 1] {
+            let refused = Lanes::new(region.reborrow(), lanes, 10, 1).unwrap_err();
+            assert_eq!(refused, LanesError::Lanes(lanes));
+        }
+        let refused = Lanes::new(region.reborrow(), 11, 10, 1).unwrap_err();
+        assert_eq!(refused, LanesError::Layout(LayoutError::NoElements));
+        assert!(Lanes::new(region, 1, 1000, 1).is_err());
+    }
+}
