@@ -3,14 +3,16 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, Alias, Bandwidth, Blocked, Burst, Chase, ChaseError, CodeAlign, Direction, Fields,
-    FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel, LoadLines, LoadWay,
-    LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed, Places, PrefetchWalk,
-    Rewrite, RewriteWay, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal,
-    Transfer, Trip, Vector, Walk, Width, Work,
+    Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
+    Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
+    LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
+    Places, PrefetchWalk, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step, Store,
+    Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
-use linefill::pattern::{Arrangement, Chain, Fill, Layout, Matrix, Order, Orders, Picks, Ring};
+use linefill::pattern::{
+    Arrangement, Chain, Deck, Fill, Indices, Lanes, Layout, Matrix, Order, Orders, Picks, Ring,
+};
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
     Work {
@@ -86,6 +88,37 @@ fn picks() {
         Pick::new(picks).work()
     });
     assert_eq!(found, work(3, 0, 20, 0));
+}
+
+#[test]
+fn shuffles_and_chains() {
+    for (indices, staged, expected) in [
+        (Indices::Precomputed, false, work(5, 3, 20, 12)),
+        (Indices::Generated, false, work(6, 4, 28, 20)),
+        (Indices::Precomputed, true, work(6, 4, 24, 16)),
+        (Indices::Generated, true, work(7, 5, 32, 24)),
+    ] {
+        let found = declared(|region| {
+            let shuffle = Shuffle::new(Deck::new(region, 100, indices, 1).unwrap());
+            if staged {
+                shuffle.staged(8).unwrap().work()
+            } else {
+                shuffle.work()
+            }
+        });
+        assert_eq!(found, expected, "{indices:?}, staged: {staged}");
+    }
+    let found = declared(|region| {
+        let deck = Deck::new(region, 100, Indices::Precomputed, 1).unwrap();
+        Chains::new(deck, 4).unwrap().work()
+    });
+    assert_eq!(found, work(5, 3, 20, 12));
+}
+
+#[test]
+fn walks_side_by_side() {
+    let found = declared(|region| Abreast::new(Lanes::new(region, 3, 100, 1).unwrap()).work());
+    assert_eq!(found, work(2, 1, 16, 8));
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub mod frequency;
 pub mod identity;
 pub mod list;
 pub mod microarch;
+mod outstanding;
 pub mod ports;
 pub mod prefetch;
 mod split;

@@ -71,10 +71,10 @@ pub struct Experiment {
 
 impl Experiment {
     /// The unit in which its points are read: that of the plot, or core cycles if it has none or
-    /// draws points as percents of each other.
+    /// draws points as percents or plain quotients of each other.
     pub fn unit(&self) -> Unit {
         match self.plot.map(|plot| plot.unit) {
-            None | Some(Unit::Percent) => Unit::CoreCycles,
+            None | Some(Unit::Percent | Unit::Count) => Unit::CoreCycles,
             Some(unit) => unit,
         }
     }

@@ -119,6 +119,8 @@ embedded![
     "drepper-table-6.2-per-multiply-add.csv",
     "drepper-table-pentium-m.csv",
     "sestoft_memory_hierarchy.csv",
+    "startin-shuffle.csv",
+    "startin-small.csv",
     "sestoft_memory_latency.csv",
     "tensor_operation.csv",
     "tensor_reads.csv",

@@ -6,6 +6,7 @@
 mod chain;
 mod faster;
 mod hyperthread;
+mod little;
 mod reuse;
 mod roof;
 mod spread;
@@ -15,6 +16,7 @@ mod walk;
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
 pub use faster::saved;
 pub use hyperthread::{HyperThread, least_hit_rate};
+pub use little::in_flight;
 pub use reuse::Reuse;
 pub use roof::{Bound, Roofs};
 pub use spread::Spread;

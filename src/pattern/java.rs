@@ -62,8 +62,8 @@ impl Random {
 }
 
 /// `java.util.concurrent.ThreadLocalRandom` from a seed that is known: the counter of
-/// `SplittableRandom` under another mix, as in JDK 8 to 16. (JDK 17 took over `Random`'s way with
-/// bounds that are powers of two, and else gives the same numbers.)
+/// `SplittableRandom` under another mix, as in JDK 8 to 16. (JDK 17 also adds the thread's number to
+/// the seed, and took over `Random`'s way with bounds that are powers of two.)
 #[doc(alias = "java.util.concurrent.ThreadLocalRandom")]
 #[derive(Clone, Debug)]
 pub struct ThreadLocalRandom {
@@ -186,34 +186,45 @@ mod tests {
         );
     }
 
+    /// JDK 17 adds twice the thread's number to the seed, besides, at each draw: the main thread's
+    /// number is 1.
+    fn as_in_17<T>(draw: impl Fn(&mut ThreadLocalRandom) -> T) -> [T; 4] {
+        let mut random = ThreadLocalRandom::new(42);
+        [0; 4].map(|_| {
+            random = ThreadLocalRandom::new(random.seed() + 2);
+            draw(&mut random)
+        })
+    }
+
     #[test]
     fn thread_local_random_gives_the_numbers_of_java() {
-        let mut random = ThreadLocalRandom::new(42);
-        let ints = [0; 4].map(|_| random.next_int());
         assert_eq!(
-            ints,
+            as_in_17(ThreadLocalRandom::next_int),
             [-520_411_581, 816_263_106, -1_796_014_155, -1_221_212_525]
         );
-        let below = |bound: u32| {
-            let mut random = ThreadLocalRandom::new(42);
-            [0; 8].map(|_| random.next_int_below(bound))
-        };
-        assert_eq!(below(100), [57, 53, 70, 85, 98, 98, 64, 39]);
-        assert_eq!(
-            below((1 << 30) + 1),
-            [
-                408_131_553,
-                84_799_739,
-                624_509_932,
-                934_148_058,
-                556_595_154,
-                307_868_735,
-                541_392_426,
-                283_758_444
-            ]
-        );
-        // JDK 8 masks: -520,411,581 is 3 modulo 64.
-        assert_eq!(below(64)[0], 3);
+        let below_100 = as_in_17(|random| random.next_int_below(100));
+        assert_eq!(below_100, [57, 53, 70, 85]);
+        // JDK 8 takes the low bits: -520,411,581 is 3 modulo 64, and so on.
+        let below_64 = as_in_17(|random| random.next_int_below(64));
+        assert_eq!(below_64, [3, 2, 53, 19]);
+    }
+
+    #[test]
+    fn the_last_few_numbers_are_not_taken() {
+        // Nearly half of all are too large for this bound, and are drawn again.
+        let bound = (1 << 30) + 1;
+        let mut random = ThreadLocalRandom::new(1);
+        let mut plain = random.clone();
+        for _ in 0..100 {
+            let drawn = random.next_int_below(bound);
+            let taken = loop {
+                let bits = plain.next() >> 1;
+                if bits < bound {
+                    break bits;
+                }
+            };
+            assert_eq!(drawn, taken);
+        }
     }
 
     #[test]

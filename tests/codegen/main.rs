@@ -12,6 +12,7 @@ mod matmul;
 mod offsets;
 mod prefetch;
 mod sharing;
+mod shuffle;
 mod speculate;
 mod streaming;
 mod tensor;
@@ -70,6 +71,7 @@ fn all_stated() -> Vec<Stated> {
         prefetch::STATED,
         speculate::STATED,
         sharing::STATED,
+        shuffle::STATED,
         streaming::STATED,
         tensor::STATED,
         walks::STATED,

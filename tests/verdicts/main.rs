@@ -29,10 +29,12 @@ mod hwprefetch;
 mod hyperthread;
 mod jump;
 mod ladders;
+mod lanes;
 mod loaduse;
 mod locks;
 mod machines;
 mod matmul;
+mod mlp;
 mod orders;
 mod pages;
 mod placement;
@@ -44,6 +46,7 @@ mod reuse;
 mod sequential;
 mod share;
 mod sharing;
+mod shuffle;
 mod speculate;
 mod straddle;
 mod streaming;
@@ -79,9 +82,11 @@ fn rows() -> Vec<Row> {
         hugepages::rows(),
         hwprefetch::rows(),
         jump::rows(),
+        lanes::rows(),
         loaduse::rows(),
         locks::rows(),
         matmul::rows(),
+        mlp::rows(),
         orders::rows(),
         pages::rows(),
         placement::rows(),
@@ -92,6 +97,7 @@ fn rows() -> Vec<Row> {
         share::rows(),
         speculate::rows(),
         sharing::rows(),
+        shuffle::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

@@ -25,9 +25,11 @@ mod hugepages;
 mod hwprefetch;
 mod hyperthread;
 mod jump;
+mod lanes;
 mod loaduse;
 mod locks;
 mod matmul;
+mod mlp;
 mod orders;
 mod pages;
 mod placement;
@@ -38,6 +40,7 @@ mod reuse;
 mod sequential;
 mod share;
 mod sharing;
+mod shuffle;
 mod speculate;
 mod straddle;
 mod streaming;
@@ -103,6 +106,9 @@ families![
     speculate,
     jump,
     loaduse,
+    shuffle,
+    mlp,
+    lanes,
     tensor,
     code,
     codealign,

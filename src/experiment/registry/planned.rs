@@ -140,4 +140,5 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X7", "split-locks"),
     ("X8", "forwarding-offsets"),
     ("X9", "tlb-entries"),
+    ("X10", "fill-buffers"),
 ];

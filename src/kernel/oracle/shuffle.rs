@@ -35,7 +35,7 @@ impl ShuffleCase {
         match self.way {
             Way::Simple => return 1,
             Way::Staged(length) => {
-                while i - length > 1 {
+                while i > length + 1 {
                     i -= length;
                 }
             }

@@ -1,0 +1,143 @@
+//! How many misses of L1d a core keeps outstanding: random walks side by side.
+
+use super::mlp::EVENTS;
+use super::shuffle::in_passes;
+use crate::cpu::Identity;
+use crate::experiment::setup::{CountSetup, LanesSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, at_most,
+    between, plain_curves,
+};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(super) static ALL: &[Experiment] = &[FILL_BUFFERS];
+
+/// The series of what is published of this core.
+pub(super) const PUBLISHED: &str = "outstanding misses of L1d, as published";
+
+/// The published number of misses that this core keeps outstanding.
+pub(super) fn published() -> Case {
+    let setup = CountSetup {
+        name: PUBLISHED,
+        bytes: 0,
+        count: |_, _| {
+            let core = Identity::detect().core();
+            let published = core.and_then(|core| core.outstanding_misses());
+            published.map(f64::from).ok_or_else(|| {
+                Untestable("nothing is known to be published for this core".to_owned())
+            })
+        },
+        argument: 0,
+    };
+    Case::new(PUBLISHED, 1, setup)
+}
+
+const LANES: &str = "a step of one of n walks";
+
+/// Numbers of walks: each that a core of today may end at in a full run.
+fn lanes(machine: &Machine) -> Vec<usize> {
+    if machine.full {
+        let few = 1..=32;
+        few.chain([36, 40, 44, 48, 52, 56, 60, 64]).collect()
+    } else {
+        vec![1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48]
+    }
+}
+
+/// By how much a number of walks may be slower a step than the best and still count as having
+/// reached it.
+const REACHED: f64 = 1.05;
+
+const FILL_BUFFERS: Experiment = Experiment {
+    id: "X10",
+    name: "fill-buffers",
+    title: "Random walks side by side",
+    question: "How many misses of L1d does a core keep outstanding?",
+    source: "Beyond Startin: the number that Little's law and the counters of A3 end at; D. Lemire's \
+             program testingmlp (2018)",
+    today: "Walks cost nothing as long as there is a buffer for the miss of each; from then on \
+            one waits for another, and more of them gain nothing, or lose a little. Where the \
+            pages are small and the TLB is missed too, page walks are outstanding beside the \
+            loads, and some cores have walkers for fewer of them than buffers.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("walks side by side"),
+        y: Axis::log("time of a step"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let setup = |lanes| LanesSetup {
+            working_set: machine.in_memory(),
+            lanes,
+            seed: machine.seed,
+        };
+        let walk = |lanes| Case::new(LANES, lanes as f64, setup(lanes)).in_large_pages();
+        let mut cases: Vec<Case> = lanes(machine).into_iter().map(walk).collect();
+        cases.push(published());
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label == LANES);
+        curves
+    },
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "in memory eight walks take less than a quarter of the time a step of one",
+            judge: |e| {
+                e.machine.place_in_memory(e.machine.in_memory())?;
+                let faster = in_passes(e, (LANES, 8.0), (LANES, 1.0))?;
+                Ok(at_most("eight walks over one", faster, 0.25))
+            },
+        },
+        Claim {
+            text: "more walks stop paying before there are 32",
+            judge: |e| {
+                Ok(at_most(
+                    "walks that reach the shortest time",
+                    reached(e)?,
+                    32.0,
+                ))
+            },
+        },
+        Claim {
+            text: "walks stop paying at the published number of outstanding misses, to 20 %",
+            judge: |e| {
+                let published = e.at(PUBLISHED, 1.0)?.middle();
+                // To a digit that can be read.
+                let share = |tenths: f64| (tenths * published).round() / 10.0;
+                Ok(between(
+                    "walks that reach the shortest time",
+                    reached(e)?,
+                    share(8.0),
+                    share(12.0),
+                ))
+            },
+        },
+    ],
+};
+
+/// The fewest walks whose step takes no longer than the shortest by more than [`REACHED`] allows:
+/// more than certainly do not, and at most as many as certainly do.
+fn reached(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    e.machine.place_in_memory(e.machine.in_memory())?;
+    let points = e.series(LANES)?;
+    let best = points.iter().map(|point| point.1).reduce(Interval::least);
+    let best = best.filter(|best| best.lo > 0.0 && points.len() > 2);
+    let best = best.ok_or_else(|| {
+        Untestable("it takes times of three numbers of walks, and more, above 0".to_owned())
+    })?;
+    let best = best.scaled(REACHED);
+    let possible = points.iter().position(|point| point.1.lo <= best.hi);
+    let certain = points.iter().position(|point| point.1.hi <= best.lo);
+    let last = points.len() - 1;
+    let (possible, certain) = (possible.unwrap_or(last), certain.unwrap_or(last));
+    let before = match possible {
+        0 => 0.0,
+        index => points[index - 1].0,
+    };
+    Ok(Interval::new(before + 1.0, points[certain].0))
+}

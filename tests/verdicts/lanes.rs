@@ -1,0 +1,79 @@
+//! Misses outstanding: X10.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, noisy, row, time};
+
+const EIGHT: &str = "eight walks take less than a quarter";
+const STOP: &str = "stop paying before there are 32";
+const PUBLISHED: &str = "published number of outstanding misses";
+
+/// Walks whose steps take 160 ns one by one, where `buffers` are shared; with noise of `noise`, and
+/// as many as `published`.
+fn walks(machine: &Machine, buffers: f64, noise: f64, published: Value) -> Planted {
+    Planted::new("X10", machine, |series, x| match series {
+        "a step of one of n walks" => noisy(160.0 / x.min(buffers), noise),
+        _ => published,
+    })
+}
+
+fn usual(machine: &Machine) -> Planted {
+    walks(machine, 16.0, 0.002, Value::Counted(16.0))
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X10", EIGHT, Holds, usual),
+        row("X10", EIGHT, DoesNotHold, |m| {
+            walks(m, 2.0, 0.002, Value::Missing)
+        }),
+        row("X10", EIGHT, Inconclusive, |m| {
+            walks(m, 4.0, 0.002, Value::Missing)
+        }),
+        row("X10", EIGHT, Untestable, |m| {
+            usual(m).without(|_, x| x == 8.0)
+        }),
+        // Found to the walks that were tried.
+        row("X10", STOP, Holds, usual).says("16.0"),
+        row("X10", STOP, DoesNotHold, |m| {
+            walks(m, 1000.0, 0.002, Value::Missing)
+        }),
+        row("X10", STOP, Inconclusive, |m| {
+            walks(m, 30.0, 0.04, Value::Missing)
+        }),
+        row("X10", STOP, Untestable, |m| {
+            let cramped = Machine {
+                largest: 8 << 20,
+                ..m.clone()
+            };
+            usual(m).on(cramped)
+        })
+        .says("is not in the range"),
+        row("X10", PUBLISHED, Holds, usual).says("12.8 to 19.2 wanted"),
+        row("X10", PUBLISHED, DoesNotHold, |m| {
+            walks(m, 10.0, 0.002, Value::Counted(16.0))
+        }),
+        row("X10", PUBLISHED, Inconclusive, |m| {
+            walks(m, 16.0, 0.05, Value::Counted(16.0))
+        }),
+        row("X10", PUBLISHED, Untestable, |m| {
+            let unknown = Value::Untestable("nothing is known to be published");
+            walks(m, 16.0, 0.002, unknown)
+        })
+        .says("nothing is known"),
+        row("X10", PUBLISHED, Untestable, |m| {
+            Planted::new("X10", m, |series, _| match series {
+                "a step of one of n walks" => Value::Missing,
+                _ => Value::Counted(16.0),
+            })
+        })
+        .says("no point of"),
+        row("X10", STOP, Holds, |m| {
+            Planted::new("X10", m, |_, x| {
+                time(if x < 4.0 { 100.0 / x } else { 25.0 })
+            })
+        })
+        .says("4.00"),
+    ]
+}

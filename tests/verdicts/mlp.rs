@@ -1,0 +1,368 @@
+//! Startin's misses in flight: A3, A4 and A7.
+
+use linefill::counters::Quantity;
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
+
+use super::planted::{Planted, Row, Value, noisy, row, time};
+
+const COUNTED_MORE: &str = "counted: stages of 64";
+const COUNTED_FLAT: &str = "counted: the simple shuffle's misses pending";
+const RISES: &str = "each longer stage keeps more";
+const MORE: &str = "estimated: stages of 64";
+const FEWEST: &str = "keeps the fewest";
+const COUNTED_BOUNDS: &str = "counted: misses pending in a cycle";
+const CYCLES: &str = "counted: cycles with a miss";
+const ONE: &str = "counted: a single chain";
+const BOUNDS: &str = "estimated: misses in flight";
+const FOUR: &str = "more than twice as long as in four";
+const EIGHT: &str = "1.3 times as long as in eight";
+
+const LOOKED_UP: &str = "shuffle, index looked up";
+const DRAWN: &str = "shuffle, index drawn";
+const BUFFERED: &str = "shuffleBuffered, index drawn";
+const CHAINS: &str = "exchanges in n chains";
+const PUBLISHED: &str = "outstanding misses of L1d, as published";
+
+/// Core cycles of an exchange, by series and stage length, where a miss takes 400.
+#[derive(Clone, Copy)]
+struct Times {
+    looked_up: f64,
+    drawn: f64,
+    buffered: [f64; 4],
+}
+
+const USUAL: Times = Times {
+    looked_up: 40.0,
+    drawn: 100.0,
+    buffered: [90.0, 70.0, 60.0, 50.0],
+};
+
+/// The experiment `id` with these times, and `published` buffers.
+fn planted(id: &'static str, machine: &Machine, times: Times, published: Value) -> Planted {
+    Planted::new(id, machine, |series, x| match series {
+        CHAINS => time(400.0 / x),
+        LOOKED_UP => time(times.looked_up),
+        DRAWN => time(times.drawn),
+        BUFFERED => time(times.buffered[(x / 8.0).log2() as usize]),
+        _ => published,
+    })
+}
+
+fn a3(machine: &Machine, times: Times) -> Planted {
+    planted("A3", machine, times, Value::Missing)
+}
+
+fn a4(machine: &Machine, times: Times) -> Planted {
+    planted("A4", machine, times, Value::Counted(12.0))
+}
+
+/// Misses pending over cycles with one, as the counters have it.
+#[derive(Clone, Copy)]
+struct Pending {
+    simple: f64,
+    /// The last column of the simple shuffle.
+    last: f64,
+    buffered: f64,
+    chain: f64,
+    /// Cycles with a miss pending, of 100.
+    cycles: f64,
+    noise: f64,
+}
+
+const PENDING: Pending = Pending {
+    simple: 4.0,
+    last: 4.0,
+    buffered: 8.0,
+    chain: 1.0,
+    cycles: 90.0,
+    noise: 0.0,
+};
+
+fn counted(planted: Planted, pending: Pending) -> Planted {
+    planted.counting(move |series, x, quantity| {
+        let misses = match series {
+            CHAINS => pending.chain * x,
+            BUFFERED => pending.buffered,
+            _ if x == 64.0 => pending.last,
+            _ => pending.simple,
+        };
+        let count = match quantity {
+            Quantity::L1dPending => misses * pending.cycles,
+            Quantity::L1dPendingCycles => pending.cycles,
+            Quantity::Cycles => 100.0,
+            _ => 0.0,
+        };
+        Some(Interval::exact(count).widened(pending.noise))
+    })
+}
+
+fn a3_counted(machine: &Machine, pending: Pending) -> Planted {
+    counted(a3(machine, USUAL), pending)
+}
+
+fn a4_counted(machine: &Machine, pending: Pending) -> Planted {
+    counted(a4(machine, USUAL), pending)
+}
+
+const NO_PMU: &str = "the kernel sees no PMU on this CPU";
+
+/// A7: core cycles of an exchange in 1, 2, 4 and 8 chains.
+fn chained(machine: &Machine, times: [f64; 4]) -> Planted {
+    Planted::new("A7", machine, |_, x| time(times[x.log2() as usize]))
+}
+
+/// A machine that may use 8 MiB in all, none of it in memory.
+fn cramped(planted: Planted) -> Planted {
+    let machine = Machine {
+        largest: 8 << 20,
+        ..planted.machine.clone()
+    };
+    planted.on(machine)
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = estimates();
+    rows.extend(counts());
+    rows.extend([
+        row("A7", FOUR, Holds, |m| {
+            chained(m, [600.0, 320.0, 160.0, 80.0])
+        }),
+        row("A7", FOUR, DoesNotHold, |m| {
+            chained(m, [600.0, 500.0, 400.0, 300.0])
+        }),
+        row("A7", FOUR, Inconclusive, |m| {
+            chained(m, [600.0, 400.0, 300.0, 200.0])
+        }),
+        row("A7", FOUR, Untestable, |m| {
+            cramped(chained(m, [600.0, 320.0, 160.0, 80.0]))
+        })
+        .says("is not in the range"),
+        row("A7", EIGHT, Holds, |m| {
+            chained(m, [600.0, 320.0, 160.0, 80.0])
+        }),
+        row("A7", EIGHT, DoesNotHold, |m| {
+            chained(m, [600.0, 320.0, 160.0, 150.0])
+        }),
+        row("A7", EIGHT, Inconclusive, |m| {
+            chained(m, [600.0, 320.0, 130.0, 100.0])
+        }),
+        row("A7", EIGHT, Untestable, |m| {
+            chained(m, [600.0, 320.0, 160.0, 80.0]).without(|_, x| x == 8.0)
+        }),
+    ]);
+    rows
+}
+
+fn estimates() -> Vec<Row> {
+    vec![
+        row("A3", RISES, Holds, |m| a3(m, USUAL)).says("keep 8.0"),
+        row("A3", RISES, DoesNotHold, |m| {
+            let buffered = [90.0, 70.0, 80.0, 50.0];
+            a3(m, Times { buffered, ..USUAL })
+        })
+        .says("stages of 32 over 16 0.8"),
+        row("A3", RISES, Inconclusive, |m| {
+            let buffered = [90.0, 70.0, 70.0, 50.0];
+            a3(m, Times { buffered, ..USUAL })
+        }),
+        row("A3", RISES, Untestable, |m| {
+            a3(m, USUAL).without(|series, _| series == CHAINS)
+        })
+        .says("`exchanges in n chains` was not measured at 4"),
+        row("A3", MORE, Holds, |m| a3(m, USUAL)).says("keeps 4.0"),
+        row("A3", MORE, DoesNotHold, |m| {
+            a3(
+                m,
+                Times {
+                    drawn: 60.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("A3", MORE, Inconclusive, |m| {
+            a3(
+                m,
+                Times {
+                    drawn: 70.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("A3", MORE, Untestable, |m| cramped(a3(m, USUAL))),
+        row("A3", FEWEST, Holds, |m| a3(m, USUAL)),
+        // Stages of 8 may lose what they gain.
+        row("A3", FEWEST, DoesNotHold, |m| {
+            let buffered = [110.0, 70.0, 60.0, 50.0];
+            a3(m, Times { buffered, ..USUAL })
+        })
+        .says("stages of 8 over simple 0.9"),
+        row("A3", FEWEST, DoesNotHold, |m| {
+            a3(
+                m,
+                Times {
+                    looked_up: 120.0,
+                    ..USUAL
+                },
+            )
+        })
+        .says("looked up over drawn 0.8"),
+        row("A3", FEWEST, Inconclusive, |m| {
+            let buffered = [100.0, 70.0, 60.0, 50.0];
+            a3(m, Times { buffered, ..USUAL })
+        }),
+        row("A3", FEWEST, Untestable, |m| {
+            a3(m, USUAL).without(|series, _| series == LOOKED_UP)
+        }),
+        row("A4", BOUNDS, Holds, |m| a4(m, USUAL)),
+        row("A4", BOUNDS, DoesNotHold, |m| {
+            let buffered = [90.0, 70.0, 60.0, 30.0];
+            a4(m, Times { buffered, ..USUAL })
+        })
+        .says("1 to 12 wanted"),
+        row("A4", BOUNDS, DoesNotHold, |m| {
+            a4(
+                m,
+                Times {
+                    drawn: 500.0,
+                    ..USUAL
+                },
+            )
+        }),
+        row("A4", BOUNDS, Inconclusive, |m| {
+            Planted::new("A4", m, |series, x| match series {
+                CHAINS => noisy(400.0 / x, 0.2),
+                BUFFERED => time(34.0),
+                PUBLISHED => Value::Counted(12.0),
+                _ => time(100.0),
+            })
+        }),
+        row("A4", BOUNDS, Untestable, |m| {
+            planted("A4", m, USUAL, Value::Untestable("nothing is known"))
+        })
+        .says("nothing is known"),
+    ]
+}
+
+fn counts() -> Vec<Row> {
+    vec![
+        row("A3", COUNTED_MORE, Holds, |m| a3_counted(m, PENDING)).says("2.00"),
+        row("A3", COUNTED_MORE, DoesNotHold, |m| {
+            let buffered = 5.0;
+            a3_counted(
+                m,
+                Pending {
+                    buffered,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A3", COUNTED_MORE, Inconclusive, |m| {
+            let buffered = 5.6;
+            a3_counted(
+                m,
+                Pending {
+                    buffered,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A3", COUNTED_MORE, Untestable, |m| {
+            a3(m, USUAL).counting_nothing(NO_PMU)
+        })
+        .says("no PMU"),
+        row("A3", COUNTED_FLAT, Holds, |m| a3_counted(m, PENDING)),
+        row("A3", COUNTED_FLAT, DoesNotHold, |m| {
+            a3_counted(
+                m,
+                Pending {
+                    last: 5.0,
+                    ..PENDING
+                },
+            )
+        })
+        .says("column 64 over 8 1.25"),
+        row("A3", COUNTED_FLAT, Inconclusive, |m| {
+            a3_counted(
+                m,
+                Pending {
+                    noise: 0.03,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A3", COUNTED_FLAT, Untestable, |m| {
+            a3(m, USUAL).counting_nothing(NO_PMU)
+        }),
+        row("A4", COUNTED_BOUNDS, Holds, |m| a4_counted(m, PENDING)),
+        row("A4", COUNTED_BOUNDS, DoesNotHold, |m| {
+            let buffered = 13.0;
+            a4_counted(
+                m,
+                Pending {
+                    buffered,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", COUNTED_BOUNDS, Inconclusive, |m| {
+            let buffered = 12.0;
+            a4_counted(
+                m,
+                Pending {
+                    buffered,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", COUNTED_BOUNDS, Untestable, |m| {
+            a4(m, USUAL).counting_nothing(NO_PMU)
+        })
+        .says("no PMU"),
+        row("A4", CYCLES, Holds, |m| a4_counted(m, PENDING)),
+        row("A4", CYCLES, DoesNotHold, |m| {
+            a4_counted(
+                m,
+                Pending {
+                    cycles: 110.0,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", CYCLES, Inconclusive, |m| {
+            a4_counted(
+                m,
+                Pending {
+                    cycles: 101.0,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", CYCLES, Untestable, |m| {
+            a4(m, USUAL).counting_nothing(NO_PMU)
+        }),
+        row("A4", ONE, Holds, |m| a4_counted(m, PENDING)),
+        row("A4", ONE, DoesNotHold, |m| {
+            a4_counted(
+                m,
+                Pending {
+                    chain: 2.0,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", ONE, Inconclusive, |m| {
+            a4_counted(
+                m,
+                Pending {
+                    chain: 1.5,
+                    ..PENDING
+                },
+            )
+        }),
+        row("A4", ONE, Untestable, |m| {
+            a4(m, USUAL).counting_nothing(NO_PMU)
+        }),
+    ]
+}
