@@ -1,6 +1,7 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
 
 mod commands;
+pub mod compare;
 pub mod convert;
 pub mod counters;
 pub mod date;

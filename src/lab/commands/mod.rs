@@ -1,5 +1,6 @@
 //! The commands of `linefill`.
 
+mod compare;
 mod counters;
 mod doctor;
 mod layout;
@@ -30,8 +31,8 @@ Start with:
   linefill doctor     what would spoil a measurement on this machine
   linefill run        about a minute; then open linefill-out/report.html
 
-The exit status is 0 if all went well, 2 if something could not be done (the message says what),
-and 130 after Ctrl-C, when what was measured until then is kept."
+The exit status is 0 if all went well, 1 if a gate of `compare` failed, 2 if something could not be
+done (the message says what), and 130 after Ctrl-C, when what was measured until then is kept."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -45,6 +46,7 @@ enum Command {
     Doctor(doctor::Args),
     Machine(machine::Args),
     Report(report::Args),
+    Compare(compare::Args),
     Simulate(simulate::Args),
     Counters(counters::Args),
     Layout(layout::Args),
@@ -56,6 +58,8 @@ enum Status {
     Done,
     /// By Ctrl-C, cleanly.
     Interrupted,
+    /// A gate did not hold.
+    Failed,
 }
 
 /// The program.
@@ -67,12 +71,14 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Machine(args) => machine::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Failed) => ExitCode::FAILURE,
         Ok(Status::Interrupted) => ExitCode::from(130),
         Err(error) => {
             eprintln!("error: {error:#}");

@@ -20,7 +20,7 @@ pub(super) fn titled(axis: &AxisView, unit: &str) -> String {
 }
 
 /// The layout of lines or bars; `alone` if each bar is a curve.
-pub(super) fn layout(figure: &Figure, alone: bool) -> Layout {
+pub(in crate::lab) fn layout(figure: &Figure, alone: bool) -> Layout {
     let places = || {
         let ours = figure
             .curves

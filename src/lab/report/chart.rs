@@ -12,43 +12,43 @@ use super::scale::{number, place};
 use super::view::{CurveView, Figure, Form, ReferenceView, Value};
 
 /// Series colours that `style.css` defines; further series repeat them with another symbol.
-const SLOTS: usize = 8;
+pub(in crate::lab) const SLOTS: usize = 8;
 
 /// A chart ready for the page.
 #[derive(Debug)]
-pub(super) struct Chart {
+pub(in crate::lab) struct Chart {
     /// What plotly draws.
-    pub(super) json: String,
+    pub(in crate::lab) json: String,
     /// The legend, group by group.
-    pub(super) legend: Vec<Group>,
+    pub(in crate::lab) legend: Vec<Group>,
 }
 
 /// The traces of one machine.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(in crate::lab) struct Group {
     /// The machine.
-    pub(super) who: String,
+    pub(in crate::lab) who: String,
     /// Whether it is the document's, drawn faint.
-    pub(super) faint: bool,
+    pub(in crate::lab) faint: bool,
     /// The traces.
-    pub(super) entries: Vec<Entry>,
+    pub(in crate::lab) entries: Vec<Entry>,
 }
 
 /// A trace in the legend.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(in crate::lab) struct Entry {
     /// Its index among the chart's traces.
-    pub(super) trace: usize,
+    pub(in crate::lab) trace: usize,
     /// Its label.
-    pub(super) label: String,
+    pub(in crate::lab) label: String,
     /// Its colour, from 1.
-    pub(super) slot: usize,
+    pub(in crate::lab) slot: usize,
     /// Whether the colour has its second turn.
-    pub(super) dashed: bool,
+    pub(in crate::lab) dashed: bool,
 }
 
 /// Draws lines or bars.
-pub(super) fn draw(figure: &Figure) -> Chart {
+pub(in crate::lab) fn draw(figure: &Figure) -> Chart {
     let mut plot = Plot::new();
     let alone = figure.form == Form::Bars && only_one_x(figure);
     let legend = if alone {
@@ -156,12 +156,12 @@ fn dots(figure: &Figure, reference: &ReferenceView, slot: usize) -> Box<Scatter<
         .hover_text_array(faint_hover(figure, reference))
 }
 
-pub(super) fn colour(slot: usize) -> String {
+pub(in crate::lab) fn colour(slot: usize) -> String {
     format!("--series-{}", slot % SLOTS + 1)
 }
 
 /// Series differ in their symbol too, for those who cannot tell the colours apart.
-fn symbol(slot: usize) -> MarkerSymbol {
+pub(in crate::lab) fn symbol(slot: usize) -> MarkerSymbol {
     match slot % 5 {
         0 => MarkerSymbol::Circle,
         1 => MarkerSymbol::Square,
@@ -179,7 +179,7 @@ fn dash(slot: usize) -> DashType {
     }
 }
 
-pub(super) fn error_bars(curve: &CurveView, colour: String) -> ErrorData {
+pub(in crate::lab) fn error_bars(curve: &CurveView, colour: String) -> ErrorData {
     let ends = |end: fn(&Value) -> f64| curve.points.iter().map(end).collect();
     ErrorData::new(ErrorType::Data)
         .symmetric(false)
@@ -190,7 +190,7 @@ pub(super) fn error_bars(curve: &CurveView, colour: String) -> ErrorData {
         .width(2)
 }
 
-pub(super) fn hover(figure: &Figure, curve: &CurveView) -> Vec<String> {
+pub(in crate::lab) fn hover(figure: &Figure, curve: &CurveView) -> Vec<String> {
     let line = |value: &Value| {
         format!(
             "{} at {}<br><b>{}</b> {}<br>95 % interval {} to {}",
@@ -205,7 +205,7 @@ pub(super) fn hover(figure: &Figure, curve: &CurveView) -> Vec<String> {
     curve.points.iter().map(line).collect()
 }
 
-pub(super) fn faint_hover(figure: &Figure, reference: &ReferenceView) -> Vec<String> {
+pub(in crate::lab) fn faint_hover(figure: &Figure, reference: &ReferenceView) -> Vec<String> {
     let line = |&(x, y): &(f64, f64)| {
         format!(
             "{}: {} at {}<br><b>{}</b> {}",
@@ -220,7 +220,7 @@ pub(super) fn faint_hover(figure: &Figure, reference: &ReferenceView) -> Vec<Str
 }
 
 /// Text that plotly, which reads a little HTML, shows as it is.
-pub(super) fn text(text: &str) -> String {
+pub(in crate::lab) fn text(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -3,22 +3,23 @@
 //! [`of_record`] turns the lines of a record into a [`ReportView`], plain data; [`render`] turns
 //! that into the page. The page holds its style, its script and plotly.js, and loads nothing.
 
-mod axes;
+pub(in crate::lab) mod axes;
 mod bars;
-mod chart;
+pub(in crate::lab) mod chart;
 mod counted;
 mod facts;
 mod machine;
 mod of_record;
-mod page;
-mod prose;
-mod scale;
-mod section;
-mod surface;
+pub(in crate::lab) mod page;
+pub(in crate::lab) mod prose;
+pub(in crate::lab) mod scale;
+pub(in crate::lab) mod section;
+pub(in crate::lab) mod surface;
 mod table;
-mod verdict;
+pub(in crate::lab) mod verdict;
 pub mod view;
 
 pub use of_record::{ReportError, of_record};
 pub use page::render;
+pub(in crate::lab) use scale::{number, place};
 pub use view::ReportView;

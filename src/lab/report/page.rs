@@ -9,12 +9,12 @@ use super::verdict::{BY_INTEREST, badge, class, mark};
 use super::view::{ReportView, Section};
 use crate::experiment::Verdict;
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+pub(in crate::lab) const STYLE: &str = include_str!("style.css");
+pub(in crate::lab) const SCRIPT: &str = include_str!("script.js");
 
 /// What the page may do: run what it holds, and load nothing. Plotly's surfaces compile their
 /// drawing code at run time; its pictures to save are blobs.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
+pub(in crate::lab) const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; \
                       style-src 'unsafe-inline'; img-src data: blob:";
 
 /// Renders a report as one self-contained HTML file.
@@ -53,7 +53,7 @@ pub fn render(view: &ReportView) -> String {
 
 /// The text of plotly.js. The plotly crate gives it as a script element, and one of MathJax behind
 /// it, which no report needs.
-fn plotly_script() -> String {
+pub(in crate::lab) fn plotly_script() -> String {
     let elements = plotly::Plot::offline_js_sources();
     let start = elements.find('>').map_or(0, |at| at + 1);
     let end = elements.find("</script>").unwrap_or(elements.len());

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 /// The text, escaped, with what stands between backquotes as code.
-pub(super) fn prose(text: &str) -> Markup {
+pub(in crate::lab) fn prose(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // An odd number of backquotes leaves one without its partner: then none is special.
     if parts.len().is_multiple_of(2) {

@@ -4,7 +4,7 @@ use super::view::AxisView;
 use crate::lab::size::show;
 
 /// A number to three digits or so.
-pub(super) fn number(value: f64) -> String {
+pub(in crate::lab) fn number(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         size if size >= 100.0 => format!("{value:.0}"),
@@ -16,7 +16,7 @@ pub(super) fn number(value: f64) -> String {
 }
 
 /// A place on an axis as a tick, a table or a hover box names it.
-pub(super) fn place(axis: &AxisView, value: f64) -> String {
+pub(in crate::lab) fn place(axis: &AxisView, value: f64) -> String {
     if let Some(name) = named(axis, value) {
         name.to_owned()
     } else if axis.bytes {
@@ -36,7 +36,7 @@ fn named(axis: &AxisView, value: f64) -> Option<&str> {
 }
 
 /// The label of an axis, but for one whose places have names instead.
-pub(super) fn heading(axis: &AxisView) -> &str {
+pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
     match named(axis, 0.0) {
         Some(_) => "",
         None => &axis.label,

@@ -132,14 +132,14 @@ fn spoken(what: &str, section: &Section) -> String {
 }
 
 /// A chart's description for the script. Only `<` could end the element early.
-fn spec(json: &str) -> Markup {
+pub(in crate::lab) fn spec(json: &str) -> Markup {
     html! {
         script.spec type="application/json" { (PreEscaped(json.replace('<', "\\u003c"))) }
     }
 }
 
 /// Nothing to tell apart needs no legend.
-fn legend(groups: &[Group]) -> Markup {
+pub(in crate::lab) fn legend(groups: &[Group]) -> Markup {
     if groups
         .iter()
         .map(|group| group.entries.len())

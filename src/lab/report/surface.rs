@@ -16,11 +16,11 @@ const STEPS: usize = 6;
 
 /// A surface ready for the page.
 #[derive(Debug)]
-pub(super) struct Relief {
+pub(in crate::lab) struct Relief {
     /// Whose it is.
-    pub(super) who: String,
+    pub(in crate::lab) who: String,
     /// What plotly draws.
-    pub(super) json: String,
+    pub(in crate::lab) json: String,
 }
 
 /// Heights over a grid; holes where nothing was measured.
@@ -62,7 +62,7 @@ impl Grid {
 }
 
 /// Draws this machine's surface, then one for each machine of the source.
-pub(super) fn draw(figure: &Figure, depth: &str) -> Vec<Relief> {
+pub(in crate::lab) fn draw(figure: &Figure, depth: &str) -> Vec<Relief> {
     let ours = figure.curves.iter().map(|curve| {
         let points = curve.points.iter().map(|value| (value.x, value.mid));
         (curve.label.as_str(), points.collect())

@@ -33,7 +33,7 @@ pub(super) const fn mark(verdict: Verdict) -> &'static str {
 }
 
 /// The verdict as a badge.
-pub(super) fn badge(verdict: Verdict) -> Markup {
+pub(in crate::lab) fn badge(verdict: Verdict) -> Markup {
     html! {
         span.badge.(class(verdict)) {
             span aria-hidden="true" { (mark(verdict)) } " " (verdict.name())

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# One record a host, by Slurm. FLEET is a folder that all hosts see; LINEFILL is the program.
+#
+#   sbatch --array=0-15 --nodelist=node[01-16] docs/fleet/slurm.sh
+#   linefill compare "$FLEET"/*.jsonl --out fleet.html
+#
+# A host to itself and no memory shared: what a neighbour does would be measured, too. Two tasks of
+# the array may get the same host one after the other; the second leaves its record alone.
+#SBATCH --job-name=linefill
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --exclusive
+#SBATCH --mem=0
+#SBATCH --time=00:15:00
+#SBATCH --output=linefill-%A-%a.log
+set -euo pipefail
+
+fleet=${FLEET:-$PWD/fleet}
+linefill=${LINEFILL:-linefill}
+host=$(hostname -s)
+mkdir -p "$fleet"
+
+# The folder is made by one task alone, and kept until its record is there.
+run="$fleet/.$host"
+if [ -e "$fleet/$host.jsonl" ] || ! mkdir "$run" 2>/dev/null; then
+    echo "$host has been measured, or is being measured: see $fleet"
+    exit 0
+fi
+trap 'rm -rf "$run"' EXIT
+
+# What would spoil the numbers goes to the log; a warning is no reason to stop.
+"$linefill" doctor || true
+"$linefill" run --out "$run" "$@"
+mv "$run/record.jsonl" "$fleet/$host.jsonl"

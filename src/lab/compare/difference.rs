@@ -1,0 +1,212 @@
+//! By what two records differ.
+
+use super::Side;
+use crate::experiment::{Verdict, family};
+use crate::lab::record::MACHINE;
+use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
+use crate::stats::{Interval, median};
+
+/// The doubt that is added to a measured value before it is held against another record's: what
+/// the passes of one run do not show.
+const BETWEEN_RECORDS: f64 = 0.01;
+
+/// A series that both records have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The family of the experiment.
+    pub family: &'static str,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// The horizontal axis.
+    pub axis: AxisView,
+    /// The unit of the values.
+    pub unit: String,
+    /// The series.
+    pub series: String,
+    /// Where both have a value, from left to right.
+    pub places: Vec<Place>,
+    /// Points that one of them alone has.
+    pub alone: usize,
+}
+
+/// A point that both records have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// The first record's value.
+    pub a: Value,
+    /// The other's.
+    pub b: Value,
+    /// The other's over the first's; none if a value is not positive.
+    pub ratio: Option<Interval>,
+}
+
+/// Which of two values is surely the larger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    /// The first record's.
+    First,
+    /// The other's.
+    Other,
+    /// Neither, as far as the intervals tell.
+    Neither,
+}
+
+impl Place {
+    /// The other's value over the first's, which the interval of the ratio surrounds.
+    pub fn times(&self) -> Option<f64> {
+        self.ratio.map(|_| self.b.mid / self.a.mid)
+    }
+
+    /// How far the ratio surely is from 1, as a factor; 1 if it may be 1.
+    pub fn surely(&self) -> f64 {
+        match self.ratio {
+            Some(ratio) if ratio.lo > 1.0 => ratio.lo,
+            Some(ratio) if ratio.hi < 1.0 => 1.0 / ratio.hi,
+            _ => 1.0,
+        }
+    }
+
+    /// Which value is the larger, beyond doubt.
+    pub fn ahead(&self) -> Ahead {
+        match self.ratio {
+            Some(ratio) if ratio.lo > 1.0 => Ahead::Other,
+            Some(ratio) if ratio.hi < 1.0 => Ahead::First,
+            _ => Ahead::Neither,
+        }
+    }
+}
+
+impl Difference {
+    /// The median of the ratios; none without any.
+    pub fn median(&self) -> Option<f64> {
+        median_of(self.ratios())
+    }
+
+    /// The other's values over the first's.
+    pub fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.places.iter().filter_map(Place::times)
+    }
+}
+
+/// The median of some ratios.
+pub(super) fn median_of(ratios: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    median(&ratios)
+}
+
+/// The family under which the ladder of a run is found, and those of experiments.
+pub(super) fn family_of(id: &str) -> &'static str {
+    match id {
+        MACHINE => MACHINE,
+        id => family::of(id).map_or("", |family| family.name),
+    }
+}
+
+/// Every series that both records have, experiment by experiment. Series in different units are
+/// left out: one machine may have no core clock.
+pub fn differences(a: &Side, b: &Side) -> Vec<Difference> {
+    let mut differences = Vec::new();
+    for ours in &a.view.sections {
+        let same = |theirs: &&Section| theirs.id == ours.id;
+        let Some(theirs) = b.view.sections.iter().find(same) else {
+            continue;
+        };
+        let (Some(first), Some(other)) = (&ours.figure, &theirs.figure) else {
+            continue;
+        };
+        if first.unit != other.unit {
+            continue;
+        }
+        for curve in &first.curves {
+            let same = |other: &&CurveView| other.label == curve.label;
+            if let Some(other) = other.curves.iter().find(same) {
+                differences.push(difference(ours, first, curve, other));
+            }
+        }
+    }
+    differences
+}
+
+fn difference(section: &Section, figure: &Figure, a: &CurveView, b: &CurveView) -> Difference {
+    let mut places = Vec::new();
+    for &value in &a.points {
+        let Some(&other) = b.points.iter().find(|other| other.x == value.x) else {
+            continue;
+        };
+        places.push(Place {
+            x: value.x,
+            a: value,
+            b: other,
+            ratio: interval(&other, figure).ratio(interval(&value, figure)),
+        });
+    }
+    Difference {
+        family: family_of(&section.id),
+        id: section.id.clone(),
+        name: section.name.clone(),
+        title: section.title.clone(),
+        axis: figure.x.clone(),
+        unit: figure.unit.clone(),
+        series: a.label.clone(),
+        alone: a.points.len() + b.points.len() - 2 * places.len(),
+        places,
+    }
+}
+
+/// A value with the doubt of a comparison; a count is exact.
+fn interval(value: &Value, figure: &Figure) -> Interval {
+    let interval = Interval::new(value.lo, value.hi);
+    match figure.unit.as_str() {
+        "" => interval,
+        _ => interval.widened(BETWEEN_RECORDS),
+    }
+}
+
+/// A claim to which the records do not all come to the same verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    /// The experiment's id.
+    pub id: String,
+    /// The claim.
+    pub claim: String,
+    /// The verdicts, record by record; none where it was not judged.
+    pub verdicts: Vec<Option<Verdict>>,
+}
+
+/// The claims that two records or more judged, and not alike.
+pub(super) fn changed(sides: &[Side]) -> Vec<Changed> {
+    let verdict = |side: &Side, id: &str, claim: &str| {
+        let mut sections = side.view.sections.iter();
+        let section = sections.find(|section| section.id == id)?;
+        let mut claims = section.claims.iter();
+        Some(claims.find(|view| view.claim == claim)?.verdict)
+    };
+    let mut changed: Vec<Changed> = Vec::new();
+    for section in sides.iter().flat_map(|side| &side.view.sections) {
+        for claim in &section.claims {
+            let seen = |row: &Changed| row.id == section.id && row.claim == claim.claim;
+            if changed.iter().any(seen) {
+                continue;
+            }
+            let of = |side: &Side| verdict(side, &section.id, &claim.claim);
+            changed.push(Changed {
+                id: section.id.clone(),
+                claim: claim.claim.clone(),
+                verdicts: sides.iter().map(of).collect(),
+            });
+        }
+    }
+    changed.retain(|row| {
+        let mut judged = row.verdicts.iter().flatten();
+        let first = judged.next();
+        judged.any(|verdict| Some(verdict) != first)
+    });
+    changed
+}

@@ -1,0 +1,168 @@
+//! Verdicts and machines, record beside record.
+
+use maud::{Markup, html};
+
+use crate::experiment::Verdict;
+use crate::lab::compare::Side;
+use crate::lab::report::prose::prose;
+use crate::lab::report::verdict::badge;
+use crate::lab::report::view::ClaimView;
+use crate::lab::sheet::Row;
+
+/// A claim and what each record makes of it.
+struct Judged<'a> {
+    id: &'a str,
+    claim: &'a str,
+    views: Vec<Option<&'a ClaimView>>,
+}
+
+impl Judged<'_> {
+    /// Whether the records that judged it disagree.
+    fn differs(&self) -> bool {
+        let mut verdicts = self.views.iter().flatten().map(|view| view.verdict);
+        let first: Option<Verdict> = verdicts.next();
+        verdicts.any(|verdict| Some(verdict) != first)
+    }
+}
+
+fn judged(sides: &[Side]) -> Vec<Judged<'_>> {
+    let mut rows: Vec<Judged<'_>> = Vec::new();
+    for (index, side) in sides.iter().enumerate() {
+        for (section, view) in side.view.claims() {
+            let seen = |row: &&mut Judged<'_>| row.id == section.id && row.claim == view.claim;
+            match rows.iter_mut().find(seen) {
+                Some(row) => row.views[index] = Some(view),
+                None => {
+                    let mut views = vec![None; sides.len()];
+                    views[index] = Some(view);
+                    rows.push(Judged {
+                        id: &section.id,
+                        claim: &view.claim,
+                        views,
+                    });
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// Every claim, those first to which the records come to different verdicts.
+pub(super) fn verdicts(sides: &[Side]) -> Markup {
+    let (differ, same): (Vec<_>, Vec<_>) = judged(sides).into_iter().partition(Judged::differs);
+    html! {
+        section #claims aria-labelledby="claims-title" {
+            h2 #claims-title { "Verdicts" }
+            @if differ.is_empty() {
+                p { "No claim that several records judged has another verdict in one of them." }
+            } @else {
+                p.lead { (differ.len()) " claims on which the records differ, then the others." }
+            }
+            @for (title, rows) in [("Different", &differ), ("The same", &same)] {
+                @if !rows.is_empty() {
+                    div.scroll role="region" tabindex="0" aria-label=(title) {
+                        table.claims-table {
+                            thead {
+                                tr {
+                                    th scope="col" { (title) }
+                                    th scope="col" { "" }
+                                    @for side in sides { th scope="col" { (side.name) } }
+                                }
+                            }
+                            tbody { @for row in rows { (verdict_row(row)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn verdict_row(row: &Judged<'_>) -> Markup {
+    html! {
+        tr {
+            td.id { a href={ "#" (row.id) } { (row.id) } }
+            td.text { (prose(row.claim)) }
+            @for view in &row.views {
+                td.figures {
+                    @match view {
+                        Some(view) => {
+                            (badge(view.verdict))
+                            @if row.differs() { br; (prose(&view.numbers)) }
+                        },
+                        None => span.none { "–" },
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The machine sheets, then the facts of the runs.
+pub(super) fn machines(sides: &[Side]) -> Markup {
+    let mut names: Vec<&str> = Vec::new();
+    let mut facts: Vec<&str> = Vec::new();
+    let add = |names: &mut Vec<_>, name| {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    };
+    for side in sides {
+        side.view
+            .sheet
+            .iter()
+            .for_each(|row| add(&mut names, row.name.as_str()));
+        side.view
+            .facts
+            .iter()
+            .for_each(|(name, _)| add(&mut facts, name.as_str()));
+    }
+    html! {
+        section #machines aria-labelledby="machines-title" {
+            h2 #machines-title { "The machines" }
+            div.scroll role="region" tabindex="0" aria-label="Machines side by side" {
+                table.sheet {
+                    thead {
+                        tr {
+                            th scope="col" { "" }
+                            @for side in sides { th scope="col" { (side.name) } }
+                        }
+                    }
+                    tbody {
+                        @for name in &names {
+                            tr {
+                                th scope="row" { (name) }
+                                @for side in sides {
+                                    td { (sheet_cell(side.view.sheet.iter().find(|row| row.name == *name))) }
+                                }
+                            }
+                        }
+                        @for name in &facts {
+                            tr {
+                                th scope="row" { (name) }
+                                @for side in sides {
+                                    @let fact = side.view.facts.iter().find(|(fact, _)| fact == name);
+                                    td { (fact.map_or("", |(_, value)| value.as_str())) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was measured, and below it what the machine says.
+fn sheet_cell(row: Option<&Row>) -> Markup {
+    let Some(row) = row else {
+        return html! { span.none { "–" } };
+    };
+    let stated = row.cpuid.as_ref().or(row.kernel.as_ref());
+    html! {
+        @if let Some(measured) = &row.measured { (measured) }
+        @if row.measured.is_some() && stated.is_some() { br; }
+        @if let Some(stated) = stated { small { (stated) } }
+        @if let Some(differs) = &row.differs { br; small { (differs) } }
+    }
+}

@@ -1,0 +1,180 @@
+//! One of the records that are compared.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::experiment::{Evidence, LADDER, Unit};
+use crate::lab::convert::{ladder_of, machine_of};
+use crate::lab::read::{Reading, read};
+use crate::lab::record::MACHINE;
+use crate::lab::report::of_record;
+use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section, Value};
+use crate::lab::run::RECORD;
+
+/// A record as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// What it is called: the name of its folder or file.
+    pub name: String,
+    /// What its report shows, with the ladder as its first section.
+    pub view: ReportView,
+    /// The line that was cut off as its run was killed, if one was.
+    pub cut_off: Option<usize>,
+}
+
+/// Reads the records at `paths`, each a record or the folder of a run.
+///
+/// # Errors
+/// If one is no record.
+pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
+    let mut readings = Vec::new();
+    for path in paths {
+        let record = match path.is_dir() {
+            true => path.join(RECORD),
+            false => path.clone(),
+        };
+        readings.push((name_of(path), read(&record)?));
+    }
+    sides(readings)
+}
+
+/// The sides of records that were read, each with what to call it. Names that occur again are
+/// numbered.
+///
+/// # Errors
+/// If a record gives no report.
+pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
+    let mut sides: Vec<Side> = Vec::new();
+    for (name, reading) in readings {
+        let again = sides
+            .iter()
+            .filter(|side| side.name == name || side.name.starts_with(&format!("{name} #")))
+            .count();
+        let view = of_record(&reading.lines).with_context(|| name.clone())?;
+        sides.push(Side {
+            name: match again {
+                0 => name,
+                again => format!("{name} #{}", again + 1),
+            },
+            view: ReportView {
+                sections: ladder(&reading).into_iter().chain(view.sections).collect(),
+                ..view
+            },
+            cut_off: reading.cut_off,
+        });
+    }
+    Ok(sides)
+}
+
+/// The folder of a run by its own name, a record by its name without the ending.
+fn name_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let stem = match whole.file_name() {
+        Some(name) if name == RECORD => whole.parent().and_then(Path::file_name),
+        _ if whole.is_dir() => whole.file_name(),
+        _ => whole.file_stem(),
+    };
+    let name = stem.map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_else(|| path.display().to_string())
+}
+
+/// The ladder that every record has, the boot image's too, as a section.
+fn ladder(reading: &Reading) -> Option<Section> {
+    let points = ladder_of(&reading.lines);
+    let machine = machine_of(reading.header(), &points);
+    let series = |unit| {
+        let evidence = Evidence {
+            machine: &machine,
+            points: &points,
+            unit,
+        };
+        evidence.series(LADDER).ok()
+    };
+    // Without a yardstick there are no core cycles.
+    let (unit, points) = [Unit::CoreCycles, Unit::Nanoseconds]
+        .into_iter()
+        .find_map(|unit| Some((unit, series(unit)?)))?;
+    let axis = |label: &str, bytes| AxisView {
+        label: label.to_owned(),
+        log: true,
+        bytes,
+    };
+    let points = points.into_iter().map(|(x, value)| Value {
+        x,
+        lo: value.lo,
+        mid: value.middle(),
+        hi: value.hi,
+    });
+    Some(Section {
+        id: MACHINE.to_owned(),
+        name: "ladder".to_owned(),
+        title: "A random walk, one line an element".to_owned(),
+        question: "Where do the caches end, and what does each level cost?".to_owned(),
+        source: "What every run measures first: all ranges of working sets come from it".to_owned(),
+        today: String::new(),
+        claims: Vec::new(),
+        figure: Some(Figure {
+            form: Form::Lines,
+            x: axis("working set", true),
+            y: axis("time", false),
+            unit: unit.label().to_owned(),
+            curves: vec![CurveView {
+                label: LADDER.to_owned(),
+                points: points.collect(),
+            }],
+            references: Vec::new(),
+            rules: Vec::new(),
+        }),
+        untestable: Vec::new(),
+    })
+}
+
+/// Whether a line belongs to the ladder.
+#[cfg(test)]
+fn of_ladder(line: &Line) -> bool {
+    line.point()
+        .is_some_and(|point| point.experiment == MACHINE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLANTED: &str = include_str!("../../../tests/fixtures/record/planted.jsonl");
+
+    fn reading() -> Reading {
+        let parse = |line| serde_json::from_str(line).expect("a line of a record");
+        Reading {
+            lines: PLANTED.lines().map(parse).collect(),
+            cut_off: None,
+        }
+    }
+
+    #[test]
+    fn the_same_name_is_numbered() {
+        let twice = vec![
+            ("a".to_owned(), reading()),
+            ("b".to_owned(), reading()),
+            ("a".to_owned(), reading()),
+        ];
+        let names: Vec<String> = sides(twice)
+            .unwrap()
+            .into_iter()
+            .map(|side| side.name)
+            .collect();
+        assert_eq!(names, ["a", "b", "a #2"]);
+    }
+
+    #[test]
+    fn the_ladder_is_a_section_if_there_is_one() {
+        let with = sides(vec![("a".to_owned(), reading())]).unwrap();
+        let mut bare = reading();
+        bare.lines
+            .retain(|line| line.point().is_none_or(|point| point.experiment != MACHINE));
+        let without = sides(vec![("a".to_owned(), bare)]).unwrap();
+        let first = |sides: &[Side]| sides[0].view.sections.first().map(|s| s.id.clone());
+        assert_eq!(first(&with).as_deref(), Some(MACHINE));
+        assert_ne!(first(&without).as_deref(), Some(MACHINE));
+    }
+}
