@@ -127,14 +127,8 @@ fn ladder(reading: &Reading) -> Option<Section> {
             rules: Vec::new(),
         }),
         untestable: Vec::new(),
+        counted: None,
     })
-}
-
-/// Whether a line belongs to the ladder.
-#[cfg(test)]
-fn of_ladder(line: &Line) -> bool {
-    line.point()
-        .is_some_and(|point| point.experiment == MACHINE)
 }
 
 #[cfg(test)]
