@@ -1,9 +1,9 @@
 //! Code made at run time, decoded: it executes what its listing says, and nothing else.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Register,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register,
 };
-use linefill::pattern::{Filler, LOOP, Listing};
+use linefill::pattern::{Blocks, Callers, Filler, LOOP, Listing};
 
 /// A listing's instructions, written to the address 0.
 fn decoded(listing: &Listing) -> Vec<Instruction> {
@@ -26,6 +26,7 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
             .unwrap()
     };
     let mut executed = Vec::new();
+    let mut stack = Vec::new();
     let mut ip = 64;
     loop {
         let instruction = at(ip);
@@ -33,10 +34,20 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
         ip = match instruction.flow_control() {
             FlowControl::Next => instruction.next_ip(),
             FlowControl::UnconditionalBranch => instruction.near_branch_target(),
-            FlowControl::ConditionalBranch => {
-                assert_eq!(instruction.near_branch_target(), 64);
-                return executed;
+            FlowControl::Call => {
+                stack.push(instruction.next_ip());
+                instruction.near_branch_target()
             }
+            FlowControl::Return => stack.pop().unwrap(),
+            // What is tested is the number of rounds, which is not 0.
+            FlowControl::ConditionalBranch => match instruction.mnemonic() {
+                Mnemonic::Je => instruction.next_ip(),
+                Mnemonic::Jne => instruction.near_branch_target(),
+                _ => {
+                    assert_eq!(instruction.near_branch_target(), 64);
+                    return executed;
+                }
+            },
             other => panic!("{instruction}: {other:?}"),
         };
     }
@@ -49,7 +60,45 @@ fn listings() -> Vec<Listing> {
     let jumps = [(1, 2), (7, 16), (300, 64), (3, 129)];
     straight
         .chain(jumps.map(|(count, spacing)| Listing::Jumps { count, spacing }))
+        .chain(callers().map(Listing::Callers))
+        .chain(blocks().map(Listing::Blocks))
         .collect()
+}
+
+/// Programs with the candidate inlined and called, in turn.
+fn callers() -> impl Iterator<Item = Callers> {
+    let sizes = [(1, 0, 1), (2, 8, 64), (7, 3, 5), (64, 8, 64), (40, 1, 2)];
+    let programs = sizes.map(|(count, own, candidate)| Callers {
+        count,
+        own,
+        candidate,
+        inlined: true,
+    });
+    programs.into_iter().flat_map(|program| {
+        let called = Callers {
+            inlined: false,
+            ..program
+        };
+        [program, called]
+    })
+}
+
+/// Programs with the cold code between the hot, and moved away, in turn.
+fn blocks() -> impl Iterator<Item = Blocks> {
+    let sizes = [(1, 1, 1), (5, 4, 12), (300, 0, 20)];
+    let programs = sizes.map(|(count, hot, cold)| Blocks {
+        count,
+        hot,
+        cold,
+        moved: false,
+    });
+    programs.into_iter().flat_map(|program| {
+        let moved = Blocks {
+            moved: true,
+            ..program
+        };
+        [program, moved]
+    })
 }
 
 #[test]
@@ -57,8 +106,93 @@ fn a_round_executes_as_many_instructions_as_stated() {
     for listing in listings() {
         let executed = round(&decoded(&listing));
         assert_eq!(executed.len() as u64, listing.instructions(), "{listing:?}");
-        let (Listing::Straight { count, .. } | Listing::Jumps { count, .. }) = listing;
-        assert_eq!(executed.len() as u64, count as u64 + LOOP);
+        let body = match listing {
+            Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
+            // To each function and back, and to the candidate and back.
+            Listing::Callers(program) if program.inlined => {
+                program.count * (program.own + program.candidate + 2)
+            }
+            Listing::Callers(program) => program.count * (program.own + program.candidate + 4),
+            Listing::Blocks(program) => program.count * (program.hot + 2),
+        };
+        assert_eq!(executed.len() as u64, body as u64 + LOOP);
+    }
+}
+
+/// Table 6.3: f1 + f2 + 2 inlcand, or f1 + f2 + 1 inlcand, the calls not counted.
+#[test]
+fn inlining_takes_the_size_of_the_candidate_at_every_further_place() {
+    const CALL: usize = 5;
+    const RETURN: usize = 1;
+    for (inlined, called) in callers().zip(callers().skip(1)).step_by(2) {
+        let candidate = called.candidate * 8;
+        assert_eq!(called.shared(), candidate + RETURN);
+        let own = called.function() - CALL;
+        assert_eq!(inlined.functions(), called.count * (own + candidate));
+        let calls = called.count * CALL + RETURN;
+        assert_eq!(called.functions(), called.count * own + candidate + calls);
+        let (all, all_called) = (Listing::Callers(inlined), Listing::Callers(called));
+        let (bytes, bytes_called) = (all.bytes(), all_called.bytes());
+        assert_eq!(
+            bytes + called.functions(),
+            bytes_called + inlined.functions()
+        );
+    }
+}
+
+/// Every function once, and never the neighbour next if there is another.
+#[test]
+fn functions_are_called_in_another_order_than_they_lie_in() {
+    for program in callers() {
+        let executed = round(&decoded(&Listing::Callers(program)));
+        let behind = 64 + program.count as u64 * 5;
+        let called: Vec<u64> = executed
+            .iter()
+            .filter(|i| i.flow_control() == FlowControl::Call && i.ip() < behind)
+            .map(Instruction::near_branch_target)
+            .collect();
+        let mut places = called.clone();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), program.count);
+        if program.count > 3 {
+            let size = program.function() as u64;
+            assert!(called.windows(2).all(|pair| pair[1] != pair[0] + size));
+        }
+    }
+}
+
+/// What is cold is executed nowhere; moved away it lies behind the return, and the hot path has
+/// no taken branch but the loop's.
+#[test]
+fn cold_code_is_skipped_or_out_of_the_way() {
+    for program in blocks() {
+        let code = decoded(&Listing::Blocks(program));
+        let executed = round(&code);
+        let conditional = |i: &&Instruction| matches!(i.mnemonic(), Mnemonic::Je | Mnemonic::Jne);
+        let branches: Vec<_> = executed.iter().filter(conditional).collect();
+        assert_eq!(branches.len(), program.count);
+        let ret = code.iter().find(|i| i.mnemonic() == Mnemonic::Ret).unwrap();
+        for branch in branches {
+            let taken = branch.mnemonic() == Mnemonic::Jne;
+            assert_eq!(taken, !program.moved);
+            let cold = if taken {
+                branch.next_ip()
+            } else {
+                branch.near_branch_target()
+            };
+            assert_eq!(cold > ret.ip(), program.moved);
+            let nops = code.iter().skip_while(|i| i.ip() != cold);
+            let nops: Vec<_> = nops.take(program.cold + 1).collect();
+            assert!(nops[..program.cold].iter().all(|i| i.len() == 8));
+            let (after, hot) = (nops[program.cold], branch.next_ip());
+            if program.moved {
+                // Back to where the hot path goes on.
+                assert_eq!(after.near_branch_target(), hot);
+            } else {
+                assert_eq!(after.ip(), branch.near_branch_target());
+            }
+        }
     }
 }
 
@@ -75,6 +209,11 @@ fn the_code_touches_no_memory_and_no_register_of_its_caller() {
     let mut factory = InstructionInfoFactory::new();
     for listing in listings() {
         for instruction in round(&decoded(&listing)) {
+            // A call and its return use the stack, and leave it as it was.
+            let flow = instruction.flow_control();
+            if matches!(flow, FlowControl::Call | FlowControl::Return) {
+                continue;
+            }
             let info = factory.info(&instruction);
             assert!(info.used_memory().is_empty(), "{instruction}");
             for used in info.used_registers() {

@@ -41,7 +41,7 @@ impl<M> Kernel for Routine<M> {
         }
         let function = (self.entry)(&self.memory);
         // SAFETY: `new`'s caller vouches for the code, which takes a number of rounds other than
-        // 0, touches no memory and keeps to the convention.
+        // 0, touches no memory but its stack and keeps to the convention.
         unsafe { function(operations) }
     }
 

@@ -1,6 +1,14 @@
 //! Machine code to be executed for its own sake: what it costs to fetch, decode and follow it.
 
+mod blocks;
+mod callers;
+mod writer;
+
+pub use blocks::Blocks;
+pub use callers::Callers;
+
 use crate::mem::LINE;
+use writer::{FAR_IF, RETURN, Writer};
 
 /// What straight-line code is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +69,10 @@ pub enum Listing {
         /// Bytes from one to the next: 2 to 128.
         spacing: usize,
     },
+    /// Calls of functions that share a piece of code.
+    Callers(Callers),
+    /// Code of which a part is never executed.
+    Blocks(Blocks),
 }
 
 /// The instructions that repeat the body, as instructions: `inc`, `cmp`, `jb`.
@@ -70,7 +82,7 @@ pub const LOOP: u64 = 3;
 const PROLOGUE: usize = LINE;
 
 /// Bytes of `inc rax; cmp rax, rdi; jb body; ret`.
-const EPILOGUE: usize = 3 + 3 + 6 + 1;
+const EPILOGUE: usize = 3 + 3 + FAR_IF + RETURN;
 
 impl Listing {
     /// Straight-line code of at most `bytes` bytes, and at least one instruction.
@@ -86,38 +98,49 @@ impl Listing {
         match *self {
             Listing::Straight { filler, count } => count * filler.bytes(),
             Listing::Jumps { count, spacing } => count * spacing,
+            Listing::Callers(callers) => callers.body(),
+            Listing::Blocks(blocks) => blocks.body(),
         }
     }
 
-    /// Bytes of the whole function.
+    /// Bytes behind the loop: functions that it calls, code that it never reaches.
+    fn behind(&self) -> usize {
+        match self {
+            Listing::Straight { .. } | Listing::Jumps { .. } => 0,
+            Listing::Callers(callers) => callers.functions(),
+            Listing::Blocks(blocks) => blocks.out_of_the_way(),
+        }
+    }
+
+    /// Bytes of all of it.
     pub fn bytes(&self) -> usize {
-        PROLOGUE + self.body() + EPILOGUE
+        PROLOGUE + self.body() + EPILOGUE + self.behind()
     }
 
     /// Instructions that a round executes, those of the loop included.
     pub fn instructions(&self) -> u64 {
-        let (Listing::Straight { count, .. } | Listing::Jumps { count, .. }) = *self;
-        count as u64 + LOOP
+        let body = match *self {
+            Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
+            Listing::Callers(callers) => callers.instructions(),
+            Listing::Blocks(blocks) => blocks.instructions(),
+        };
+        body as u64 + LOOP
     }
 
     /// Writes the function to the start of `into`: System V calling convention, the number of
-    /// rounds (not 0) in `rdi`, the number of rounds done in `rax`. It touches no memory.
+    /// rounds (not 0) in `rdi`, the number of rounds done in `rax`. It touches no memory but the
+    /// stack, by its calls.
     ///
     /// # Panics
     /// If `into` is shorter than [`bytes`](Self::bytes), or jumps are spaced so that a short
     /// jump does not reach.
     pub fn write(&self, into: &mut [u8]) {
-        let mut code = Writer { into, at: 0 };
+        let mut code = Writer::new(into);
         code.put(&[0x31, 0xC0]); // xor eax, eax
-        while code.at < PROLOGUE {
-            code.put(Filler::Nop1.instructions()[0]);
-        }
+        code.fill(Filler::Nop1.instructions(), PROLOGUE - code.at);
+        let behind = PROLOGUE + self.body() + EPILOGUE;
         match *self {
-            Listing::Straight { filler, count } => {
-                for instruction in filler.instructions().iter().cycle().take(count) {
-                    code.put(instruction);
-                }
-            }
+            Listing::Straight { filler, count } => code.fill(filler.instructions(), count),
             Listing::Jumps { count, spacing } => {
                 let over = spacing
                     .checked_sub(2)
@@ -125,30 +148,22 @@ impl Listing {
                 let over = over.expect("a short jump reaches 2 to 129 bytes further");
                 for _ in 0..count {
                     code.put(&[0xEB, over.cast_unsigned()]); // jmp
-                    for _ in 2..spacing {
-                        code.put(&[0xCC]); // int3: never reached
-                    }
+                    code.fill(&[&[0xCC]], spacing - 2); // int3: never reached
                 }
             }
+            Listing::Callers(callers) => callers.write_body(&mut code, behind),
+            Listing::Blocks(blocks) => blocks.write_body(&mut code, behind),
         }
         code.put(&[0x48, 0xFF, 0xC0]); // inc rax
         code.put(&[0x48, 0x39, 0xF8]); // cmp rax, rdi
-        let back = (code.at + 6 - PROLOGUE) as i32;
-        code.put(&[0x0F, 0x82]); // jb body
-        code.put(&(-back).to_le_bytes());
-        code.put(&[0xC3]); // ret
+        code.jump_if_below(PROLOGUE);
+        code.ret();
+        debug_assert_eq!(code.at, behind);
+        match self {
+            Listing::Straight { .. } | Listing::Jumps { .. } => {}
+            Listing::Callers(callers) => callers.write_functions(&mut code),
+            Listing::Blocks(blocks) => blocks.write_out_of_the_way(&mut code, PROLOGUE),
+        }
         debug_assert_eq!(code.at, self.bytes());
-    }
-}
-
-struct Writer<'a> {
-    into: &'a mut [u8],
-    at: usize,
-}
-
-impl Writer<'_> {
-    fn put(&mut self, bytes: &[u8]) {
-        self.into[self.at..][..bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
     }
 }

@@ -6,6 +6,8 @@
 mod bandwidth;
 mod chases;
 mod codealign;
+#[cfg(feature = "lab")]
+mod compiled;
 mod forward;
 mod kernel;
 mod matmul;

@@ -12,6 +12,7 @@ mod banks;
 mod cluster;
 mod code;
 mod codealign;
+mod codelayout;
 mod combining;
 mod coverage;
 mod directories;
@@ -68,6 +69,7 @@ fn rows() -> Vec<Row> {
         associativity::rows(),
         code::rows(),
         codealign::rows(),
+        codelayout::rows(),
         banks::rows(),
         elements::rows(),
         bandwidth::rows(),
@@ -125,6 +127,7 @@ type Exact = (&'static str, &'static str);
 fn exact() -> Vec<Exact> {
     [
         directories::EXACT,
+        codelayout::EXACT,
         hierarchy::EXACT,
         holes::EXACT,
         jump::EXACT,

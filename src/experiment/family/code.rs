@@ -207,7 +207,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
 }
 
 /// Bytes of L1i.
-fn l1i(machine: &Machine) -> Result<f64, Untestable> {
+pub(super) fn l1i(machine: &Machine) -> Result<f64, Untestable> {
     let found = machine
         .caches
         .iter()

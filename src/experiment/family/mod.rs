@@ -9,6 +9,7 @@ mod banks;
 mod cluster;
 mod code;
 mod codealign;
+mod codelayout;
 mod combining;
 mod directories;
 mod elements;
@@ -112,6 +113,7 @@ families![
     tensor,
     code,
     codealign,
+    codelayout,
     forwarding,
     forwardat,
     view,

@@ -1,0 +1,87 @@
+//! Inlining, and the order of blocks.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::Exact;
+use super::planted::{Planted, Row, Value, row, time};
+
+pub const EXACT: &[Exact] = &[("E21", "takes its own size more")];
+
+const SIZE: &str = "takes its own size more";
+const SMALL: &str = "in an eighth of L1i";
+const LARGE: &str = "three times as large";
+const FITS: &str = "though all of it fits";
+const ALONE: &str = "the hot code alone";
+
+/// Calls that cost `small` times as much as inlined code while all fits L1i, and inlined code
+/// that costs `large` times as much as calls once it has outgrown L1i; two functions and a
+/// candidate of which `bytes` are saved.
+fn inlining(machine: &Machine, small: f64, large: f64, bytes: f64) -> Planted {
+    Planted::new("E21", machine, |series, x| {
+        let functions = x / 577.0;
+        let out = x > 40_000.0;
+        match series {
+            "bytes of two functions, inlined" => Value::Counted(1154.0),
+            "bytes of two functions and one candidate, called" => Value::Counted(1154.0 - bytes),
+            "inlined" if out => time(functions * 15.0 * small * large),
+            "inlined" => time(functions * 15.0),
+            _ => time(functions * 15.0 * small),
+        }
+    })
+}
+
+/// Blocks that take so many times as long with cold code between them as without: where all of
+/// it fits L1i, and where the hot code alone does.
+fn blocks(machine: &Machine, both: f64, alone: f64) -> Planted {
+    Planted::new("E22", machine, |series, x| {
+        let factor = match series {
+            "cold code moved away" => 1.0,
+            _ if x > 40_000.0 => alone,
+            _ => both,
+        };
+        time(x / 137.0 * factor)
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E21", SIZE, Holds, |m| inlining(m, 1.3, 1.8, 501.0)),
+        row("E21", SIZE, DoesNotHold, |m| inlining(m, 1.3, 1.8, 300.0)).says("300 bytes more"),
+        row("E21", SIZE, Untestable, |m| {
+            inlining(m, 1.3, 1.8, 501.0).without(|series, _| series.starts_with("bytes"))
+        }),
+        row("E21", SMALL, Holds, |m| inlining(m, 1.3, 1.8, 501.0)),
+        row("E21", SMALL, DoesNotHold, |m| inlining(m, 1.0, 1.8, 501.0)),
+        row("E21", SMALL, Inconclusive, |m| {
+            inlining(m, 1.05, 1.8, 501.0)
+        }),
+        row("E21", SMALL, Untestable, |m| {
+            inlining(m, 1.3, 1.8, 501.0).without(|_, x| x < 10_000.0)
+        }),
+        row("E21", LARGE, Holds, |m| inlining(m, 1.3, 1.8, 501.0)),
+        row("E21", LARGE, DoesNotHold, |m| inlining(m, 1.3, 0.9, 501.0)),
+        row("E21", LARGE, Inconclusive, |m| {
+            inlining(m, 1.3, 1.05, 501.0)
+        }),
+        row("E21", LARGE, Untestable, |m| {
+            inlining(m, 1.3, 1.8, 501.0).without(|series, _| series == "called")
+        })
+        .says("no point of `called`"),
+        row("E22", FITS, Holds, |m| blocks(m, 2.0, 4.0)),
+        row("E22", FITS, DoesNotHold, |m| blocks(m, 1.0, 4.0)),
+        row("E22", FITS, Inconclusive, |m| blocks(m, 1.1, 4.0)),
+        row("E22", FITS, Untestable, |m| {
+            let mut planted = blocks(m, 2.0, 4.0);
+            planted.machine.caches.clear();
+            planted
+        })
+        .says("CPUID reports no instruction cache"),
+        row("E22", ALONE, Holds, |m| blocks(m, 2.0, 4.0)),
+        row("E22", ALONE, DoesNotHold, |m| blocks(m, 2.0, 2.0)),
+        row("E22", ALONE, Inconclusive, |m| blocks(m, 2.0, 2.4)),
+        row("E22", ALONE, Untestable, |m| {
+            blocks(m, 2.0, 4.0).without(|_, x| x > 40_000.0)
+        }),
+    ]
+}
