@@ -33,7 +33,12 @@ const FOOTPRINT: Experiment = Experiment {
     name: "drepper-3.4-icache",
     title: "The footprint of straight-line code",
     question: "What does it cost when code outgrows the decoded cache, L1i and L2?",
-    source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches",
+    source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches. Published sizes of \
+             the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
+             Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
+             Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Redwood Cove 4096 and \
+             Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
+             (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
     today: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
             decoders from code that fits: code of short instructions outgrows it first, code of \
             long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
@@ -183,6 +188,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
         sizes
     } else if filler == Filler::Nop8 {
         vec![
+            1 << 10,
             2 << 10,
             l1i / 2,
             l1i,
@@ -191,6 +197,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
             l2 / 2,
             l2 * 2,
             l2 * 4,
+            8 << 20,
         ]
     } else {
         let mut sizes = vec![2 << 10, l1i / 8, l1i / 4];
