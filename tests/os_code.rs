@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use linefill::os::code::{Alias, Code, View};
 use linefill::os::{Memory, Pages};
@@ -84,4 +85,84 @@ fn a_patch_that_does_not_fit_is_refused() {
 fn data_is_not_called() {
     let alias = Alias::new(1, View::Data).unwrap();
     alias.function(0);
+}
+
+#[test]
+fn a_word_of_the_first_view_is_seen_in_the_second() {
+    let mut alias = Alias::new(1, View::Code).unwrap();
+    alias.write(3, &returning(0));
+    alias
+        .word(4)
+        .store(0x0102_0304, std::sync::atomic::Ordering::Release);
+    // SAFETY: a function that returns a constant starts at 3, and its number at 4.
+    assert_eq!(unsafe { alias.function(3)(0) }, 0x0102_0304);
+}
+
+#[test]
+#[should_panic(expected = "no aligned word of 4 bytes at 2")]
+fn a_word_across_two_places_is_refused() {
+    Alias::new(1, View::Code).unwrap().word(2);
+}
+
+/// Set in the process that is to be killed.
+const VICTIM: &str = "LINEFILL_TEST_MAKES_CODE";
+
+/// Not a test of its own: makes code of both kinds again and again, until it is killed.
+#[test]
+#[ignore = "the process that the next test kills"]
+fn makes_code_until_it_is_killed() {
+    while std::env::var_os(VICTIM).is_some() {
+        let code = Code::new(4096, Pages::Base, |bytes| {
+            bytes[..6].copy_from_slice(&returning(7));
+        });
+        // SAFETY: it holds a function that returns a constant.
+        assert_eq!(unsafe { code.unwrap().call(0, 0) }, 7);
+        let mut alias = Alias::new(4096, View::Code).unwrap();
+        for value in 0..50 {
+            alias.write(64, &returning(value));
+            // SAFETY: likewise.
+            assert_eq!(unsafe { alias.function(64)(0) }, u64::from(value));
+        }
+    }
+}
+
+/// Whenever it ends: a process that makes, executes and patches code has no page that is writable
+/// and executable at once, and its pages have no name by which they could stay behind.
+#[test]
+fn a_process_killed_while_code_is_live_leaves_nothing_writable_and_executable() {
+    let mut seen = [false; 2];
+    for _ in 0..3 {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "makes_code_until_it_is_killed", "--ignored"])
+            .env(VICTIM, "1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let path = format!("/proc/{}/maps", victim.id());
+        // Until both views of patched code were seen alive, and some looks more.
+        let mut looks = 0;
+        let mut alive = [false; 2];
+        while looks < 200 || (alive != [true; 2] && looks < 1_000_000) {
+            looks += 1;
+            let maps = fs::read_to_string(&path).unwrap();
+            for line in maps.lines() {
+                let permissions = line.split(' ').nth(1).unwrap();
+                assert!(
+                    !(permissions.contains('w') && permissions.contains('x')),
+                    "{line}"
+                );
+                if line.contains("memfd:linefill") {
+                    assert!(line.ends_with("(deleted)"), "{line}");
+                    alive[0] |= permissions == "rw-s";
+                    alive[1] |= permissions == "r-xs";
+                }
+            }
+        }
+        seen = alive;
+        victim.kill().unwrap();
+        let status = victim.wait().unwrap();
+        assert_eq!(status.code(), None, "it ended by itself: {status}");
+    }
+    assert_eq!(seen, [true; 2], "no code was live while it was looked at");
 }

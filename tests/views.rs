@@ -2,10 +2,11 @@
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
-use linefill::experiment::setup::{PatchSetup, Patched, SynonymSetup};
+use linefill::experiment::setup::{HandoverSetup, PatchSetup, Patched, SynonymSetup};
 use linefill::experiment::{Context, Setup, Subject};
 use linefill::kernel::Kernel;
 use linefill::mem::Region;
+use linefill::os::allowed;
 
 /// Hands the kernel of `setup` to `then`, or says why there is none.
 fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
@@ -59,4 +60,38 @@ fn a_line_with_two_addresses_is_one_line() {
             assert_eq!(kernel.run(1001), 0);
         });
     }
+}
+
+/// Every number arrives, and nothing else is ever executed, whoever of the two threads runs first:
+/// here they may share a CPU.
+#[test]
+fn numbers_come_from_another_thread_by_code_and_by_data() {
+    let other = Some(allowed()[0]);
+    for into_code in [true, false] {
+        with_kernel(HandoverSetup { into_code, other }, |kernel| {
+            assert_eq!(kernel.run(0), 0);
+            assert_eq!(kernel.run(3), 3);
+            let mut stores = 0;
+            kernel.trace(2, &mut |access| {
+                assert_eq!((access.offset, access.bytes), (0, 4));
+                stores += 1;
+            });
+            assert_eq!((stores, kernel.work().stores), (2, 1));
+            assert_eq!(kernel.run(50), 55);
+        });
+    }
+}
+
+#[test]
+fn one_core_alone_is_a_reason() {
+    let setup = HandoverSetup {
+        into_code: true,
+        other: None,
+    };
+    let context = Context {
+        features: Features::detect(),
+    };
+    let mut bytes = [0; 128];
+    let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context);
+    assert!(refused.unwrap_err().to_string().contains("takes two cores"));
 }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::AtomicU32;
 
 use super::{Granted, Memory, MemoryError, Pages};
 use crate::kernel::Function;
@@ -217,6 +218,22 @@ impl Alias {
         unsafe { ptr::copy(bytes.as_ptr(), self.first().add(offset), bytes.len()) };
     }
 
+    /// The four bytes at `offset` of the first view, to be stored whole, by any thread and while
+    /// the second view is read or executed.
+    ///
+    /// # Panics
+    /// If `offset` is no multiple of 4, or lies outside.
+    pub fn word(&self, offset: usize) -> &AtomicU32 {
+        assert!(
+            offset.is_multiple_of(4) && offset < self.len,
+            "no aligned word of 4 bytes at {offset}"
+        );
+        // SAFETY: the word lies in the first view, which is readable, writable and as long-lived
+        // as `self`, and is aligned since views start on a page. `write` takes `self` mutably,
+        // so that nobody holds the word meanwhile.
+        unsafe { AtomicU32::from_ptr(self.first().add(offset).cast()) }
+    }
+
     /// The function at `offset` of the second view, to be called as [`Code::call`] does.
     ///
     /// # Panics
@@ -230,6 +247,12 @@ impl Alias {
         function(self.second().wrapping_add(offset))
     }
 }
+
+// SAFETY: the mappings belong to the process, not to a thread, and through a shared `Alias` they
+// are changed by atomic stores alone; whoever uses its addresses answers for it.
+unsafe impl Send for Alias {}
+// SAFETY: likewise.
+unsafe impl Sync for Alias {}
 
 impl Drop for Alias {
     fn drop(&mut self) {

@@ -8,6 +8,7 @@ use super::planted::{Planted, Row, Value, row, time};
 const TWO: &str = "at two addresses in turn";
 const PATCH: &str = "more than 20 times";
 const LINE: &str = "in the line of the code";
+const ACROSS: &str = "that another core patches";
 
 fn views(machine: &Machine, two: f64) -> Planted {
     Planted::new("D32", machine, |series, _| {
@@ -25,6 +26,17 @@ fn patches(machine: &Machine, code: f64, line: f64) -> Planted {
         time(match series {
             "its own code" => code,
             "data in its line" => line,
+            _ => 5.0,
+        })
+    })
+}
+
+/// A number from another core, so many times as slow by code as by data.
+fn across(machine: &Machine, slower: f64) -> Planted {
+    Planted::new("D34", machine, |series, _| {
+        time(match series {
+            "another core, into code" => 400.0 * slower,
+            "another core, into data" => 400.0,
             _ => 5.0,
         })
     })
@@ -51,5 +63,9 @@ pub fn rows() -> Vec<Row> {
         row("D34", LINE, DoesNotHold, |m| patches(m, 200.0, 300.0)),
         row("D34", LINE, Inconclusive, |m| patches(m, 200.0, 150.0)),
         row("D34", LINE, Untestable, |m| refused("D34", m)),
+        row("D34", ACROSS, Holds, |m| across(m, 2.0)),
+        row("D34", ACROSS, DoesNotHold, |m| across(m, 1.05)),
+        row("D34", ACROSS, Inconclusive, |m| across(m, 1.5)),
+        row("D34", ACROSS, Untestable, |m| refused("D34", m)),
     ]
 }

@@ -1,10 +1,12 @@
 //! Drepper 3.3.5 and 3.4.1: one page at two addresses, and code that modifies itself.
 
+use super::word::paired;
 use crate::counters::Quantity;
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{PatchSetup, Patched, SynonymSetup};
+use crate::experiment::setup::{HandoverSetup, PatchSetup, Patched, SynonymSetup};
 use crate::experiment::{
-    Axis, Case, Claim, Experiment, Plot, Shape, Unit, all_of, at_least, at_most, plain_curves,
+    Axis, Case, Claim, Experiment, Plot, Range, Shape, Unit, all_of, at_least, at_most,
+    plain_curves,
 };
 
 /// The rows of this family.
@@ -57,6 +59,12 @@ const PATCHES: [(&str, Patched); 4] = [
     ("data in another page", Patched::OtherPage),
 ];
 
+/// What another core writes, and this one waits for.
+const HANDOVERS: [(&str, bool); 2] = [
+    ("another core, into code", true),
+    ("another core, into data", false),
+];
+
 const SELF_MODIFYING: Experiment = Experiment {
     id: "D34",
     name: "drepper-3.4.1-smc",
@@ -67,7 +75,9 @@ const SELF_MODIFYING: Experiment = Experiment {
     today: "The CPU still watches every store for lines that it executes, by physical address: \
             here code is written through another address than it runs at, since no page is ever \
             writable and executable. It compares whole lines and sometimes whole pages, so data \
-            kept beside code pays the same price without changing an instruction.",
+            kept beside code pays the same price without changing an instruction. Between cores \
+            the way of the line there and back is what counts, some hundred cycles and more, and \
+            emptying a pipeline that waits in any case adds little to it.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("what is written"),
@@ -75,10 +85,17 @@ const SELF_MODIFYING: Experiment = Experiment {
         unit: Unit::CoreCycles,
         reference: &[],
     }),
-    cases: |_| {
+    cases: |machine| {
+        let seating = &machine.seating;
+        let two = seating.nearest().and_then(|near| seating.pair(near).ok());
+        let other = two.map(|[_, other]| other);
         PATCHES
             .map(|(series, patched)| Case::new(series, HERE, PatchSetup { patched }))
-            .into()
+            .into_iter()
+            .chain(HANDOVERS.map(|(series, into_code)| {
+                Case::new(series, HERE, HandoverSetup { into_code, other }).in_turn()
+            }))
+            .collect()
     },
     curves: plain_curves,
     events: &[Quantity::SelfModifying],
@@ -101,6 +118,15 @@ const SELF_MODIFYING: Experiment = Experiment {
                     at_least(what, line, 0.75),
                     at_most(what, line, 1.25),
                 ]))
+            },
+        },
+        Claim {
+            text: "a number that another core patches into code that runs takes half as long \
+                   again to arrive as one in data, or longer",
+            judge: |e| {
+                let here = Range { lo: HERE, hi: HERE };
+                let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
+                Ok(at_least("into code over into data", slower, 1.5))
             },
         },
     ],

@@ -1,0 +1,124 @@
+//! A thread on another CPU that does one thing over and over, for what takes two.
+//!
+//! Unlike the members of a [team](super::team) it is not timed, and goes on between the rounds.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use super::affinity::{AffinityError, pin};
+
+/// Why there is no second thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartnerError {
+    /// The thread could not be kept on its CPU.
+    Affinity(AffinityError),
+    /// The kernel gave no thread.
+    Refused(String),
+}
+
+impl fmt::Display for PartnerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartnerError::Affinity(error) => error.fmt(f),
+            PartnerError::Refused(answer) => write!(f, "no second thread: {answer}"),
+        }
+    }
+}
+
+impl std::error::Error for PartnerError {}
+
+/// A thread on a CPU of its own, until it is dropped.
+#[derive(Debug)]
+pub struct Partner {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    cpu: usize,
+}
+
+impl Partner {
+    /// Starts a thread on `cpu` that repeats `step`, and never sleeps.
+    ///
+    /// # Errors
+    /// If it cannot be started, or kept there.
+    pub fn start(
+        cpu: usize,
+        mut step: impl FnMut() + Send + 'static,
+    ) -> Result<Partner, PartnerError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let (tell, told) = mpsc::channel();
+        let thread = thread::Builder::new()
+            .name("partner".to_owned())
+            .spawn(move || {
+                let pinned = pin(cpu);
+                let ready = pinned.as_ref().map(|_| ()).map_err(Clone::clone);
+                // Nobody listens only if the starter has gone.
+                if tell.send(ready).is_err() || pinned.is_err() {
+                    return;
+                }
+                while !stopped.load(Ordering::Relaxed) {
+                    step();
+                }
+            })
+            .map_err(|error| PartnerError::Refused(error.to_string()))?;
+        let partner = Partner {
+            stop,
+            thread: Some(thread),
+            cpu,
+        };
+        match told.recv() {
+            Ok(Ok(())) => Ok(partner),
+            Ok(Err(error)) => Err(PartnerError::Affinity(error)),
+            Err(_) => Err(PartnerError::Refused("it ended at once".to_owned())),
+        }
+    }
+
+    /// The CPU that the thread runs on.
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It panics only if its step does, which its starter then finds undone.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::allowed;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn a_partner_works_until_it_is_dropped() {
+        let steps = Arc::new(AtomicU64::new(0));
+        let theirs = Arc::clone(&steps);
+        let cpu = *allowed().last().unwrap();
+        let partner = Partner::start(cpu, move || {
+            theirs.fetch_add(1, Ordering::Relaxed);
+        });
+        let partner = partner.unwrap();
+        assert_eq!(partner.cpu(), cpu);
+        while steps.load(Ordering::Relaxed) < 10 {
+            thread::yield_now();
+        }
+        drop(partner);
+        // What it shared is ours alone again.
+        assert_eq!(Arc::strong_count(&steps), 1);
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        let error = Partner::start(8191, || ()).unwrap_err();
+        assert!(error.to_string().contains("8191"), "{error}");
+    }
+}
