@@ -35,17 +35,7 @@ fn one(state: State, event: Event) -> (State, Messages) {
         Event::RemoteRead => drop(caches.read(1, LINE)),
         Event::RemoteWrite => drop(caches.write(1, LINE, 2)),
     }
-    let after = caches.messages();
-    let messages = Messages {
-        reads: after.reads - before.reads,
-        owns: after.owns - before.owns,
-        announcements: after.announcements - before.announcements,
-        invalidations: after.invalidations - before.invalidations,
-        transfers: after.transfers - before.transfers,
-        from_memory: after.from_memory - before.from_memory,
-        write_backs: after.write_backs - before.write_backs,
-    };
-    (caches.state(0, LINE), messages)
+    (caches.state(0, LINE), caches.messages() - before)
 }
 
 #[test]

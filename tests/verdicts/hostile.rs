@@ -53,7 +53,11 @@ fn the_reason_why_points_are_untestable_reaches_the_reader() {
 }
 
 /// Claims about one number.
-const SINGLE: [(&str, &str); 7] = [
+const SINGLE: [(&str, &str); 11] = [
+    ("C5", "64 KiB of 4 ways"),
+    ("D4", "give the address back"),
+    ("D6", "a changed line"),
+    ("D23", "from each of the four states"),
     ("B16", "brings 15 others"),
     ("D11", "size = line x ways x sets"),
     ("D14", "load-to-use"),
@@ -89,7 +93,13 @@ fn one_point_proves_nothing_that_takes_several() {
 }
 
 /// Claims about counts that hope for none: of caches that disagree, of misses, of differences.
-const NONE: [(&str, &str); 4] = [
+const NONE: [(&str, &str); 10] = [
+    ("D4", "give the address back"),
+    ("D4", "where the sets are"),
+    ("D6", "a changed line"),
+    ("D6", "every read finds"),
+    ("D23", "from each of the four states"),
+    ("D23", "is not announced"),
     ("D11", "size = line x ways x sets"),
     ("D45", "shows no gain"),
     ("C4", "fewer than 50"),

@@ -5,6 +5,7 @@
 //! cases, and the verdict they must come to. `coverage` fails if a claim lacks one.
 #![cfg(feature = "std")]
 
+mod address;
 mod alignment;
 mod associativity;
 mod bandwidth;
@@ -35,6 +36,7 @@ mod loaduse;
 mod locks;
 mod machines;
 mod matmul;
+mod mesi;
 mod mlp;
 mod orders;
 mod pages;
@@ -65,6 +67,7 @@ use planted::Row;
 /// The planted rows of every family.
 fn rows() -> Vec<Row> {
     [
+        address::rows(),
         alignment::rows(),
         associativity::rows(),
         code::rows(),
@@ -89,6 +92,7 @@ fn rows() -> Vec<Row> {
         locks::rows(),
         matmul::rows(),
         mlp::rows(),
+        mesi::rows(),
         orders::rows(),
         pages::rows(),
         placement::rows(),
@@ -126,6 +130,8 @@ type Exact = (&'static str, &'static str);
 /// Such claims of every family that has some.
 fn exact() -> Vec<Exact> {
     [
+        address::EXACT,
+        mesi::EXACT,
         directories::EXACT,
         codelayout::EXACT,
         hierarchy::EXACT,

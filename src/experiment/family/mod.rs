@@ -2,6 +2,7 @@
 
 use super::Experiment;
 
+mod address;
 mod alignment;
 mod associativity;
 mod bandwidth;
@@ -11,6 +12,7 @@ mod code;
 mod codealign;
 mod codelayout;
 mod combining;
+mod counted;
 mod directories;
 mod elements;
 mod evict;
@@ -30,6 +32,7 @@ mod lanes;
 mod loaduse;
 mod locks;
 mod matmul;
+mod mesi;
 mod mlp;
 mod orders;
 mod pages;
@@ -74,6 +77,8 @@ macro_rules! families {
 
 families![
     topology,
+    address,
+    mesi,
     hierarchy,
     reuse,
     structure,

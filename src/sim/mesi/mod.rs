@@ -7,6 +7,7 @@ mod table;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Sub;
 
 pub use table::{Event, Protocol, Request, State, Transition};
 
@@ -38,6 +39,23 @@ impl Messages {
     /// Those that announce a write.
     pub const fn rfos(&self) -> u64 {
         self.owns + self.announcements
+    }
+}
+
+impl Sub for Messages {
+    type Output = Self;
+
+    /// What was sent since `before`.
+    fn sub(self, before: Self) -> Self {
+        Messages {
+            reads: self.reads - before.reads,
+            owns: self.owns - before.owns,
+            announcements: self.announcements - before.announcements,
+            invalidations: self.invalidations - before.invalidations,
+            transfers: self.transfers - before.transfers,
+            from_memory: self.from_memory - before.from_memory,
+            write_backs: self.write_backs - before.write_backs,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod index;
 mod misses;
 mod operation;
 mod series;
+mod simulator;
 mod size;
 
 use super::Exact;
@@ -22,6 +23,10 @@ pub const EXACT: &[Exact] = &[
     ("C3", size::FORMULA),
     ("C4", misses::PAGES),
     ("C4", misses::PAGE_MISSES),
+    ("C5", simulator::SERIES),
+    ("C5", simulator::POLICIES),
+    ("C5", simulator::INDICES),
+    ("C5", simulator::NESTED),
     ("C6", misses::COMPULSORY),
     ("C6", misses::MYSTERY),
     ("C6", misses::OTHERS),
@@ -40,6 +45,7 @@ pub fn rows() -> Vec<Row> {
         access::dereferences(),
         harness::harness(),
         series::series(),
+        simulator::rows(),
     ]
     .into_iter()
     .flatten()

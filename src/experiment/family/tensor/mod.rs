@@ -7,6 +7,7 @@ mod index;
 mod misses;
 mod operation;
 mod series;
+mod simulator;
 mod size;
 
 use crate::experiment::setup::{Tally, TallySetup, TensorSetup};
@@ -22,6 +23,7 @@ pub(super) static ALL: &[Experiment] = &[
     operation::OPERATION,
     size::SIZES,
     misses::PAGES,
+    simulator::SIMULATOR,
     misses::MYSTERY,
     index::INDEX,
     access::DEREFERENCES,

@@ -1,0 +1,85 @@
+//! Coherence: Drepper's two rules, Figure 3.18, and Sestoft's explanation.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
+
+use super::planted::{Planted, Row, Value, row};
+
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[
+    ("D6", "a changed line is in no other cache"),
+    ("D6", "clean copies"),
+    ("D6", "every read finds"),
+    ("D23", "from each of the four states"),
+    ("D23", "E to M is not announced"),
+    ("D23", "S to M takes one RFO"),
+    ("D23", "M to S sends"),
+    ("D23", "M to I sends"),
+    ("D23", "without E"),
+    ("B15", "padded numbers are never"),
+    ("B15", "from 2 cores on"),
+    ("B15", "plain and atomic additions"),
+    ("B15", "with 16 cores"),
+    ("B15", "with 4 threads"),
+    ("B15", "2P, and 2Q with sums"),
+    ("B15", "3P leaves all means"),
+];
+
+/// Counts as the documents have them, but `changed` in one series.
+fn counts(id: &str, machine: &Machine, changed: (&str, f64)) -> Planted {
+    Planted::new(id, machine, |series, cores| {
+        Value::Counted(match series {
+            _ if series == changed.0 => changed.1,
+            "copies of a line that 64 cores read" => 64.0,
+            "copies of it after one of them wrote" => 1.0,
+            "requests on S to M" => 1.0,
+            _ if series.starts_with("lines to") => 1.0,
+            "the same without the state E" => 1000.0,
+            "2Q: means read again, a point" => 3.0,
+            _ if series.ends_with("padded") || id != "B15" || cores < 2.0 => 0.0,
+            "compare and swap, shared" | "lock, shared" => cores,
+            _ => 1.0,
+        })
+    })
+}
+
+fn right(id: &str, machine: &Machine) -> Planted {
+    counts(id, machine, ("", 0.0))
+}
+
+fn without(id: &str, machine: &Machine, gone: &str) -> Planted {
+    right(id, machine).without(|series, _| series == gone)
+}
+
+/// A claim that holds on the right counts, fails once one series is changed, and cannot be tested
+/// without it.
+macro_rules! rows_of {
+    ($($id:literal, $claim:literal, $series:literal => $wrong:literal;)*) => {
+        vec![$(
+            row($id, $claim, Holds, |m| right($id, m)),
+            row($id, $claim, DoesNotHold, |m| counts($id, m, ($series, $wrong))),
+            row($id, $claim, Untestable, |m| without($id, m, $series)).says($series),
+        )*]
+    };
+}
+
+pub fn rows() -> Vec<Row> {
+    rows_of![
+        "D6", "a changed line is in no other cache", "changed lines that another cache has too" => 1.0;
+        "D6", "clean copies", "copies of a line that 64 cores read" => 63.0;
+        "D6", "every read finds", "reads that did not find what was written last" => 2.0;
+        "D23", "from each of the four states", "arrows that lead elsewhere than in the figure" => 1.0;
+        "D23", "E to M is not announced", "requests on E to M" => 1.0;
+        "D23", "S to M takes one RFO", "requests on S to M" => 0.0;
+        "D23", "M to S sends", "lines to memory on M to S" => 0.0;
+        "D23", "M to I sends", "lines to the writer on M to I" => 0.0;
+        "D23", "without E", "the same without the state E" => 0.0;
+        "B15", "padded numbers are never", "add, padded" => 1.0;
+        "B15", "from 2 cores on", "lock, dense" => 0.5;
+        "B15", "plain and atomic additions", "plain, shared" => 2.0;
+        "B15", "with 16 cores", "lock, shared" => 1.5;
+        "B15", "with 4 threads", "2Q: means read again, a point" => 0.1;
+        "B15", "2P, and 2Q with sums", "2Q padded: means read again, a point" => 0.1;
+        "B15", "3P leaves all means", "3P: requests a point" => 1.0;
+    ]
+}
