@@ -16,6 +16,7 @@ use linefill::experiment::LADDER;
 use linefill::kernel::x86_64::asm::code;
 use linefill::lab::convert::{ladder_of, machine_of};
 use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
+use linefill::pmu::Quantity;
 
 const QEMU: &str = "qemu-system-x86_64";
 /// Twice the image's own status, plus one (`bare/src/exit.rs`).
@@ -23,6 +24,13 @@ const PASSED: i32 = 33;
 const FAILED: i32 = 35;
 const EXCEPTION: i32 = 37;
 const PANICKED: i32 = 39;
+
+/// What the image counts where it can.
+const COUNTED: [Quantity; 3] = [
+    Quantity::Cycles,
+    Quantity::Instructions,
+    Quantity::L1dMisses,
+];
 
 /// What one boot left behind.
 struct Boot {
@@ -137,6 +145,7 @@ fn boots_in_both_rings_and_passes() {
         assert_eq!(boot.status, Some(PASSED));
         let first = boot.serial.lines().next().expect("a first line");
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
+        assert!(boot.serial.contains("# no PMU: "), "no word of counters");
         let checks = boot.checks();
         assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
         for bytes in working_sets() {
@@ -162,6 +171,10 @@ fn the_record_is_one_that_the_lab_reads() {
     assert_eq!(header.profile, "bare");
     assert_eq!(header.hypervisor.as_deref(), Some("QEMU TCG"));
     assert!(header.rustc.starts_with("rustc "), "{}", header.rustc);
+    // The emulated CPU has no counters, and says so of each quantity.
+    let refused = header.counting.iter().map(|line| line.refused.as_deref());
+    let no_pmu = Some("no PMU: CPUID reports no counters");
+    assert_eq!(refused.collect::<Vec<_>>(), [no_pmu; COUNTED.len()]);
     // The counter runs at the host's rate, calibrated against the emulated interval timer.
     assert!((1e8..1e11).contains(&header.tick_hz), "{}", header.tick_hz);
     assert!(!end.interrupted && end.seconds > 0.0, "{end:?}");
@@ -178,6 +191,7 @@ fn the_record_is_one_that_the_lab_reads() {
         assert!(timed.min <= timed.lo && timed.median > 0.0);
         assert_eq!(timed.n, timed.samples.len());
         assert_eq!(timed.work, [1, 0, 8, 0]);
+        assert!(timed.counts.is_empty(), "{:?}", timed.counts);
         assert_eq!((&*point.experiment, &*point.series), (MACHINE, LADDER));
         places.push(point.x as usize);
     }
@@ -187,6 +201,50 @@ fn the_record_is_one_that_the_lab_reads() {
     let machine = machine_of(header, &ladder_of(&record));
     assert_eq!(machine.ladder.len(), working_sets().count());
     assert_eq!(machine.largest, 32 << 20);
+}
+
+/// With counters that CPUID does not report, the image programs and reads them all the same: QEMU
+/// lets every such register be written, and reads it as 0. What the lab reads is which event counts
+/// what, and counts of 0.
+#[test]
+fn counters_are_programmed_and_read() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = boot("plant=pmu");
+    assert_eq!(boot.status, Some(PASSED));
+    assert!(boot.serial.contains("# PMU: 4 general counters, 3 fixed"));
+    let record = boot.record();
+    let Some(Line::Header(header)) = record.first() else {
+        panic!("no header: {record:?}");
+    };
+    let by = header
+        .counting
+        .iter()
+        .map(|line| (&*line.counts, line.by.as_deref()));
+    let architectural = Some("architectural event");
+    let events = [architectural, architectural, None];
+    assert!(by.eq(COUNTED.map(Quantity::name).into_iter().zip(events)));
+    let points: Vec<_> = record.iter().filter_map(Line::point).collect();
+    assert_eq!(points.len(), working_sets().count());
+    for point in points {
+        let Outcome::Timed(timed) = &point.outcome else {
+            panic!("not timed: {point:?}");
+        };
+        let counts = timed
+            .counts
+            .iter()
+            .map(|count| (&*count.of, count.lo, count.hi));
+        assert!(counts.eq([("cycles", 0.0, 0.0), ("instructions", 0.0, 0.0)]));
+    }
+    // In ring 3 they are left alone.
+    let refused = self::boot("plant=pmu ring=3");
+    assert_eq!(refused.status, Some(PASSED));
+    assert!(
+        refused
+            .serial
+            .contains("# counters are programmed in ring 0 alone")
+    );
 }
 
 /// The features that a kernel's instructions need, by the names that records have for them.

@@ -10,6 +10,7 @@
 mod arena;
 mod command_line;
 mod console;
+mod counters;
 mod exception;
 mod exit;
 mod pit;
@@ -25,9 +26,11 @@ use core::panic::PanicInfo;
 use linefill::cpu::{Features, Identity, tsc_hz};
 use linefill::kernel::oracle::check_all;
 use linefill::mem::Region;
+use linefill::pmu::{Capabilities, Cpu};
 use linefill::time::{Rate, start};
 
 use console::Console;
+use counters::Programmed;
 use exit::{Status, exit};
 use record::{End, Header, Point, Run};
 
@@ -46,11 +49,13 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     let ring = exit::ring();
     console.say(format_args!("linefill bare image {version} in ring {ring}"));
     console.say(format_args!("command line: {command_line}"));
+    let mut planted = None;
     for word in command_line.split_ascii_whitespace() {
         match word {
             // `boot.S` has seen to it.
             "ring=0" | "ring=3" => {}
             "plant=failure" => console.check("planted by the command line", false),
+            "plant=pmu" => planted = Some(counters::PLANTED),
             "plant=panic" => panic!("planted by the command line"),
             // SAFETY: it raises #UD, whose handler does not return.
             "plant=exception" => unsafe { asm!("ud2", options(noreturn)) },
@@ -60,7 +65,7 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     let arena = arena::take().expect("nobody took the arena before");
     let mut region = Region::new(arena).expect("the arena is whole lines");
     oracles(&mut console, &mut region);
-    walks(&mut console, &mut region);
+    walks(&mut console, &mut region, planted);
     console.finish()
 }
 
@@ -74,8 +79,8 @@ fn oracles(console: &mut Console, region: &mut Region<'_>) {
     });
 }
 
-/// Times the walk over every working set, and writes the record.
-fn walks(console: &mut Console, region: &mut Region<'_>) {
+/// Times the walk over every working set, counts it if there are counters, and writes the record.
+fn walks(console: &mut Console, region: &mut Region<'_>, planted: Option<Capabilities>) {
     let began = start();
     let Some(rate) = pit::tsc_rate().or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
         console.check("the rate of the time-stamp counter is known", false);
@@ -89,10 +94,33 @@ fn walks(console: &mut Console, region: &mut Region<'_>) {
         largest: region.len(),
         ring: exit::ring(),
     };
-    console.record(&Header::new(&identity, &run));
+    let mut cpu = Cpu;
+    let (mut programmed, counting) = match counters::detect(planted) {
+        Ok(capabilities) => {
+            let (general, fixed) = (capabilities.general, capabilities.fixed);
+            console.say(format_args!(
+                "PMU: {general} general counters, {fixed} fixed"
+            ));
+            let (programmed, counting) = Programmed::new(&mut cpu, capabilities);
+            (Some(programmed), counting)
+        }
+        Err(reason) => {
+            console.say(format_args!("{reason}"));
+            (None, counters::refused(reason))
+        }
+    };
+    console.record(&Header::new(&identity, &run, counting));
     let mut store = walk::Store::new();
     for bytes in walk::working_sets(region.len()) {
-        let Some(walked) = walk::walk(region.reborrow(), bytes, SEED, rate.hz(), &mut store) else {
+        let walked = walk::walk(
+            region.reborrow(),
+            bytes,
+            SEED,
+            rate.hz(),
+            &mut store,
+            programmed.as_mut(),
+        );
+        let Some(walked) = walked else {
             console.check(format_args!("walk {bytes}"), false);
             continue;
         };
@@ -101,12 +129,7 @@ fn walks(console: &mut Console, region: &mut Region<'_>) {
             format_args!("walk {bytes} visits {visited} of {elements}"),
             visited == elements,
         );
-        console.record(&Point::new(
-            bytes,
-            &walked.outcome,
-            walked.work,
-            walked.samples,
-        ));
+        console.record(&Point::new(bytes, &walked));
     }
     let ticks = start() - began;
     console.record(&End::new(rate.nanos(ticks as f64) / 1e9));

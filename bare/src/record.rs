@@ -2,9 +2,11 @@
 //! own types allocate. A test reads what comes out with the lab's types.
 
 use linefill::cpu::{Cache, Caches, Feature, Features, Identity, Tlb, Tlbs};
-use linefill::kernel::Work;
-use linefill::measure::{Ended, Outcome, Sample};
+use linefill::measure::{Ended, Sample};
 use serde::{Serialize, Serializer};
+
+use crate::counters::{COUNTED, Count, Counting};
+use crate::walk::Walked;
 
 /// The version of the format that these lines follow.
 const FORMAT: u32 = 1;
@@ -41,6 +43,7 @@ pub struct Header<'a> {
     masked: &'static str,
     largest: u64,
     load_to_use: Option<u32>,
+    counting: [Counting; COUNTED.len()],
     notes: [&'static str; 2],
 }
 
@@ -60,7 +63,7 @@ pub struct Run {
 
 impl<'a> Header<'a> {
     /// Describes this image on this CPU. Nothing here knows the date: `started` is 0.
-    pub fn new(identity: &'a Identity, run: &Run) -> Self {
+    pub fn new(identity: &'a Identity, run: &Run, counting: [Counting; COUNTED.len()]) -> Self {
         Self {
             kind: "header",
             format: FORMAT,
@@ -82,6 +85,7 @@ impl<'a> Header<'a> {
             masked: "",
             largest: run.largest as u64,
             load_to_use: identity.load_to_use(),
+            counting,
             notes: [
                 match run.ring {
                     0 => "no operating system: ring 0, interrupts off",
@@ -216,13 +220,16 @@ struct Timed<'a> {
     pages: &'static str,
     #[serde(serialize_with = "flags")]
     flags: [Option<&'static str>; 2],
+    #[serde(serialize_with = "counts")]
+    counts: [Option<Count>; COUNTED.len()],
     #[serde(serialize_with = "samples")]
     samples: &'a [Sample],
 }
 
 impl<'a> Point<'a> {
     /// The point at a working set of `bytes`.
-    pub fn new(bytes: usize, outcome: &Outcome, work: Work, samples: &'a [Sample]) -> Self {
+    pub fn new(bytes: usize, walked: &Walked<'a>) -> Self {
+        let (outcome, work) = (&walked.outcome, walked.work);
         let ticks = outcome.ticks;
         let noisy = ticks.interval.doubt() > NOISY;
         Self {
@@ -242,7 +249,8 @@ impl<'a> Point<'a> {
                 work: [work.loads, work.stores, work.bytes_read, work.bytes_written],
                 pages: "2 MiB",
                 flags: [noisy.then_some("noisy"), ended(outcome.ended)],
-                samples,
+                counts: walked.counts,
+                samples: walked.samples,
             },
         }
     }
@@ -262,6 +270,14 @@ fn flags<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(flags.iter().flatten())
+}
+
+/// Those that something counted.
+fn counts<S: Serializer>(
+    counts: &[Option<Count>; COUNTED.len()],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(counts.iter().flatten())
 }
 
 fn samples<S: Serializer>(samples: &[Sample], serializer: S) -> Result<S::Ok, S::Error> {

@@ -10,6 +10,8 @@ use linefill::pattern::{Layout, Order, Ring};
 use linefill::stats::median;
 use linefill::time::yardstick;
 
+use crate::counters::{COUNTED, Count, Programmed};
+
 /// The smallest working set.
 const SMALLEST: usize = 4 << 10;
 
@@ -42,6 +44,8 @@ pub struct Walked<'a> {
     pub outcome: Outcome,
     /// Its samples.
     pub samples: &'a [Sample],
+    /// What was counted of a step.
+    pub counts: [Option<Count>; COUNTED.len()],
 }
 
 /// Where samples go.
@@ -60,14 +64,16 @@ impl Store {
     }
 }
 
-/// Builds a ring over `bytes` of `region`, checks a lap of the kernel, and times the walk.
-/// `hz` is the rate of the time-stamp counter. `None` if the region is too small.
+/// Builds a ring over `bytes` of `region`, checks a lap of the kernel, times the walk, and counts
+/// it where there are counters. `hz` is the rate of the time-stamp counter. `None` if the region is
+/// too small.
 pub fn walk<'a>(
     region: Region<'_>,
     bytes: usize,
     seed: u64,
     hz: f64,
     store: &'a mut Store,
+    counters: Option<&mut Programmed<'_>>,
 ) -> Option<Walked<'a>> {
     let elements = LAYOUT.count(bytes);
     let ring = Ring::new(region, LAYOUT, elements, Order::Random { seed }).ok()?;
@@ -82,12 +88,18 @@ pub fn walk<'a>(
         scratch: &mut store.scratch,
     };
     let outcome = steady(&mut walk, &plan, &mut Unwatched, buffers)?;
+    // Whole laps, so that every stretch meets the same lines.
+    let steps = outcome.operations.next_multiple_of(elements as u64);
+    let counts = counters.map_or([None; COUNTED.len()], |counters| {
+        counters.count(steps, |steps| _ = walk.run(steps))
+    });
     Some(Walked {
         elements,
         visited,
         work: walk.work(),
         samples: &store.samples[..outcome.taken],
         outcome,
+        counts,
     })
 }
 

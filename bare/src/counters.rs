@@ -1,0 +1,155 @@
+//! Performance counters, which ring 0 programs itself.
+
+use linefill::pmu::{Capabilities, Counters, Cpu, Encoding, Maker, Microarch, Quantity, Slot};
+use serde::Serialize;
+
+use crate::exit;
+
+/// What is counted of every walk.
+pub const COUNTED: [Quantity; 3] = [
+    Quantity::Cycles,
+    Quantity::Instructions,
+    Quantity::L1dMisses,
+];
+
+/// Differences of N and 2N behind a count: the least and the greatest of six enclose their median
+/// with 97 %.
+const ROUNDS: usize = 6;
+
+/// Whether something is counted: a record line names the event or the reason.
+#[derive(Clone, Copy, Serialize)]
+pub struct Counting {
+    counts: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'static str>,
+}
+
+/// What was counted of a step.
+#[derive(Clone, Copy, Serialize)]
+pub struct Count {
+    of: &'static str,
+    lo: f64,
+    hi: f64,
+}
+
+/// Counters for an emulator that has none but takes the registers for granted, as QEMU does:
+/// programmed like any others, they stand at 0.
+pub const PLANTED: Capabilities = Capabilities {
+    maker: Maker::Intel,
+    version: 2,
+    general: 4,
+    general_bits: 48,
+    fixed: 3,
+    fixed_bits: 48,
+};
+
+/// The CPU's counters, or the planted ones, if they can be programmed.
+pub fn detect(planted: Option<Capabilities>) -> Result<Capabilities, &'static str> {
+    let capabilities = planted
+        .or_else(Capabilities::detect)
+        .ok_or("no PMU: CPUID reports no counters")?;
+    match exit::ring() {
+        0 => Ok(capabilities),
+        _ => Err("counters are programmed in ring 0 alone"),
+    }
+}
+
+/// The events that are counted, each in a counter of its own.
+pub struct Programmed<'p> {
+    counters: Counters<'p, Cpu>,
+    slots: [Option<Slot>; COUNTED.len()],
+}
+
+impl<'p> Programmed<'p> {
+    /// Gives each quantity a counter, and says of each what counts it or why nothing does.
+    pub fn new(port: &'p mut Cpu, capabilities: Capabilities) -> (Self, [Counting; COUNTED.len()]) {
+        // SAFETY: `detect` has found ring 0 and these counters, or the command line vouches for
+        // them; there is one CPU, and nobody else.
+        let mut counters = unsafe { Counters::new(port, capabilities) };
+        let mut slots = [None; COUNTED.len()];
+        let mut counting = refused("this core has no event for it in the tables");
+        let core = Microarch::detect();
+        for ((slot, said), quantity) in slots.iter_mut().zip(&mut counting).zip(COUNTED) {
+            let (name, given) = match core.and_then(|core| quantity.event_of(core)) {
+                Some(event) => (event.name, counters.add_event(&event)),
+                None => match architectural(quantity, capabilities.maker) {
+                    Some(event) => ("architectural event", counters.add(event, u32::MAX)),
+                    None => continue,
+                },
+            };
+            *slot = given.ok();
+            *said = match given {
+                Ok(_) => Counting {
+                    by: Some(name),
+                    refused: None,
+                    ..*said
+                },
+                Err(_) => Counting {
+                    refused: Some("no counter is left for it"),
+                    ..*said
+                },
+            };
+        }
+        (Programmed { counters, slots }, counting)
+    }
+
+    /// Counts `run`, which does as many operations as it is told: what `operations` of them come
+    /// to each, by the difference to twice as many.
+    pub fn count(
+        &mut self,
+        operations: u64,
+        mut run: impl FnMut(u64),
+    ) -> [Option<Count>; COUNTED.len()] {
+        let mut each = [[0.0; ROUNDS]; COUNTED.len()];
+        for round in 0..ROUNDS {
+            let once = self.around(|| run(operations));
+            let twice = self.around(|| run(2 * operations));
+            for (each, (once, twice)) in each.iter_mut().zip(once.into_iter().zip(twice)) {
+                each[round] = (twice as f64 - once as f64) / operations as f64;
+            }
+        }
+        let mut counts = [None; COUNTED.len()];
+        for (index, count) in counts.iter_mut().enumerate() {
+            let values = each[index].iter().copied();
+            *count = self.slots[index].map(|_| Count {
+                of: COUNTED[index].name(),
+                lo: values.clone().fold(f64::INFINITY, f64::min),
+                hi: values.fold(f64::NEG_INFINITY, f64::max),
+            });
+        }
+        counts
+    }
+
+    /// What every counter counts around `work`; 0 where none does. Counters of 40 bits and more do
+    /// not overflow in the tenths of a second that this takes.
+    fn around(&mut self, work: impl FnOnce()) -> [u64; COUNTED.len()] {
+        self.counters.start();
+        work();
+        self.counters.stop();
+        let counters = &mut self.counters;
+        self.slots
+            .map(|slot| slot.map_or(0, |slot| counters.read(slot).value))
+    }
+}
+
+/// Nothing is counted, for this reason.
+pub fn refused(reason: &'static str) -> [Counting; COUNTED.len()] {
+    COUNTED.map(|quantity| Counting {
+        counts: quantity.name(),
+        by: None,
+        refused: Some(reason),
+    })
+}
+
+/// Events that every CPU of a maker encodes alike: Intel SDM volume 3B, "Pre-defined Architectural
+/// Performance Events"; AMD's PMCx076 and PMCx0C0, of all families since 0Fh.
+fn architectural(quantity: Quantity, maker: Maker) -> Option<Encoding> {
+    match (quantity, maker) {
+        (Quantity::Cycles, Maker::Intel) => Some(Encoding::new(0x3C, 0)),
+        (Quantity::Cycles, Maker::Amd { .. }) => Some(Encoding::new(0x76, 0)),
+        (Quantity::Instructions, _) => Some(Encoding::new(0xC0, 0)),
+        _ => None,
+    }
+}
