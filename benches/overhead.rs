@@ -1,16 +1,22 @@
-//! The overhead of timing: the start/stop pair, the yardstick, a look at preemption, a sample.
+//! The overhead of timing: the start/stop pair, the yardstick, a look at preemption, a sample. And
+//! that of counting: a scope read by system call, and by `rdpmc` where that is allowed; where it is
+//! not, the instructions that it would take.
 
 mod common {
     pub mod clock;
     pub mod driver;
+    pub mod path;
 }
 
 use std::hint::black_box;
 
 use common::driver::{Driver, Timed};
+use common::path;
+use linefill::counters;
 use linefill::kernel::{Access, Kernel, Work};
 use linefill::measure::{Buffers, Plan, Sample, Unwatched, steady};
 use linefill::os::Switches;
+use linefill::os::perf::{Counter, Event};
 use linefill::time::{start, stop, yardstick};
 
 fn main() {
@@ -36,9 +42,25 @@ fn main() {
         })
     });
     driver.time("a steady sample of nothing", None, &mut sample_nothing);
+    let by_read = scope_of(&mut driver, "task-clock", false);
+    let by_rdpmc = scope_of(&mut driver, "instructions", true);
+    let usual = driver.time("counters::scope of the usual events", None, &mut |scopes| {
+        around(scopes, || {
+            black_box(counters::scope(|| ()));
+        })
+    });
 
     report(&driver, "an empty start/stop pair reads", own);
     report(&driver, "a start/stop pair takes", pair);
+    report(&driver, "a scope of one event, by read(2), takes", by_read);
+    report(&driver, "a scope of one event, by rdpmc, takes", by_rdpmc);
+    report(&driver, "a scope of the usual events takes", usual);
+    let path = shortest_scope();
+    driver.say(&format!(
+        "a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"
+    ));
+    // A scope may take a hundred cycles: at three instructions a cycle these leave 34 to each rdpmc.
+    assert!(path <= 96, "a scope has grown to {path} instructions");
 }
 
 fn report(driver: &Driver, what: &str, timed: Timed) {
@@ -48,6 +70,44 @@ fn report(driver: &Driver, what: &str, timed: Timed) {
         .map_or(String::new(), |cycles| format!(", {cycles:.1} core cycles"));
     let nanos = driver.rate().nanos(ticks);
     driver.say(&format!("{what} {ticks:.1} ticks{cycles}, {nanos:.1} ns"));
+}
+
+/// Times a scope of nothing that counts `event`: by `rdpmc` if `fast`, by `read` if not.
+fn scope_of(driver: &mut Driver, event: &str, fast: bool) -> Timed {
+    let way = if fast { "rdpmc" } else { "read(2)" };
+    let name = format!("a scope of {event}, by {way}");
+    let opened = Event::named(event).and_then(|event| Counter::open(&event));
+    let skipped = match opened {
+        Err(refusal) => refusal.to_string(),
+        Ok(counter) => match (counter.fast(), fast) {
+            (Err(unread), true) => unread.to_string(),
+            (Ok(()), false) => "rdpmc reads it".to_owned(),
+            _ => {
+                return driver.time(&name, None, &mut |scopes| {
+                    around(scopes, || {
+                        black_box(a_scope(&counter));
+                    })
+                });
+            }
+        },
+    };
+    driver.say(&format!("{name}: skipped: {skipped}"));
+    Timed::default()
+}
+
+/// A scope around nothing.
+#[inline(never)]
+fn a_scope(counter: &Counter) -> u64 {
+    counter.scope(|| ()).map_or(0, |(_, reading)| reading.value)
+}
+
+/// The instructions of the shortest way through [`a_scope`] that executes `rdpmc` twice.
+fn shortest_scope() -> usize {
+    let address = a_scope as *const () as u64;
+    // SAFETY: the function's code is mapped, readable and never written; what follows it in the
+    // program's text is as long as a page at least, for all of the program's main parts are there.
+    let code = unsafe { std::slice::from_raw_parts(address as *const u8, 2048) };
+    path::shortest(code, address, iced_x86::Mnemonic::Rdpmc, 2).expect("a scope reads twice")
 }
 
 /// What the pair reads with nothing in between.

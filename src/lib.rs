@@ -18,10 +18,15 @@
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+// `criterion` names the crate as the benches do, which include its files.
+#[cfg(feature = "criterion")]
+extern crate self as linefill;
 
 #[cfg(feature = "std")]
 pub mod counters;
 pub mod cpu;
+#[cfg(feature = "criterion")]
+pub mod criterion;
 #[cfg(feature = "std")]
 pub mod experiment;
 pub mod kernel;

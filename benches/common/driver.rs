@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use linefill::os::{self, Pinned, clock::monotonic_raw_ns};
+use linefill::os::{self, Pinned};
 use linefill::stats::median;
-use linefill::time::{Rate, start};
+use linefill::time::Rate;
 
 use super::clock::{Clock, CoreCycles, Ticks};
 
@@ -38,9 +38,6 @@ const MEASUREMENT: Duration = Duration::from_millis(600);
 
 /// Resamples of the bootstrap: intervals of 20 samples gain nothing from more.
 const RESAMPLES: usize = 10_000;
-
-/// Time between the two readings that give the rate of the time-stamp counter.
-const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// One subject, a Criterion a clock: a Criterion has one measurement.
 pub struct Driver {
@@ -76,8 +73,8 @@ impl Driver {
             return None;
         }
         let pinned = pin();
-        let rate = match calibrate() {
-            Ok(rate) => rate,
+        let ticks = match Ticks::calibrated() {
+            Ok(ticks) => ticks,
             Err(error) => {
                 println!("{subject}: skipped: {error}");
                 return None;
@@ -89,8 +86,8 @@ impl Driver {
         }
         Some(Driver {
             subject,
-            rate,
-            ticks: Timer::new(Ticks(rate)),
+            rate: ticks.0,
+            ticks: Timer::new(ticks),
             cycles: cycles.map(Timer::new),
             _pinned: pinned,
         })
@@ -188,10 +185,4 @@ fn pin() -> Option<Pinned> {
     os::pin(cpu)
         .inspect_err(|error| println!("not pinned: {error}"))
         .ok()
-}
-
-fn calibrate() -> Result<Rate, linefill::time::RateError> {
-    let (nanos, ticks) = (monotonic_raw_ns(), start());
-    std::thread::sleep(CALIBRATION);
-    Rate::between(start() - ticks, monotonic_raw_ns() - nanos)
 }

@@ -151,6 +151,7 @@ impl Page {
 
 impl Reading {
     /// What was counted since `earlier`.
+    #[inline]
     pub fn since(&self, earlier: &Reading) -> Reading {
         Reading {
             value: self.value.wrapping_sub(earlier.value),

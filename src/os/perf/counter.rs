@@ -153,6 +153,7 @@ impl Shared {
         }
     }
 
+    #[inline]
     fn page(&self) -> &Page {
         // SAFETY: the mapping is a page of zeros and of what the kernel writes, aligned to
         // pages, readable until `self` is dropped; all fields are atomic.
