@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use criterion::measurement::{Measurement, ValueFormatter as _};
+use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
 use linefill::os::perf::{Pmu, probe, probe_software};

@@ -37,6 +37,7 @@ mod locks;
 mod machines;
 mod matmul;
 mod mesi;
+mod misses;
 mod mlp;
 mod orders;
 mod pages;
@@ -93,6 +94,7 @@ fn rows() -> Vec<Row> {
         matmul::rows(),
         mlp::rows(),
         mesi::rows(),
+        misses::rows(),
         orders::rows(),
         pages::rows(),
         placement::rows(),
@@ -138,6 +140,7 @@ fn exact() -> Vec<Exact> {
         holes::EXACT,
         jump::EXACT,
         matmul::EXACT,
+        misses::EXACT,
         orders::EXACT,
         placement::EXACT,
         prefetch::EXACT,

@@ -33,6 +33,7 @@ mod loaduse;
 mod locks;
 mod matmul;
 mod mesi;
+mod misses;
 mod mlp;
 mod orders;
 mod pages;
@@ -88,6 +89,7 @@ families![
     directories,
     hugepages,
     random,
+    misses,
     word,
     elements,
     orders,

@@ -1,0 +1,143 @@
+//! Figure 3.16 and Table 3.2.
+
+use linefill::counters::Quantity;
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
+
+use super::Exact;
+use super::planted::{Planted, Row, Value, row, time};
+
+const SIMULATED: &str = "simulated, with a prefetcher";
+const IN_ORDER: &str = "fewer than 5 % of a sequential walk's reads of L2 miss beyond L2";
+const GROWS: &str = "1.1 times";
+const DOUBLES: &str = "reads of L2 double";
+
+pub const EXACT: &[Exact] = &[("D20", SIMULATED)];
+
+/// Percents of misses: in order, and at random in one, two and four times L2.
+fn simulated(machine: &Machine, in_order: f64, at_random: [f64; 3]) -> Planted {
+    let l2 = machine.data_cache(2).map_or(1.0, |cache| cache.size as f64);
+    Planted::new("D20", machine, |series, x| match series {
+        "sequential, simulated" => Value::Counted(in_order),
+        "random, simulated" => Value::Counted(at_random[(x / l2).log2() as usize]),
+        _ => time(5.0),
+    })
+}
+
+/// Counts an element: reads of L2 in order and at random, which grow by a factor a doubling, and
+/// the share of them that misses at twice L2 and grows so likewise.
+#[derive(Clone, Copy)]
+struct Counts {
+    reads: [(f64, f64); 2],
+    shares: [(f64, f64); 2],
+    /// How far the counts reach to either side.
+    doubt: f64,
+}
+
+const SOUND: Counts = Counts {
+    reads: [(0.125, 1.0), (0.98, 1.02)],
+    shares: [(0.02, 1.0), (0.5, 1.05)],
+    doubt: 0.0,
+};
+
+fn counted(machine: &Machine, counts: Counts) -> Planted {
+    let twice = 2.0 * machine.data_cache(2).map_or(1.0, |cache| cache.size as f64);
+    simulated(machine, 3.0, [0.0, 50.0, 75.0]).counting(move |series, x, quantity| {
+        let order = usize::from(series == "random");
+        let doublings = (x / twice).log2();
+        let grown = |(at_twice, growth): (f64, f64)| at_twice * growth.powf(doublings);
+        let reads = grown(counts.reads[order]);
+        let value = match quantity {
+            Quantity::L2Accesses => reads,
+            Quantity::L2Misses => reads * grown(counts.shares[order]),
+            _ => 1.0,
+        };
+        Some(Interval::exact(value).widened(counts.doubt))
+    })
+}
+
+fn no_pmu(machine: &Machine) -> Planted {
+    simulated(machine, 3.0, [0.0, 50.0, 75.0])
+        .counting_nothing("the kernel sees no PMU on this CPU")
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D20", SIMULATED, Holds, |m| {
+            simulated(m, 3.1, [13.0, 41.0, 58.0])
+        }),
+        row("D20", SIMULATED, DoesNotHold, |m| {
+            simulated(m, 12.5, [13.0, 41.0, 58.0])
+        })
+        .says("sequentially 12.5"),
+        row("D20", SIMULATED, DoesNotHold, |m| {
+            simulated(m, 3.1, [13.0, 41.0, 41.0])
+        })
+        .says("more at random 0"),
+        row("D20", SIMULATED, Untestable, |m| {
+            simulated(m, 3.1, [0.0; 3]).without(|series, _| series.ends_with("simulated"))
+        }),
+        row("D20", IN_ORDER, Holds, |m| counted(m, SOUND)),
+        row("D20", IN_ORDER, DoesNotHold, |m| {
+            let shares = [(0.3, 1.0), (0.5, 1.05)];
+            counted(m, Counts { shares, ..SOUND })
+        }),
+        row("D20", IN_ORDER, Inconclusive, |m| {
+            let shares = [(0.0495, 1.0), (0.5, 1.05)];
+            counted(m, Counts { shares, ..SOUND })
+        }),
+        row("D20", IN_ORDER, Untestable, no_pmu)
+            .says("L2 misses: the kernel sees no PMU on this CPU"),
+        row("D20", GROWS, Holds, |m| counted(m, SOUND)),
+        row("D20", GROWS, DoesNotHold, |m| {
+            let shares = [(0.02, 1.0), (0.5, 1.0)];
+            counted(m, Counts { shares, ..SOUND })
+        }),
+        row("D20", GROWS, Inconclusive, |m| {
+            counted(
+                m,
+                Counts {
+                    doubt: 0.2,
+                    ..SOUND
+                },
+            )
+        }),
+        row("D20", GROWS, Untestable, no_pmu).says("no PMU"),
+        row("D20", GROWS, Untestable, |m| {
+            // Nothing is read of L2 that could miss.
+            let reads = [(0.0, 1.0); 2];
+            counted(m, Counts { reads, ..SOUND })
+        })
+        .says("L2 was not read"),
+        row("D20", DOUBLES, Holds, |m| {
+            counted(
+                m,
+                Counts {
+                    reads: [(0.125, 1.0), (0.5, 1.2)],
+                    ..SOUND
+                },
+            )
+        }),
+        row("D20", DOUBLES, DoesNotHold, |m| {
+            let reads = [(0.125, 0.8), (0.5, 1.2)];
+            counted(m, Counts { reads, ..SOUND })
+        })
+        .says("in order 1.6"),
+        row("D20", DOUBLES, DoesNotHold, |m| {
+            let reads = [(0.125, 1.0), (0.9, 0.9)];
+            counted(m, Counts { reads, ..SOUND })
+        }),
+        row("D20", DOUBLES, Inconclusive, |m| {
+            let reads = [(0.125, 1.0), (0.9, 1.0)];
+            counted(m, Counts { reads, ..SOUND })
+        }),
+        row("D20", DOUBLES, Untestable, no_pmu).says("L2 accesses: the kernel sees no PMU"),
+        row("D20", DOUBLES, Untestable, |m| {
+            let mut small = m.clone();
+            small.largest = 1 << 20;
+            counted(&small, SOUND)
+        })
+        .says("two working sets beyond L2"),
+    ]
+}
