@@ -32,6 +32,7 @@ mod hyperthread;
 mod jump;
 mod ladders;
 mod lanes;
+mod late;
 mod loaduse;
 mod locks;
 mod machines;
@@ -89,6 +90,7 @@ fn rows() -> Vec<Row> {
         hwprefetch::rows(),
         jump::rows(),
         lanes::rows(),
+        late::rows(),
         loaduse::rows(),
         locks::rows(),
         matmul::rows(),

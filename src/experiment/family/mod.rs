@@ -29,6 +29,7 @@ mod hwprefetch;
 mod hyperthread;
 mod jump;
 mod lanes;
+mod late;
 mod loaduse;
 mod locks;
 mod matmul;
@@ -111,6 +112,7 @@ families![
     firsttouch,
     hwprefetch,
     prefetch,
+    late,
     speculate,
     jump,
     loaduse,

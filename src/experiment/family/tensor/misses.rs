@@ -3,6 +3,7 @@
 use super::{BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, tally};
 use crate::cpu::PageSize;
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::{CountSetup, Tally, TensorSetup};
 use crate::experiment::{
     Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, plain_curves,
@@ -148,7 +149,7 @@ pub(super) const MYSTERY: Experiment = Experiment {
         cases
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 \

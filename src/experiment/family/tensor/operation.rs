@@ -5,6 +5,7 @@ use super::{
     tally,
 };
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::{Tally, TensorSetup};
 use crate::experiment::{
     Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Reference, Shape, Unit, all_of, at_least,
@@ -84,7 +85,7 @@ pub(super) const OPERATION: Experiment = Experiment {
         cases
     },
     curves: an_operation,
-    events: &[],
+    events: explain::PRODUCT,
     claims: &[
         Claim {
             text: "the nested tensor takes more than 1.3 times as long as the flat one",

@@ -1,0 +1,152 @@
+//! Software prefetches, counted.
+
+use linefill::counters::Quantity;
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
+
+use super::planted::{Planted, Row, row, time};
+
+const ONE: &str = "counted as one software prefetch";
+const USEFUL: &str = "fetch a line, in L1d";
+const LATE: &str = "1 node ahead";
+const HALF: &str = "about half";
+
+/// What is counted a step: prefetches executed; useful ones in memory and in L1d; late ones 1, 5
+/// and 16 nodes ahead.
+#[derive(Clone, Copy)]
+struct Counts {
+    executed: f64,
+    useful: [f64; 2],
+    late: [f64; 3],
+}
+
+const SOUND: Counts = Counts {
+    executed: 1.0,
+    useful: [0.98, 0.0],
+    late: [0.95, 0.4, 0.01],
+};
+
+fn counted(machine: &Machine, counts: Counts) -> Planted {
+    Planted::new("E40", machine, |_, _| time(200.0)).counting(move |series, ahead, quantity| {
+        let near = usize::from(series == "in L1d");
+        let value = match quantity {
+            Quantity::SoftwarePrefetches => counts.executed,
+            Quantity::UsefulPrefetches => counts.useful[near],
+            Quantity::LatePrefetches if ahead <= 2.0 => counts.late[0],
+            Quantity::LatePrefetches if ahead <= 8.0 => counts.late[1],
+            Quantity::LatePrefetches => counts.late[2],
+            _ => return None,
+        };
+        Some(Interval::exact(value).widened(0.02))
+    })
+}
+
+fn no_pmu(machine: &Machine) -> Planted {
+    Planted::new("E40", machine, |_, _| time(200.0))
+        .counting_nothing("the kernel sees no PMU on this CPU")
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("E40", ONE, Holds, |m| counted(m, SOUND)),
+        row("E40", ONE, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    executed: 2.0,
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", ONE, Inconclusive, |m| {
+            counted(
+                m,
+                Counts {
+                    executed: 1.02,
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", USEFUL, Holds, |m| counted(m, SOUND)),
+        row("E40", USEFUL, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    useful: [0.3, 0.0],
+                    ..SOUND
+                },
+            )
+        })
+        .says("useful in memory 0.3"),
+        row("E40", USEFUL, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    useful: [0.98, 0.5],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", USEFUL, Inconclusive, |m| {
+            counted(
+                m,
+                Counts {
+                    useful: [0.98, 0.05],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", LATE, Holds, |m| counted(m, SOUND)),
+        row("E40", LATE, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    late: [0.2, 0.1, 0.0],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", LATE, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    late: [0.9, 0.9, 0.9],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", LATE, Inconclusive, |m| {
+            counted(
+                m,
+                Counts {
+                    late: [0.5, 0.4, 0.01],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", HALF, Holds, |m| counted(m, SOUND)),
+        row("E40", HALF, DoesNotHold, |m| {
+            counted(
+                m,
+                Counts {
+                    late: [0.9, 0.0, 0.0],
+                    ..SOUND
+                },
+            )
+        }),
+        row("E40", HALF, Inconclusive, |m| {
+            counted(
+                m,
+                Counts {
+                    late: [0.9, 0.66, 0.0],
+                    ..SOUND
+                },
+            )
+        }),
+    ];
+    for claim in [ONE, USEFUL, LATE, HALF] {
+        rows.push(row("E40", claim, Untestable, no_pmu).says("no PMU on this CPU"));
+    }
+    rows
+}
