@@ -1,8 +1,6 @@
 //! Criterion's measurements: what they count, and how they print it.
 #![cfg(feature = "criterion")]
 
-use std::hint::black_box;
-
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
@@ -95,30 +93,31 @@ fn clocks_convert_the_ticks_that_a_stretch_counts() {
 
 #[test]
 fn criterion_takes_each_of_them() {
-    fn run<M: Measurement + 'static>(measurement: M) {
+    let name = format!("linefill-criterion-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fn run<M: Measurement + 'static>(measurement: M, folder: &std::path::Path) {
         let criterion = Criterion::default().with_measurement(measurement);
         let criterion = criterion.without_plots().sample_size(10);
         let mut criterion = criterion
             .warm_up_time(std::time::Duration::from_millis(1))
             .measurement_time(std::time::Duration::from_millis(2))
             .nresamples(10)
-            .output_directory(
-                &std::env::temp_dir().join(format!("linefill-criterion-{}", std::process::id())),
-            );
+            .output_directory(folder);
         let mut calls = 0;
         criterion.bench_function("calls", |bencher| {
             bencher.iter(|| {
                 calls += 1;
-                black_box(touch())
+                touch();
             });
         });
         assert!(calls > 0);
     }
-    run(Ticks::calibrated().unwrap());
+    run(Ticks::calibrated().unwrap(), &folder);
     if let Some(cycles) = CoreCycles::new() {
-        run(cycles);
+        run(cycles, &folder);
     }
     if let Ok(counter) = Counter::open("page-faults") {
-        run(counter);
+        run(counter, &folder);
     }
+    let _ = std::fs::remove_dir_all(folder);
 }
