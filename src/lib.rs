@@ -9,7 +9,7 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> counters -> { os, sim, model, measure } -> { kernel, pmu, pattern, stats }
+//! lab -> experiment -> counters -> { os, infer, sim, model, measure } -> { kernel, pmu, pattern, stats }
 //!     -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
@@ -29,6 +29,8 @@ pub mod cpu;
 pub mod criterion;
 #[cfg(feature = "std")]
 pub mod experiment;
+#[cfg(feature = "alloc")]
+pub mod infer;
 pub mod kernel;
 #[cfg(feature = "lab")]
 pub mod lab;

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod convert;
 pub mod counters;
 pub mod date;
+pub mod inferred;
 pub mod judge;
 pub mod layout;
 mod progress;

@@ -1,28 +1,36 @@
 //! `linefill machine`.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 use comfy_table::Row;
 
 use super::{Status, cpu_number, say};
-use crate::lab::convert::machine_of;
-use crate::lab::run::measure_ladder;
+use crate::lab::convert::{ladder_of, machine_of, points_of};
+use crate::lab::inferred::{Inferred, probes};
+use crate::lab::read::read;
+use crate::lab::run::{RECORD, measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
-use crate::lab::sheet::sheet;
+use crate::lab::sheet;
 use crate::lab::table::{table, width};
 use crate::lab::{commands::run::opening, size};
 use crate::os::interrupt;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///
-/// Walks lists of growing size in random order, one cache line an element, for about five
-/// seconds. The cost of a step rises where a cache ends. Virtual machines often get a slice of
-/// the last-level cache that CPUID states whole; experiments go by what is measured.
+/// Walks lists of growing size in random order, one cache line an element: the cost of a step rises
+/// where a cache ends. Then lists that fall into one set, loads across the end of a line, lines of
+/// many pages, stores to many lines: some twenty seconds in all. From these curves alone come the
+/// line, the sizes and ways, the replacement, the entries of the TLBs and the buffers, each with the
+/// share of equally likely curves that agree, if it is not all. Virtual machines often get a slice
+/// of the last-level cache that CPUID states whole; experiments go by what is measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   linefill machine                    on the CPU that `linefill run` would choose
   linefill machine --cpu 3            on CPU 3
-  linefill machine --memory 512MiB    with walks of at most 512 MiB")]
+  linefill machine --memory 512MiB    with walks of at most 512 MiB
+  linefill machine --record linefill-out      of a run that measured it")]
 pub(super) struct Args {
     /// The CPU to measure on.
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
@@ -30,9 +38,15 @@ pub(super) struct Args {
     /// The largest working set [default: a quarter of the available memory, 1GiB at most].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    /// Measure nothing: a record, or the folder of a run, says what was measured.
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["cpu", "memory"])]
+    record: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    if let Some(record) = &args.record {
+        return of_record(record);
+    }
     let stop = interrupt::install()?;
     let request = Request {
         cpu: args.cpu,
@@ -45,22 +59,49 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     eprintln!("{}", opening(header));
     let ladder = measure_ladder(&session, stop);
     let machine = machine_of(header, &ladder);
-
-    let mut table = table(&["", "measured", "CPUID", "kernel", "note"], width());
-    for row in sheet(header, &machine, &ladder) {
-        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-        table.add_row(Row::from([
-            row.name,
-            cell(row.measured),
-            cell(row.cpuid),
-            cell(row.kernel),
-            row.differs.unwrap_or_default(),
-        ]));
-    }
-    say(&table.trim_fmt())?;
+    let points = measure_cases(&session, &probes(&machine), stop, |id| {
+        eprintln!("measuring a part of {id}");
+    });
+    let of = |id: &str| {
+        let found = points.iter().find(|(of, _)| *of == id);
+        found.map(|(_, points)| points.clone()).unwrap_or_default()
+    };
+    let inferred = Inferred::of(&machine, &ladder, of);
+    show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
     if stop.load(core::sync::atomic::Ordering::Relaxed) {
-        eprintln!("stopped: the larger working sets were not measured");
+        eprintln!("stopped: not all was measured");
         return Ok(Status::Interrupted);
     }
     Ok(Status::Done)
+}
+
+/// The sheet of a record's machine.
+fn of_record(path: &Path) -> Result<Status> {
+    let record = match path.is_dir() {
+        true => path.join(RECORD),
+        false => path.to_owned(),
+    };
+    let reading = read(&record)?;
+    let (header, lines) = (reading.header(), &reading.lines);
+    let ladder = ladder_of(lines);
+    let machine = machine_of(header, &ladder);
+    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
+    show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
+    Ok(Status::Done)
+}
+
+/// Prints a sheet.
+fn show(rows: &[sheet::Row]) -> Result<()> {
+    let mut table = table(&["", "measured", "CPUID", "kernel", "note"], width());
+    for row in rows {
+        let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        table.add_row(Row::from([
+            row.name.clone(),
+            cell(&row.measured),
+            cell(&row.cpuid),
+            cell(&row.kernel),
+            row.differs.clone().unwrap_or_default(),
+        ]));
+    }
+    say(&table.trim_fmt())
 }

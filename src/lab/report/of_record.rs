@@ -14,6 +14,7 @@ use crate::experiment::{
 };
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::date::Date;
+use crate::lab::inferred::Inferred;
 use crate::lab::judge::judge;
 use crate::lab::record::{EndLine, Header, Line, MACHINE, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
@@ -66,6 +67,7 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
     });
     let ladder = ladder_of(lines);
     let machine = machine_of(header, &ladder);
+    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
     let mut sections = Vec::new();
     let mut run = Vec::new();
     let mut not_run = Vec::new();
@@ -85,7 +87,7 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
         date: Date::from_unix(header.started).to_string(),
         facts: facts(header, end),
         notes,
-        sheet: sheet(header, &machine, &ladder),
+        sheet: sheet(header, &machine, &ladder, &inferred),
         sections,
         not_run,
     })

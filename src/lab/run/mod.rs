@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
 use super::report;
 use super::session::{Profile, Session};
-use crate::experiment::{Experiment, Machine, Point, Rig};
+use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
 use crate::time::Rate;
 use measure::Notebook;
@@ -96,6 +96,24 @@ pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
         rungs.push(point.clone());
     });
     rungs
+}
+
+/// Measures these cases, experiment by experiment, once, and calls `each` with the id of every one
+/// that begins; ends early if stopped.
+pub fn measure_cases(
+    session: &Session,
+    cases: &[(&'static str, Vec<Case>)],
+    stop: &AtomicBool,
+    mut each: impl FnMut(&str),
+) -> Vec<(&'static str, Vec<Point>)> {
+    let mut rig = rig(session, stop);
+    let mut measured = Vec::new();
+    for (id, cases) in cases {
+        each(id);
+        let points = cases.iter().map_while(|case| rig.measure(case));
+        measured.push((*id, points.collect()));
+    }
+    measured
 }
 
 /// The profile that a header names.

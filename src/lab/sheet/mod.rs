@@ -1,8 +1,11 @@
 //! The machine sheet: what was measured beside what CPUID and the kernel say.
 
-use super::record::{CacheLine, Header, PrefetchersLine, TlbLine};
-use super::size::show;
+mod found;
+
 use crate::experiment::{Evidence, LADDER, Machine, Point, Range, Unit};
+use crate::lab::inferred::Inferred;
+use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
+use crate::lab::size::show;
 use crate::stats::Interval;
 
 /// A row of the sheet.
@@ -26,8 +29,14 @@ const SAME_SIZE: f64 = 1.6;
 /// The largest difference between the measured and the stated rate of the counter.
 const SAME_RATE: f64 = 0.01;
 
-/// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of.
-pub fn sheet(header: &Header, machine: &Machine, ladder: &[Point]) -> Vec<Row> {
+/// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of, and `inferred` what its
+/// points tell.
+pub fn sheet(
+    header: &Header,
+    machine: &Machine,
+    ladder: &[Point],
+    inferred: &Inferred,
+) -> Vec<Row> {
     let mut rows = vec![counter(header), core(header)];
     rows.extend(caches(header, machine));
     let ranges = &machine.ranges;
@@ -48,6 +57,7 @@ pub fn sheet(header: &Header, machine: &Machine, ladder: &[Point]) -> Vec<Row> {
         kernel: header.memory.map(|bytes| show(bytes as f64)),
         ..Row::default()
     });
+    found::add(&mut rows, header, inferred);
     rows
 }
 

@@ -1,0 +1,60 @@
+//! Entries and buffers: how many of something there are, from a curve over how many are used.
+
+use super::found::{Curve, Found, decide};
+use crate::stats::{Interval, crossing};
+
+/// What something must cost more for an end to show.
+const STEP: f64 = 1.3;
+
+/// The largest number up to which a curve is flat, which rises there by half or more and all at
+/// once: write-combining buffers, from stores to as many lines in turn. `None` if it does not rise.
+pub fn last_before_rise(curve: &Curve) -> Option<Found<u32>> {
+    decide(curve, |points| {
+        let first = points.first()?.1;
+        let risen = points.iter().position(|(_, value)| *value > 1.5 * first)?;
+        let (last, _) = points.get(risen.checked_sub(1)?)?;
+        Some(*last as u32)
+    })
+}
+
+/// How many entries a TLB has, from the time of a step over the number of pages from `few` to
+/// `many`: at least as many as surely cost less than the geometric mean of the two ends, and fewer
+/// than surely cost more. `None` if the curve does not reach over both, or rises by less than a
+/// third.
+pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
+    let first = curve.iter().position(|(pages, _)| *pages >= few)?;
+    let end = curve.iter().rposition(|(pages, _)| *pages <= many)? + 1;
+    let within = curve.get(first..end)?;
+    let (before, behind) = (within.first()?.1, within.last()?.1);
+    if before.lo <= 0.0 || behind.lo < STEP * before.hi {
+        return None;
+    }
+    // The mean by bisection: no square root without std.
+    let product = before.middle() * behind.middle();
+    let (mut lo, mut hi) = (before.middle(), behind.middle());
+    for _ in 0..60 {
+        let middle = (lo + hi) / 2.0;
+        if middle * middle < product {
+            lo = middle;
+        } else {
+            hi = middle;
+        }
+    }
+    let found = crossing(within, lo)?;
+    Some(Interval::new(found.lo, (found.hi - 1.0).max(found.lo)))
+}
+
+/// How many misses are on their way at once: how many times faster a load of many independent
+/// chains is than one of a single chain, from the time of a load over the number of chains. Line
+/// fill buffers, where chains miss L1d alone. `None` without a chain alone, or with fewer than two
+/// numbers of chains.
+pub fn in_parallel(times: &Curve) -> Option<Found<u32>> {
+    decide(times, |points| {
+        let (chains, alone) = *points.first()?;
+        if chains != 1.0 || points.len() < 2 {
+            return None;
+        }
+        let fastest = points.iter().map(|point| point.1).fold(alone, f64::min);
+        (fastest > 0.0).then(|| (alone / fastest + 0.5) as u32)
+    })
+}

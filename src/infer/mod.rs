@@ -1,0 +1,19 @@
+//! What measured curves tell of the machine that they were measured on: sizes, ways, lines,
+//! entries, buffers and latencies, each with a confidence.
+//!
+//! Nothing here measures, and nothing looks at what the machine says of itself: a disagreement with
+//! CPUID is a finding. A [`Curve`] is a list of places and intervals, from left to right.
+
+mod capacity;
+mod conflict;
+mod count;
+mod found;
+mod line;
+mod policy;
+
+pub use capacity::{Level, levels, size};
+pub use conflict::{Conflicts, Sets, sets};
+pub use count::{entries, in_parallel, last_before_rise};
+pub use found::{Curve, Found, decide, settled};
+pub use line::line;
+pub use policy::{lost, policy};

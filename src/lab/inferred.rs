@@ -1,0 +1,243 @@
+//! What the points of a run tell of the machine, beside what it says of itself: the curves that
+//! [`infer`](crate::infer) wants, out of the experiments that draw them.
+
+use crate::experiment::{Case, Entry, Evidence, Experiment, Machine, Point, State, Unit, find};
+use crate::infer::{self, Curve, Found, Level, Sets};
+use crate::mem::LINE;
+use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
+use crate::stats::Interval;
+
+/// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
+/// stores to many lines in turn; exchanges in many chains.
+const CONFLICTS: &str = "E18";
+const OFFSETS: &str = "X5";
+const PAGES: &str = "X9";
+const STREAMS: &str = "E2";
+const CHAINS: &str = "A7";
+
+/// Series of those experiments.
+const LOADS_OF_8: &str = "8 bytes";
+const LINE_A_PAGE: &str = "a line of each page";
+const LINES_ALONE: &str = "as many lines side by side";
+const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
+const EXCHANGES: &str = "exchanges in n chains";
+
+/// What was inferred of a machine, as far as its points go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inferred {
+    /// The levels that the ladder shows, memory the last.
+    pub levels: Vec<Level>,
+    /// Bytes of a line.
+    pub line: Option<Found<u32>>,
+    /// Sets and ways of L1d.
+    pub l1: Option<Found<Sets>>,
+    /// Which line a set of L1d gives up.
+    pub policy: Option<Found<&'static str>>,
+    /// Bytes of L2.
+    pub l2: Option<Found<f64>>,
+    /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
+    pub entries: [Option<Interval>; 2],
+    /// Write-combining buffers.
+    pub combining: Option<Found<u32>>,
+    /// Misses of independent chains that are on their way at once.
+    pub parallel: Option<Found<u32>>,
+    /// Core cycles a tick.
+    pub clock: Option<Found<f64>>,
+}
+
+impl Inferred {
+    /// What the ladder tells, and the points of each experiment that `points` has some of.
+    pub fn of(machine: &Machine, ladder: &[Point], points: impl Fn(&str) -> Vec<Point>) -> Self {
+        let rungs: Vec<(f64, Interval)> = machine
+            .ladder
+            .iter()
+            .map(|rung| (rung.working_set, rung.cost))
+            .collect();
+        let of = |id: &str, series: &str| curve(machine, &points(id), series);
+        let l1 = sets(machine, &points(CONFLICTS));
+        let pages = points(PAGES);
+        Inferred {
+            levels: infer::levels(&rungs),
+            line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
+            policy: l1
+                .as_ref()
+                .and_then(|l1| policy(machine, &points(CONFLICTS), l1.value)),
+            l1,
+            l2: infer::size(&rungs, 1),
+            entries: entries(
+                &curve(machine, &pages, LINE_A_PAGE),
+                &curve(machine, &pages, LINES_ALONE),
+            ),
+            combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
+            parallel: infer::in_parallel(&of(CHAINS, EXCHANGES)),
+            clock: clock(ladder),
+        }
+    }
+
+    /// Bytes of the L1d, if its sets and ways were found.
+    pub fn l1_size(&self) -> Option<f64> {
+        self.l1.as_ref().map(|l1| l1.value.size())
+    }
+}
+
+/// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.
+fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
+    let of = |unit| {
+        let evidence = Evidence {
+            machine,
+            points,
+            unit,
+        };
+        evidence.series(series).ok()
+    };
+    of(Unit::CoreCycles)
+        .or_else(|| of(Unit::Nanoseconds))
+        .unwrap_or_default()
+}
+
+/// Figure 6.5 turned round: the lengths of the lists are the labels of its series.
+fn conflicts(machine: &Machine, points: &[Point]) -> Vec<(f64, Vec<(f64, Interval)>)> {
+    let mut lengths: Vec<u32> = points
+        .iter()
+        .filter_map(|point| point.series.parse().ok())
+        .collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let mut distances: Vec<(f64, Vec<(f64, Interval)>)> = Vec::new();
+    for length in lengths {
+        for (lines, time) in curve(machine, points, &length.to_string()) {
+            let bytes = lines * LINE as f64;
+            let at = (f64::from(length), time);
+            match distances
+                .iter_mut()
+                .find(|(distance, _)| *distance == bytes)
+            {
+                Some((_, times)) => times.push(at),
+                None => distances.push((bytes, vec![at])),
+            }
+        }
+    }
+    distances
+}
+
+fn sets(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> {
+    let all = conflicts(machine, points);
+    let borrowed: Vec<(f64, &Curve)> = all
+        .iter()
+        .map(|(distance, times)| (*distance, times.as_slice()))
+        .collect();
+    infer::sets(&borrowed)
+}
+
+/// The policies that are told apart: lists that are walked in turn lose every line under LRU, and
+/// under tree-PLRU and round robin, too.
+const POLICIES: [(&str, Replacement); 3] = [
+    ("LRU, tree-PLRU or round robin", Replacement::Lru),
+    ("bit-PLRU", Replacement::BitPlru),
+    ("random", Replacement::Random { seed: 1 }),
+];
+
+fn policy(machine: &Machine, points: &[Point], l1: Sets) -> Option<Found<&'static str>> {
+    let all = conflicts(machine, points);
+    let (_, times) = all
+        .into_iter()
+        .find(|(distance, _)| *distance == l1.period)?;
+    let longest = times.last()?.0 as u32;
+    let known: Vec<(&'static str, Vec<(u32, f64)>)> = POLICIES
+        .into_iter()
+        .filter_map(|(name, policy)| Some((name, simulated(policy, l1.ways, longest)?)))
+        .collect();
+    infer::policy(&times, l1.ways, &known)
+}
+
+/// Rounds over a list before its misses count, and those that count.
+const ROUNDS: [u64; 2] = [50, 200];
+
+/// The share of misses of lists of `ways + 1` to `longest` lines in one set.
+fn simulated(policy: Replacement, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {
+    // One set: every line falls into it.
+    let line = LINE as u64;
+    let geometry = Geometry::new(u64::from(ways) * line, ways.into(), line).ok()?;
+    let lost = |length: u32| {
+        let mut cache = Cache::new(Design::lru(geometry).replacing(policy));
+        let misses = ROUNDS.map(|rounds| {
+            for _ in 0..rounds {
+                for element in 0..u64::from(length) {
+                    cache.reference(Reference::load(element * line, 8));
+                }
+            }
+            cache.counters().reads.misses
+        });
+        let steps = ROUNDS[1] * u64::from(length);
+        (length, (misses[1] - misses[0]) as f64 / steps as f64)
+    };
+    Some((ways + 1..=longest).map(lost).collect())
+}
+
+/// Between them lie the entries of every L1 dTLB, and of every second level.
+const FEW: f64 = 16.0;
+const MIDDLE: f64 = 384.0;
+const MANY: f64 = 8192.0;
+
+/// Entries of both levels: what as many lines without their pages cost is taken off beyond the
+/// first, so that steps of the caches drop out.
+fn entries(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
+    let of_lines = |count: f64| {
+        lines
+            .iter()
+            .find(|(at, _)| *at == count)
+            .map(|(_, time)| *time)
+    };
+    let beyond = |count: f64, time: Interval| {
+        let (near, far) = (of_lines(MIDDLE)?, of_lines(count)?);
+        let less = Interval::new(far.lo - near.hi, far.hi - near.lo);
+        Some((count, Interval::new(time.lo - less.hi, time.hi - less.lo)))
+    };
+    let behind: Vec<(f64, Interval)> = pages
+        .iter()
+        .filter(|(count, _)| *count >= MIDDLE)
+        .filter_map(|&(count, time)| beyond(count, time))
+        .collect();
+    [
+        infer::entries(pages, FEW, MIDDLE),
+        infer::entries(&behind, MIDDLE, MANY),
+    ]
+}
+
+/// Core cycles a tick, from every point of the ladder; they agree where neither clock changed.
+fn clock(ladder: &[Point]) -> Option<Found<f64>> {
+    let ratios = ladder.iter().filter_map(|point| match &point.state {
+        State::Measured(measured) => measured.core_per_tick,
+        _ => None,
+    });
+    infer::settled(ratios, 0.01)
+}
+
+/// The cases that all of this needs beside the ladder, experiment by experiment: some twenty
+/// seconds of measuring.
+pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
+    let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
+        let experiment: &Experiment = match find(id)? {
+            Entry::Built(experiment) => experiment,
+            Entry::Planned { .. } => return None,
+        };
+        let cases = (experiment.cases)(machine).into_iter().filter(wanted);
+        Some((experiment.id, cases.collect()))
+    };
+    [
+        needed(OFFSETS, |case| case.series == LOADS_OF_8),
+        needed(CONFLICTS, |case| {
+            // Sets repeat after a power of two.
+            let lines = case.x as u64;
+            lines >= 32 && lines.is_power_of_two()
+        }),
+        needed(PAGES, |case| {
+            [LINE_A_PAGE, LINES_ALONE].contains(&case.series.as_str())
+        }),
+        needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
+        needed(CHAINS, |case| case.series == EXCHANGES),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

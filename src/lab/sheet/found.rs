@@ -1,0 +1,135 @@
+//! What was inferred, as rows of the sheet and in those that are there.
+
+use super::{Row, SAME_SIZE, level_name};
+use crate::infer::Found;
+use crate::lab::inferred::Inferred;
+use crate::lab::record::{CacheLine, Header};
+use crate::lab::size::show;
+use crate::stats::Interval;
+
+/// Adds to the sheet what was inferred.
+pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
+    let at = rows.iter().position(|row| row.name == level_name(1));
+    let at = at.unwrap_or(rows.len());
+    rows.splice(at..at, line(header, inferred));
+    let l1 = rows.iter_mut().position(|row| row.name == level_name(1));
+    if let (Some(index), Some(found)) = (l1, &inferred.l1) {
+        let sets = found.value;
+        let row = &mut rows[index];
+        row.measured = Some(sure(
+            found,
+            &format!(
+                "{}, {} ways, sets repeat after {}",
+                show(sets.size()),
+                sets.ways,
+                show(sets.period)
+            ),
+        ));
+        row.differs = stated(header, 1).and_then(|cache| {
+            let same = cache.bytes as f64 == sets.size() && [0, sets.ways].contains(&cache.ways);
+            (!same).then(|| "not the size or the ways that CPUID reports".to_owned())
+        });
+        let policy = inferred.policy.as_ref().map(|policy| Row {
+            name: "L1d replaces".into(),
+            measured: Some(sure(policy, policy.value)),
+            ..Row::default()
+        });
+        rows.splice(index + 1..index + 1, policy);
+    }
+    if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
+        row.measured = Some(sure(found, &show(found.value)));
+        row.differs = stated(header, 2).and_then(|cache| {
+            let differs = cache.bytes as f64 != found.value;
+            differs.then(|| "not the size that CPUID reports".to_owned())
+        });
+    }
+    for (index, name) in [(0, "dTLB, pages of 4 KiB"), (1, "STLB, pages of 4 KiB")] {
+        if let Some(found) = inferred.entries[index] {
+            tlb(rows, header, index as u8 + 1, name, found);
+        }
+    }
+    rows.extend(inferred.combining.as_ref().map(|found| Row {
+        name: "write-combining buffers".into(),
+        measured: Some(sure(found, &found.value.to_string())),
+        ..Row::default()
+    }));
+    rows.extend(inferred.parallel.as_ref().map(|found| Row {
+        name: "misses at once".into(),
+        measured: Some(sure(found, &format!("about {}", found.value))),
+        ..Row::default()
+    }));
+}
+
+fn named<'a>(rows: &'a mut [Row], name: &str) -> Option<&'a mut Row> {
+    rows.iter_mut().find(|row| row.name == name)
+}
+
+/// The cache of a level that holds data, by CPUID.
+fn stated(header: &Header, level: u8) -> Option<&CacheLine> {
+    let mut caches = header.cpu.caches.iter();
+    caches.find(|cache| cache.level == level && cache.holds != super::INSTRUCTIONS)
+}
+
+/// An answer with its confidence, unless there is no doubt.
+fn sure<T>(found: &Found<T>, text: &str) -> String {
+    match (found.confidence * 100.0).round() {
+        100.0.. => text.to_owned(),
+        percent => format!("{text} ({percent:.0} % sure)"),
+    }
+}
+
+fn line(header: &Header, inferred: &Inferred) -> Option<Row> {
+    let of = |caches: &[CacheLine]| {
+        let mut caches = caches.iter();
+        let data = caches.find(|cache| cache.level == 1 && cache.holds != super::INSTRUCTIONS);
+        data.map(|cache| cache.line).filter(|line| *line > 0)
+    };
+    let (cpuid, kernel) = (of(&header.cpu.caches), of(&header.kernel_caches));
+    let found = inferred.line.as_ref();
+    let differs = found.filter(|found| cpuid.or(kernel).is_some_and(|told| told != found.value));
+    let bytes = |line: u32| format!("{line} B");
+    found.map(|found| Row {
+        name: "line".into(),
+        measured: Some(sure(found, &bytes(found.value))),
+        cpuid: cpuid.map(bytes),
+        kernel: kernel.map(bytes),
+        differs: differs.map(|_| "not the line that is reported".into()),
+    })
+}
+
+/// Entries of a TLB, in the row of the one that CPUID reports, or in one of its own.
+fn tlb(rows: &mut Vec<Row>, header: &Header, level: u8, name: &str, found: Interval) {
+    let measured = match found.hi - found.lo < 1.0 {
+        true => format!("{:.0} entries", found.lo),
+        false => format!("{:.0} to {:.0} entries", found.lo, found.hi),
+    };
+    let mut reported = header.cpu.tlbs.iter().filter(|tlb| {
+        tlb.level == level && tlb.holds != super::INSTRUCTIONS && tlb.pages.contains(&4096)
+    });
+    let entries = reported.next().map(|tlb| f64::from(tlb.entries));
+    // A set may overflow before the whole does, and the kernel's own pages take entries.
+    let differs =
+        entries.filter(|entries| found.hi * SAME_SIZE < *entries || found.lo > entries * SAME_SIZE);
+    let differs = differs.map(|_| "not the entries that CPUID reports".to_owned());
+    // AMD's second level has one for data alone, and another name.
+    let known: [&str; 2] = match level {
+        1 => ["dTLB", "L1 TLB, load"],
+        _ => ["STLB", "L2 TLB, data"],
+    };
+    let about = |row: &&mut Row| {
+        let is = |prefix: &&str| row.name.starts_with(prefix);
+        row.name.contains("4 KiB") && known.iter().any(is)
+    };
+    match rows.iter_mut().find(about) {
+        Some(row) => {
+            row.measured = Some(measured);
+            row.differs = differs;
+        }
+        None => rows.push(Row {
+            name: name.to_owned(),
+            measured: Some(measured),
+            differs,
+            ..Row::default()
+        }),
+    }
+}
