@@ -22,6 +22,7 @@ const SUBJECTS: &[&str] = &[
     "elements",
     "forwarding",
     "matmul",
+    "mlp",
     "overhead",
     "sim",
     "tensor",

@@ -8,4 +8,4 @@ mod scope;
 pub use crate::pmu::Quantity;
 pub use each::{Each, Meter, of_kernel, of_shot};
 pub use place::{Named, Place, UnknownName};
-pub use scope::{Counters, Counts, MOST, scope, usual};
+pub use scope::{Counters, Counts, MOST, chosen, scope, usual};

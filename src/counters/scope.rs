@@ -38,6 +38,18 @@ pub fn usual(place: &Place) -> Vec<Named> {
     hardware.chain(software).collect()
 }
 
+/// The events of a list of names, parted by commas, and no others; the [usual] ones if there is no
+/// list.
+///
+/// # Errors
+/// The first name that means nothing at `place`.
+pub fn chosen(list: Option<&str>, place: &Place) -> Result<Vec<Named>, UnknownName> {
+    match list {
+        Some(names) => place.list(names),
+        None => Ok(usual(place)),
+    }
+}
+
 /// Runs `work` and returns its result with what the [usual](usual) events counted of it.
 ///
 /// The counters are opened at a thread's first call and stay open; `rdpmc` reads them where the

@@ -15,6 +15,9 @@ const INT: usize = 4;
 pub enum Op {
     /// Assembled into its loop: the same instructions whoever compiles.
     Assembled,
+    /// The same, with four exchanges to an iteration where indices are looked up one by one, as
+    /// compilers unroll it.
+    Unrolled,
     /// A closure that the compiler of this crate puts into the loop as it likes.
     Closure,
     /// A closure called through a pointer, `dyn FnMut`.
@@ -123,8 +126,13 @@ impl<'m> Shuffle<'m> {
     fn exchange(&mut self, exchanges: usize) {
         let from = self.next;
         match (self.op, self.stage) {
-            (Op::Assembled, None) => self.assembled(exchanges),
-            (Op::Assembled, Some(length)) => {
+            (Op::Unrolled, None) if self.deck.indices() == Indices::Precomputed => {
+                let rest = exchanges % 4;
+                self.unrolled(exchanges / 4);
+                self.assembled(from - (exchanges - rest), rest);
+            }
+            (Op::Assembled | Op::Unrolled, None) => self.assembled(from, exchanges),
+            (Op::Assembled | Op::Unrolled, Some(length)) => {
                 let rest = exchanges % length;
                 self.assembled_stages(from, exchanges / length, length);
                 self.assembled_stages(from - (exchanges - rest), rest.min(1), rest);
@@ -136,8 +144,22 @@ impl<'m> Shuffle<'m> {
         }
     }
 
-    fn assembled(&mut self, exchanges: usize) {
-        let (from, exchanges) = (self.next as u64, exchanges as u64);
+    fn unrolled(&mut self, fours: usize) {
+        if fours == 0 {
+            return;
+        }
+        let from = self.next as u64;
+        let parts = self.deck.parts();
+        let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
+        // SAFETY: as in `assembled`.
+        unsafe { asm::linefill_shuffle_unrolled(data, table, from, fours as u64) };
+    }
+
+    fn assembled(&mut self, from: usize, exchanges: usize) {
+        if exchanges == 0 {
+            return;
+        }
+        let (from, exchanges) = (from as u64, exchanges as u64);
         let indices = self.deck.indices();
         let parts = self.deck.parts();
         let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());

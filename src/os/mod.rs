@@ -22,6 +22,7 @@ pub mod perf;
 pub mod preempt;
 pub mod prefetchers;
 pub mod root;
+pub mod sampler;
 pub mod split_locks;
 pub mod sysfs;
 pub mod team;

@@ -11,6 +11,7 @@ pub const STATED: &[Stated] = &[
     stated("linefill_lanes", 2, 1, 16, 8),
     stated("linefill_shuffle_random", 6, 4, 28, 20),
     stated("linefill_shuffle_table", 5, 3, 20, 12),
+    stated("linefill_shuffle_unrolled", 4 * 5, 4 * 3, 4 * 20, 4 * 12),
     // The shorter of two loops is the one that exchanges, behind the one that draws.
     stated("linefill_staged_random", 5, 3, 20, 12).and_outside(Traffic {
         loads: 2,

@@ -18,6 +18,7 @@ mod combining;
 mod coverage;
 mod directories;
 mod elements;
+mod eventlist;
 mod evict;
 mod faster;
 mod firsttouch;
@@ -42,6 +43,7 @@ mod misses;
 mod mlp;
 mod orders;
 mod pages;
+mod perfasm;
 mod placement;
 mod planted;
 mod policy;
@@ -80,6 +82,7 @@ fn rows() -> Vec<Row> {
         bandwidth::rows(),
         combining::rows(),
         directories::rows(),
+        eventlist::rows(),
         evict::rows(),
         firsttouch::rows(),
         forwardat::rows(),
@@ -99,6 +102,7 @@ fn rows() -> Vec<Row> {
         misses::rows(),
         orders::rows(),
         pages::rows(),
+        perfasm::rows(),
         placement::rows(),
         policy::rows(),
         prefetch::rows(),
@@ -138,6 +142,7 @@ fn exact() -> Vec<Exact> {
         mesi::EXACT,
         directories::EXACT,
         codelayout::EXACT,
+        eventlist::EXACT,
         hierarchy::EXACT,
         holes::EXACT,
         jump::EXACT,

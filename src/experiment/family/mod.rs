@@ -15,6 +15,7 @@ mod combining;
 mod counted;
 mod directories;
 mod elements;
+mod eventlist;
 mod evict;
 mod explain;
 mod extreme;
@@ -38,6 +39,7 @@ mod misses;
 mod mlp;
 mod orders;
 mod pages;
+mod perfasm;
 mod placement;
 mod policy;
 mod prefetch;
@@ -119,6 +121,8 @@ families![
     shuffle,
     mlp,
     lanes,
+    eventlist,
+    perfasm,
     tensor,
     code,
     codealign,

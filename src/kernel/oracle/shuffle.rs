@@ -2,7 +2,7 @@
 
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
-use crate::kernel::{Chains, Kernel, Shuffle, all};
+use crate::kernel::{Chains, Kernel, Op, Shuffle, all};
 use crate::mem::Region;
 use crate::pattern::{Deck, Indices};
 
@@ -10,6 +10,7 @@ use crate::pattern::{Deck, Indices};
 #[derive(Clone, Copy)]
 enum Way {
     Simple,
+    Unrolled,
     Staged(usize),
     Chained(u32),
 }
@@ -33,7 +34,7 @@ impl ShuffleCase {
     fn end(&self) -> usize {
         let mut i = self.count;
         match self.way {
-            Way::Simple => return 1,
+            Way::Simple | Way::Unrolled => return 1,
             Way::Staged(length) => {
                 while i > length + 1 {
                     i -= length;
@@ -53,6 +54,7 @@ impl Case for ShuffleCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let kernel: &mut dyn Kernel = match self.way {
             Way::Simple => &mut Shuffle::new(self.deck(memory)?),
+            Way::Unrolled => &mut Shuffle::new(self.deck(memory)?).with_op(Op::Unrolled),
             Way::Staged(length) => &mut self.shuffle(memory, length)?,
             Way::Chained(chains) => &mut Chains::new(self.deck(memory)?, chains).ok()?,
         };
@@ -65,7 +67,7 @@ impl Case for ShuffleCase {
         let end = self.end();
         let stage = match self.way {
             Way::Staged(length) => Some(length),
-            Way::Simple | Way::Chained(_) => None,
+            Way::Simple | Way::Unrolled | Way::Chained(_) => None,
         };
         let (mut i, mut last) = (self.count, end);
         then(&mut |operations| {
@@ -114,6 +116,8 @@ impl Oracle<'_, '_> {
             let staged_case = |(count, length)| case(count, indices, Way::Staged(length));
             self.check(staged, stages.map(staged_case));
         }
+        let unrolled = counts.map(|count| case(count, Indices::Precomputed, Way::Unrolled));
+        self.check("linefill_shuffle_unrolled", unrolled);
         for (name, chains) in [
             ("linefill_chains1", 1),
             ("linefill_chains2", 2),

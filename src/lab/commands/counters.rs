@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use glob::Pattern;
 
 use super::{Status, cpu_number, say};
-use crate::counters::{Named, Place, usual};
+use crate::counters::chosen;
 use crate::cpu::Identity;
 use crate::experiment::{Effort, Rig};
 use crate::lab::convert::machine_of;
@@ -82,7 +82,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     let session = Session::open(&request, &root())?;
     let place = place(&root(), session.header.pinned, Identity::detect());
-    let events = wanted(args.events.as_deref(), &place)?;
+    let events = chosen(args.events.as_deref(), &place)
+        .context("--events (`linefill counters --list` shows what is accepted)")?;
     let (counted, refused) = Counted::open(events);
     if counted.is_empty() {
         bail!("nothing to count: {}", refused.in_words());
@@ -108,15 +109,5 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     match stop.load(Ordering::Relaxed) {
         true => Ok(Status::Interrupted),
         false => Ok(Status::Done),
-    }
-}
-
-/// The events of a list, or the usual ones if there is no list.
-fn wanted(list: Option<&str>, place: &Place) -> Result<Vec<Named>> {
-    match list {
-        Some(names) => Ok(place
-            .list(names)
-            .context("--events (`linefill counters --list` shows what is accepted)")?),
-        None => Ok(usual(place)),
     }
 }

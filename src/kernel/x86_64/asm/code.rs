@@ -184,6 +184,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_rewrite_through
         linefill_shuffle_random
         linefill_shuffle_table
+        linefill_shuffle_unrolled
         linefill_speculate
         linefill_speculate_miss
         linefill_speculate_miss_ordered

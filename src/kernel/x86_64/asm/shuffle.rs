@@ -12,6 +12,12 @@ unsafe extern "sysv64" {
     /// than `exchanges`, which is not 0. An index of `i` or more ends in `ud2`.
     pub fn linefill_shuffle_table(data: *mut u32, table: *const u32, from: u64, exchanges: u64);
 
+    /// The same, four exchanges to an iteration, `fours` times.
+    ///
+    /// # Safety
+    /// As for [`linefill_shuffle_table`], the exchanges being four times as many.
+    pub fn linefill_shuffle_unrolled(data: *mut u32, table: *const u32, from: u64, fours: u64);
+
     /// The same with indices drawn by the generator whose seed and probe `generator` points to.
     ///
     /// # Safety

@@ -1,0 +1,164 @@
+//! Which instruction a thread is at, from time to time: sampling by a timer, where there is no PMU
+//! to do it.
+
+// A signal handler is installed through C, and reads the interrupted context.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The most samples of a sampling.
+pub const MOST: usize = 4096;
+
+/// Where the handler puts the addresses, and how many there have been.
+static ADDRESSES: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// There is one signal and one buffer.
+static BUSY: Mutex<()> = Mutex::new(());
+
+/// Writes down the instruction at which the thread was interrupted. Only atomic accesses, which is
+/// what is safe in a signal handler.
+extern "C" fn note(_signal: libc::c_int, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let taken = TAKEN.fetch_add(1, Ordering::Relaxed);
+    if let Some(address) = ADDRESSES.get(taken) {
+        // SAFETY: with SA_SIGINFO the kernel hands over a ucontext of the interrupted thread.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        let at = context.uc_mcontext.gregs[libc::REG_RIP as usize];
+        address.store(at as usize, Ordering::Relaxed);
+    }
+}
+
+/// `timer_create`: runs `work` while a timer interrupts the thread every `period`, and returns the
+/// addresses of the instructions it was interrupted at, [`MOST`] of them at most.
+///
+/// As with a profiler that samples by the clock, an interrupt waits until the oldest instruction
+/// under way has retired. An address is therefore that of the instruction behind the one that was
+/// waited for.
+///
+/// # Errors
+/// What the kernel answered: no timer is to be had, or no handler may be installed.
+#[doc(alias = "SIGPROF")]
+pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
+    let _one_at_a_time = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
+    TAKEN.store(0, Ordering::Relaxed);
+    let handler = Handler::install()?;
+    let timer = Timer::start(period)?;
+    work();
+    // The timer goes first: its signal must not meet the default, which ends the process.
+    drop(timer);
+    drop(handler);
+    let taken = TAKEN.load(Ordering::Relaxed).min(MOST);
+    let addresses = ADDRESSES[..taken].iter();
+    Ok(addresses.map(|at| at.load(Ordering::Relaxed)).collect())
+}
+
+/// The handler of SIGPROF, as long as it lives.
+struct Handler {
+    before: libc::sigaction,
+}
+
+impl Handler {
+    fn install() -> io::Result<Self> {
+        let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
+        // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
+        let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+        new.sa_sigaction = handler as libc::sighandler_t;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: `new` holds a handler of the three-argument kind, with SA_SIGINFO; `before` is
+        // valid to write.
+        if unsafe { libc::sigaction(libc::SIGPROF, &new, before.as_mut_ptr()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call succeeded, and zero bytes are a valid sigaction in any case.
+        let before = unsafe { before.assume_init() };
+        Ok(Handler { before })
+    }
+}
+
+impl Drop for Handler {
+    fn drop(&mut self) {
+        // A signal that is under way would end the process under the default action.
+        if self.before.sa_sigaction == libc::SIG_DFL {
+            self.before.sa_sigaction = libc::SIG_IGN;
+        }
+        // SAFETY: what `sigaction` itself gave, or the same with the signal ignored.
+        unsafe { libc::sigaction(libc::SIGPROF, &self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// A timer that interrupts the thread which started it.
+struct Timer(libc::timer_t);
+
+impl Timer {
+    fn start(period: Duration) -> io::Result<Self> {
+        // SAFETY: zero bytes are a valid sigevent.
+        let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
+        event.sigev_notify = libc::SIGEV_THREAD_ID;
+        event.sigev_signo = libc::SIGPROF;
+        // SAFETY: the call has no preconditions.
+        event.sigev_notify_thread_id = unsafe { libc::gettid() };
+        let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
+        // SAFETY: both point to what the call reads and writes.
+        let made =
+            unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr()) };
+        if made != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the call succeeded.
+        let timer = Timer(unsafe { timer.assume_init() });
+        let every = libc::timespec {
+            tv_sec: period.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(period.subsec_nanos()),
+        };
+        let setting = libc::itimerspec {
+            it_interval: every,
+            it_value: every,
+        };
+        // SAFETY: the timer exists, and the old setting is not asked for.
+        if unsafe { libc::timer_settime(timer.0, 0, &setting, std::ptr::null_mut()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(timer)
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: the timer exists, and nobody uses it any more.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+    use std::time::Instant;
+
+    #[test]
+    fn a_busy_thread_is_interrupted_where_it_is() {
+        let addresses = sample(Duration::from_micros(200), || {
+            // Until interrupted, however slow the machine is.
+            let began = Instant::now();
+            while TAKEN.load(Ordering::Relaxed) < 5 && began.elapsed() < Duration::from_secs(20) {
+                black_box(began);
+            }
+        });
+        let addresses = addresses.unwrap();
+        assert!(addresses.len() >= 5);
+        assert!(addresses.iter().all(|&at| at != 0));
+    }
+
+    #[test]
+    fn nothing_is_sampled_of_nothing_and_samplings_follow_each_other() {
+        for _ in 0..3 {
+            let addresses = sample(Duration::from_secs(100), || ()).unwrap();
+            assert!(addresses.is_empty());
+        }
+    }
+}
