@@ -4,6 +4,8 @@
 //! the caller uses, and needs neither an operating system nor an allocator.
 
 mod chain;
+/// How far ahead of a walk to prefetch.
+pub mod distance;
 mod faster;
 mod hyperthread;
 mod little;

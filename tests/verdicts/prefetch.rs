@@ -1,4 +1,4 @@
-//! Software prefetching: the hints and Figure 6.7.
+//! Software prefetching: the hints, Figure 6.7, and how far ahead it pays.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
@@ -13,7 +13,13 @@ const NTA: &str = "leaves a hot set";
 const T0: &str = "prefetcht0 evicts";
 const NEAR: &str = "in L1d and L2";
 const FAR: &str = "saves more than 5 %";
+const HINTS: &str = "so do prefetcht1";
+const WRITE: &str = "prefetchw saves";
 const BEST: &str = "best distance";
+const ONE: &str = "one node ahead";
+const ENOUGH: &str = "hides four fifths";
+const TOO_NEAR: &str = "half as many nodes ahead";
+const FORMULA: &str = "the least distance";
 
 const SURVIVED: &str = "prefetches of bad addresses that did not fault";
 
@@ -49,14 +55,53 @@ fn ahead(machine: &Machine, change: [f64; 4]) -> Planted {
     })
 }
 
-/// What the distances of the sweep cost: 1 ahead, those between, 64 ahead.
+/// What the distances of the sweep cost: 1 ahead, those between, 128 ahead.
 fn sweep(machine: &Machine, first: f64, between: f64, last: f64) -> Planted {
     Planted::new("E37", machine, |series, _| {
         time(match series {
             "1 ahead" => first,
-            "64 ahead" => last,
+            "128 ahead" => last,
             _ => between,
         })
+    })
+}
+
+/// Figure 6.7: what a step costs with each other hint 5 nodes ahead; 560 without.
+fn hinted(machine: &Machine, hint: impl Fn(&str) -> f64) -> Planted {
+    Planted::new("E37", machine, |series, _| {
+        time(match series.strip_prefix("5 ahead by ") {
+            Some(name) => hint(name),
+            None if series == "5 ahead" => 180.0,
+            None => 560.0,
+        })
+    })
+}
+
+/// What a miss adds, and what a step takes without, on the dial's three settings.
+const LATENCY: f64 = 650.0;
+fn work(series: &str) -> f64 {
+    if series.starts_with("48 ") {
+        54.0
+    } else if series.starts_with("159 ") {
+        165.0
+    } else {
+        487.0
+    }
+}
+
+/// Walks by distance, which take what `time_of` makes of the work and the distance.
+fn distances(machine: &Machine, time_of: impl Fn(f64, f64) -> Value) -> Planted {
+    Planted::new("E27", machine, |series, distance| match series {
+        "no prefetch" => time(LATENCY + 165.0),
+        _ if series.contains("L1d") => time(work(series)),
+        _ => time_of(work(series), distance),
+    })
+}
+
+/// The model, with a latency that is `slower` times as long as that which is measured.
+fn modelled(machine: &Machine, slower: f64) -> Planted {
+    distances(machine, |work, distance| {
+        time(work.max(slower * LATENCY / distance))
     })
 }
 
@@ -146,7 +191,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("E37", BEST, Holds, |m| sweep(m, 400.0, 200.0, 300.0)),
         // The further ahead the better.
-        row("E37", BEST, DoesNotHold, |m| sweep(m, 400.0, 200.0, 180.0)).says("64 ahead"),
+        row("E37", BEST, DoesNotHold, |m| sweep(m, 400.0, 200.0, 180.0)).says("128 ahead"),
         // One ahead is enough.
         row("E37", BEST, DoesNotHold, |m| sweep(m, 190.0, 200.0, 300.0)),
         row("E37", BEST, Inconclusive, |m| sweep(m, 400.0, 200.0, 210.0)),
@@ -160,6 +205,76 @@ pub fn rows() -> Vec<Row> {
                 ..m.clone()
             };
             sweep(&small, 400.0, 200.0, 300.0)
+        })
+        .says("the largest working set, 16384 KiB, is not in the range"),
+        row("E37", HINTS, Holds, |m| hinted(m, |_| 200.0)),
+        row("E37", HINTS, DoesNotHold, |m| {
+            hinted(m, |name| if name == "prefetcht2" { 560.0 } else { 200.0 })
+        })
+        .says("prefetcht2 over none 1."),
+        row("E37", HINTS, Inconclusive, |m| hinted(m, |_| 532.0)),
+        row("E37", HINTS, Untestable, |m| {
+            hinted(m, |_| 200.0).without(|series, _| series.contains("prefetchnta"))
+        })
+        .says("no point of `5 ahead by prefetchnta`"),
+        row("E37", WRITE, Holds, |m| hinted(m, |_| 185.0)),
+        row("E37", WRITE, DoesNotHold, |m| hinted(m, |_| 400.0)),
+        row("E37", WRITE, Inconclusive, |m| hinted(m, |_| 198.0)),
+        row("E37", WRITE, Untestable, |m| {
+            Planted::new("E37", m, |series, _| match series {
+                "5 ahead by prefetchw" => Value::Untestable("takes prefetchw for a no-op"),
+                _ => time(200.0),
+            })
+        })
+        .says("takes prefetchw for a no-op"),
+        row("E27", ONE, Holds, |m| modelled(m, 1.0)),
+        // A step that is hidden whole, whatever the distance.
+        row("E27", ONE, DoesNotHold, |m| {
+            distances(m, |work, _| time(work))
+        }),
+        row("E27", ONE, Inconclusive, |m| {
+            // Of 159 cycles of work 1.25 times as many are hidden.
+            distances(m, |work, _| time(LATENCY - 0.25 * work))
+        }),
+        row("E27", ONE, Untestable, |m| {
+            modelled(m, 1.0).without(|_, distance| distance == 1.0)
+        })
+        .says("was not measured at 1"),
+        row("E27", ENOUGH, Holds, |m| modelled(m, 1.1)),
+        row("E27", ENOUGH, DoesNotHold, |m| modelled(m, 3.0)),
+        row("E27", ENOUGH, Inconclusive, |m| {
+            distances(m, |work, _| time(work + 0.2 * LATENCY))
+        }),
+        row("E27", ENOUGH, Untestable, |m| {
+            modelled(m, 1.0).without(|series, _| series.contains("L1d"))
+        })
+        .says("was not measured at 0"),
+        // So far ahead as no walk was.
+        row("E27", ENOUGH, Untestable, |m| {
+            Planted::new("E27", m, |series, _| {
+                time(if series.contains("L1d") { 10.0 } else { 6000.0 })
+            })
+        })
+        .says("are more than were measured"),
+        row("E27", TOO_NEAR, Holds, |m| modelled(m, 1.1)).says("1 ahead"),
+        row("E27", TOO_NEAR, DoesNotHold, |m| modelled(m, 2.0)),
+        row("E27", TOO_NEAR, Inconclusive, |m| modelled(m, 1.25)),
+        row("E27", TOO_NEAR, Untestable, |m| {
+            modelled(m, 1.0).without(|series, _| series == "no prefetch")
+        })
+        .says("`no prefetch` was not measured at 0"),
+        row("E27", FORMULA, Holds, |m| modelled(m, 1.1)).says("nodes by the formula"),
+        row("E27", FORMULA, DoesNotHold, |m| modelled(m, 0.3)),
+        row("E27", FORMULA, DoesNotHold, |m| modelled(m, 4.0)),
+        row("E27", FORMULA, Inconclusive, |m| {
+            distances(m, |_, _| noisy(300.0, 0.3))
+        }),
+        row("E27", FORMULA, Untestable, |m| {
+            let small = Machine {
+                largest: 16 << 20,
+                ..m.clone()
+            };
+            modelled(&small, 1.0)
         })
         .says("the largest working set, 16384 KiB, is not in the range"),
     ]
