@@ -10,7 +10,7 @@
 /// up. Both in the same unit, and positive.
 ///
 /// ```
-/// # use linefill::model::distance::steps_ahead;
+/// # use linefill::model::steps_ahead;
 /// assert_eq!(steps_ahead(650.0, 165.0), 4);
 /// assert_eq!(steps_ahead(165.0, 165.0), 1);
 /// ```
@@ -23,12 +23,12 @@ pub fn steps_ahead(latency: f64, work: f64) -> u32 {
 /// What a step takes with a prefetch `distance` steps ahead, at least 1.
 ///
 /// ```
-/// # use linefill::model::distance::step;
-/// assert_eq!(step(650.0, 165.0, 1), 650.0);
-/// assert_eq!(step(650.0, 165.0, 2), 325.0);
-/// assert_eq!(step(650.0, 165.0, 8), 165.0);
+/// # use linefill::model::step_with_prefetch;
+/// assert_eq!(step_with_prefetch(650.0, 165.0, 1), 650.0);
+/// assert_eq!(step_with_prefetch(650.0, 165.0, 2), 325.0);
+/// assert_eq!(step_with_prefetch(650.0, 165.0, 8), 165.0);
 /// ```
-pub fn step(latency: f64, work: f64, distance: u32) -> f64 {
+pub fn step_with_prefetch(latency: f64, work: f64, distance: u32) -> f64 {
     work.max(latency / f64::from(distance))
 }
 
@@ -40,8 +40,8 @@ mod tests {
     fn one_step_less_than_enough_is_too_few() {
         for (latency, work) in [(650.0, 54.0), (300.0, 299.0), (40.0, 160.0), (480.0, 160.0)] {
             let enough = steps_ahead(latency, work);
-            assert_eq!(step(latency, work, enough), work);
-            assert!(enough == 1 || step(latency, work, enough - 1) > work);
+            assert_eq!(step_with_prefetch(latency, work, enough), work);
+            assert!(enough == 1 || step_with_prefetch(latency, work, enough - 1) > work);
         }
     }
 }

@@ -4,8 +4,7 @@
 //! the caller uses, and needs neither an operating system nor an allocator.
 
 mod chain;
-/// How far ahead of a walk to prefetch.
-pub mod distance;
+mod distance;
 mod faster;
 mod hyperthread;
 mod little;
@@ -16,6 +15,7 @@ mod spread;
 mod walk;
 
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
+pub use distance::{step_with_prefetch, steps_ahead};
 pub use faster::saved;
 pub use hyperthread::{HyperThread, least_hit_rate};
 pub use little::in_flight;

@@ -3,6 +3,7 @@
 use super::order::FORWARDS;
 use super::{RANDOM, in_memory, lines};
 use crate::experiment::evidence::ratio;
+use crate::experiment::family::explain;
 use crate::experiment::setup::SwitchedOffSetup;
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Plot, Shape, Unit, Untestable, at_least, at_most,
@@ -47,7 +48,7 @@ pub(super) const SWITCHED_OFF: Experiment = Experiment {
         on.into_iter().chain(off).collect()
     },
     curves: plain_curves,
-    events: &[],
+    events: explain::WALK,
     claims: &[
         Claim {
             text: "with the prefetchers on, line after line costs less than half of a random step",

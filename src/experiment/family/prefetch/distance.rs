@@ -9,7 +9,7 @@ use crate::experiment::{
     Untestable, all_of, at_least, at_most, between,
 };
 use crate::kernel::{Ahead, Pace};
-use crate::model::distance::{step, steps_ahead};
+use crate::model::{step_with_prefetch, steps_ahead};
 use crate::stats::Interval;
 
 /// A setting of the dial.
@@ -264,8 +264,11 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
         if let (Ok(latency), Ok(work)) = (latency(e), dial.step(e)) {
             let modelled = |&(x, _): &(f64, Interval)| {
                 let distance = x as u32;
-                let lo = step(latency.lo, work.lo, distance);
-                (x, Interval::new(lo, step(latency.hi, work.hi, distance)))
+                let lo = step_with_prefetch(latency.lo, work.lo, distance);
+                (
+                    x,
+                    Interval::new(lo, step_with_prefetch(latency.hi, work.hi, distance)),
+                )
             };
             curves.push(Curve {
                 label: dial.model.to_owned(),
