@@ -1,4 +1,5 @@
-//! Software prefetching: what each hint does, and how far ahead it pays.
+//! Software prefetching: what each hint does, how far ahead it pays, and what it costs without a
+//! translation; loads that pass a store.
 
 mod common;
 
@@ -47,9 +48,17 @@ fn main() {
         bench.ratio("5 ahead over no prefetch", &ahead, &plain);
     }
     let plain = bench.time(&walk, "no prefetch", far);
-    for series in ["1 ahead", "5 ahead", "16 ahead", "64 ahead"] {
+    for series in ["1 ahead", "5 ahead", "16 ahead", "128 ahead"] {
         let ahead = bench.time(&walk, series, far);
         bench.ratio(&format!("{series} over no prefetch"), &ahead, &plain);
+    }
+    for hint in ["prefetcht1", "prefetcht2", "prefetchnta", "prefetchw"] {
+        let ahead = bench.time(&walk, &format!("5 ahead by {hint}"), far);
+        bench.ratio(
+            &format!("5 ahead by {hint} over no prefetch"),
+            &ahead,
+            &plain,
+        );
     }
     let overlapped = bench.time(&walk, "no prefetch, work overlaps the miss", far);
     let ahead = bench.time(&walk, "5 ahead, work overlaps the miss", far);
@@ -58,4 +67,31 @@ fn main() {
         &ahead,
         &overlapped,
     );
+
+    let pages = bench.cases("X11");
+    let near = bench.time(&pages, "prefetcht0, a line a page", 16.0);
+    for (series, x) in [
+        ("prefetcht0, a line a page", 16384.0),
+        ("load, a line a page", 16384.0),
+        ("prefetcht0 of null and the pages behind it", 1.0),
+    ] {
+        let far = bench.time(&pages, series, x);
+        bench.ratio(
+            &format!("{series} ({x}) over a prefetch in 16"),
+            &far,
+            &near,
+        );
+    }
+
+    let speculation = bench.cases("E41");
+    let (free, ordered) = ("address known early", "address waits for the store's");
+    let sum = bench.time(&speculation, ordered, 0.0);
+    for percent in [0.0, 6.25, 100.0] {
+        let early = bench.time(&speculation, free, percent);
+        bench.ratio(
+            &format!("load behind a late store, {percent} % of its place, over both waits"),
+            &early,
+            &sum,
+        );
+    }
 }

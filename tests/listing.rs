@@ -1,9 +1,10 @@
 //! Code made at run time, decoded: it executes what its listing says, and nothing else.
 
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, Register,
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    Register,
 };
-use linefill::pattern::{Blocks, Callers, Filler, LOOP, Listing};
+use linefill::pattern::{Behind, Blocks, Callers, Filler, Indirect, LOOP, Listing};
 
 /// A listing's instructions, written to the address 0.
 fn decoded(listing: &Listing) -> Vec<Instruction> {
@@ -28,12 +29,18 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
     let mut executed = Vec::new();
     let mut stack = Vec::new();
     let mut ip = 64;
+    // What the last `lea` formed.
+    let mut formed = 0;
     loop {
         let instruction = at(ip);
         executed.push(instruction);
+        if instruction.mnemonic() == Mnemonic::Lea {
+            formed = instruction.ip_rel_memory_address();
+        }
         ip = match instruction.flow_control() {
             FlowControl::Next => instruction.next_ip(),
             FlowControl::UnconditionalBranch => instruction.near_branch_target(),
+            FlowControl::IndirectBranch => formed,
             FlowControl::Call => {
                 stack.push(instruction.next_ip());
                 instruction.near_branch_target()
@@ -53,6 +60,12 @@ fn round(code: &[Instruction]) -> Vec<Instruction> {
     }
 }
 
+fn indirect() -> impl Iterator<Item = Indirect> {
+    [1, 2, 16, 256].into_iter().flat_map(|count| {
+        [Behind::Undefined, Behind::Straight].map(|behind| Indirect { count, behind })
+    })
+}
+
 fn listings() -> Vec<Listing> {
     let straight = Filler::ALL
         .into_iter()
@@ -62,6 +75,7 @@ fn listings() -> Vec<Listing> {
         .chain(jumps.map(|(count, spacing)| Listing::Jumps { count, spacing }))
         .chain(callers().map(Listing::Callers))
         .chain(blocks().map(Listing::Blocks))
+        .chain(indirect().map(Listing::Indirect))
         .collect()
 }
 
@@ -114,6 +128,7 @@ fn a_round_executes_as_many_instructions_as_stated() {
             }
             Listing::Callers(program) => program.count * (program.own + program.candidate + 4),
             Listing::Blocks(program) => program.count * (program.hot + 2),
+            Listing::Indirect(program) => 2 * program.count,
         };
         assert_eq!(executed.len() as u64, body as u64 + LOOP);
     }
@@ -215,7 +230,12 @@ fn the_code_touches_no_memory_and_no_register_of_its_caller() {
                 continue;
             }
             let info = factory.info(&instruction);
-            assert!(info.used_memory().is_empty(), "{instruction}");
+            // `lea` forms an address, and goes nowhere.
+            let mut memory = info.used_memory().iter();
+            assert!(
+                memory.all(|used| used.access() == OpAccess::NoMemAccess),
+                "{instruction}"
+            );
             for used in info.used_registers() {
                 let register = used.register().full_register();
                 assert!(free.contains(&register), "{instruction}");
@@ -251,6 +271,39 @@ fn jumps_stand_as_far_apart_as_stated() {
     let executed = round(&decoded(&listing));
     let places: Vec<u64> = executed[..5].iter().map(Instruction::ip).collect();
     assert_eq!(places, [64, 128, 192, 256, 320]);
+}
+
+#[test]
+fn indirect_jumps_come_to_every_line_once_and_to_no_neighbour() {
+    for (behind, mnemonic) in [
+        (Behind::Undefined, Mnemonic::Ud2),
+        (Behind::Straight, Mnemonic::Nop),
+    ] {
+        let code = decoded(&Listing::Indirect(Indirect { count: 256, behind }));
+        let executed = round(&code);
+        let jumps: Vec<_> = executed
+            .iter()
+            .filter(|i| i.flow_control() == FlowControl::IndirectBranch)
+            .collect();
+        let mut lines: Vec<u64> = jumps.iter().map(|jump| jump.ip() / 64).collect();
+        assert!(lines.windows(2).all(|pair| pair[1] != pair[0] + 1));
+        lines.sort_unstable();
+        assert_eq!(lines, (1..=256).collect::<Vec<_>>());
+        for jump in jumps {
+            let next = code.iter().find(|i| i.ip() == jump.next_ip()).unwrap();
+            assert_eq!(next.mnemonic(), mnemonic);
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "3 indirect jumps are no power of two")]
+fn indirect_jumps_that_would_miss_a_line_are_refused() {
+    let listing = Listing::Indirect(Indirect {
+        count: 3,
+        behind: Behind::Undefined,
+    });
+    listing.write(&mut vec![0; listing.bytes()]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
     Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
     LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
-    Places, PrefetchWalk, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step, Store,
-    Straddle, Sweep, Temporal, Transfer, Trip, Vector, Walk, Width, Work,
+    Places, PrefetchWalk, Reach, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step,
+    Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -343,4 +343,16 @@ fn increments_of_shared_words() {
     assert_eq!(increment(IncrementWay::FetchAdd), work(1, 1, 8, 8));
     assert_eq!(increment(IncrementWay::CompareExchange), work(2, 1, 16, 8));
     assert_eq!(increment(IncrementWay::SpinLock), work(1, 2, 8, 16));
+}
+
+#[test]
+fn accesses_to_pages() {
+    for (reach, expected) in [
+        (Reach::Load, work(1, 0, 8, 0)),
+        (Reach::Prefetch, work(0, 0, 0, 0)),
+        (Reach::PrefetchNull, work(0, 0, 0, 0)),
+    ] {
+        let found = declared(|region| Translate::new(region, reach, 8).unwrap().work());
+        assert_eq!(found, expected, "{reach:?}");
+    }
 }

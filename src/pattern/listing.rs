@@ -2,10 +2,12 @@
 
 mod blocks;
 mod callers;
+mod indirect;
 mod writer;
 
 pub use blocks::Blocks;
 pub use callers::Callers;
+pub use indirect::{Behind, Indirect};
 
 use crate::mem::LINE;
 use writer::{FAR_IF, RETURN, Writer};
@@ -73,6 +75,8 @@ pub enum Listing {
     Callers(Callers),
     /// Code of which a part is never executed.
     Blocks(Blocks),
+    /// Jumps by way of a register.
+    Indirect(Indirect),
 }
 
 /// The instructions that repeat the body, as instructions: `inc`, `cmp`, `jb`.
@@ -100,13 +104,14 @@ impl Listing {
             Listing::Jumps { count, spacing } => count * spacing,
             Listing::Callers(callers) => callers.body(),
             Listing::Blocks(blocks) => blocks.body(),
+            Listing::Indirect(jumps) => jumps.body(),
         }
     }
 
     /// Bytes behind the loop: functions that it calls, code that it never reaches.
     fn behind(&self) -> usize {
         match self {
-            Listing::Straight { .. } | Listing::Jumps { .. } => 0,
+            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => 0,
             Listing::Callers(callers) => callers.functions(),
             Listing::Blocks(blocks) => blocks.out_of_the_way(),
         }
@@ -123,6 +128,7 @@ impl Listing {
             Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
             Listing::Callers(callers) => callers.instructions(),
             Listing::Blocks(blocks) => blocks.instructions(),
+            Listing::Indirect(jumps) => jumps.instructions(),
         };
         body as u64 + LOOP
     }
@@ -132,8 +138,8 @@ impl Listing {
     /// stack, by its calls.
     ///
     /// # Panics
-    /// If `into` is shorter than [`bytes`](Self::bytes), or jumps are spaced so that a short
-    /// jump does not reach.
+    /// If `into` is shorter than [`bytes`](Self::bytes), jumps are spaced so that a short jump
+    /// does not reach, or the number of indirect ones is no power of two.
     pub fn write(&self, into: &mut [u8]) {
         let mut code = Writer::new(into);
         code.put(&[0x31, 0xC0]); // xor eax, eax
@@ -153,6 +159,7 @@ impl Listing {
             }
             Listing::Callers(callers) => callers.write_body(&mut code, behind),
             Listing::Blocks(blocks) => blocks.write_body(&mut code, behind),
+            Listing::Indirect(jumps) => jumps.write_body(&mut code),
         }
         code.put(&[0x48, 0xFF, 0xC0]); // inc rax
         code.put(&[0x48, 0x39, 0xF8]); // cmp rax, rdi
@@ -160,7 +167,7 @@ impl Listing {
         code.ret();
         debug_assert_eq!(code.at, behind);
         match self {
-            Listing::Straight { .. } | Listing::Jumps { .. } => {}
+            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => {}
             Listing::Callers(callers) => callers.write_functions(&mut code),
             Listing::Blocks(blocks) => blocks.write_out_of_the_way(&mut code, PROLOGUE),
         }

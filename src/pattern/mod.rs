@@ -33,7 +33,7 @@ pub use deck::{Deck, DeckError, Indices};
 pub use lanes::{Lanes, LanesError};
 pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
-pub use listing::{Blocks, Callers, Filler, LOOP, Listing};
+pub use listing::{Behind, Blocks, Callers, Filler, Indirect, LOOP, Listing};
 pub use matrix::{Matrix, MatrixError};
 pub use order::{Order, Path};
 pub use orders::{Arrangement, HotOrder, Orders, OrdersError, WholeOrder};

@@ -18,7 +18,25 @@ pub const STATED: &[Stated] = &[
     stated("linefill_prefetch_t2_serial", 2, 0, 16, 0),
     stated("linefill_prefetch_w", 2, 0, 16, 0),
     stated("linefill_prefetch_w_serial", 2, 0, 16, 0),
+    stated("linefill_translate_load", 1, 0, 8, 0),
+    stated("linefill_translate_prefetch", 0, 0, 0, 0),
 ];
+
+#[test]
+fn one_access_a_page_is_a_load_or_a_prefetch() {
+    let load = Kernel::named("linefill_translate_load").texts();
+    let prefetch = Kernel::named("linefill_translate_prefetch").texts();
+    let pairs = load
+        .into_iter()
+        .zip(prefetch)
+        .filter(|(one, other)| one != other);
+    let differing: Vec<_> = pairs.collect();
+    let expected = (
+        "mov r9,[rdi+rax]".to_owned(),
+        "prefetcht0 [rdi+rax]".to_owned(),
+    );
+    assert_eq!(differing, [expected]);
+}
 
 #[test]
 fn a_prefetch_differs_from_the_plain_walk_by_its_address_and_itself() {

@@ -10,6 +10,7 @@ mod alignment;
 mod associativity;
 mod bandwidth;
 mod banks;
+mod behind;
 mod cluster;
 mod code;
 mod codealign;
@@ -62,6 +63,7 @@ mod structure;
 mod tensor;
 mod tlb;
 mod topology;
+mod translate;
 mod view;
 mod word;
 
@@ -78,6 +80,7 @@ fn rows() -> Vec<Row> {
         codealign::rows(),
         codelayout::rows(),
         banks::rows(),
+        behind::rows(),
         elements::rows(),
         bandwidth::rows(),
         combining::rows(),
@@ -117,6 +120,7 @@ fn rows() -> Vec<Row> {
         streamload::rows(),
         structure::rows(),
         tensor::rows(),
+        translate::rows(),
         cluster::rows(),
         faster::rows(),
         hyperthread::rows(),

@@ -7,6 +7,7 @@ mod alignment;
 mod associativity;
 mod bandwidth;
 mod banks;
+mod behind;
 mod cluster;
 mod code;
 mod codealign;
@@ -57,6 +58,7 @@ mod structure;
 mod tensor;
 mod tlb;
 mod topology;
+mod translate;
 mod view;
 mod word;
 
@@ -115,6 +117,7 @@ families![
     hwprefetch,
     prefetch,
     late,
+    translate,
     speculate,
     jump,
     loaduse,
@@ -125,6 +128,7 @@ families![
     perfasm,
     tensor,
     code,
+    behind,
     codealign,
     codelayout,
     forwarding,

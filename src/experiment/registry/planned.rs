@@ -141,4 +141,5 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X8", "forwarding-offsets"),
     ("X9", "tlb-entries"),
     ("X10", "fill-buffers"),
+    ("X11", "prefetch-translation"),
 ];

@@ -39,6 +39,7 @@ mod switched;
 mod tally;
 mod tensor;
 mod touch;
+mod translate;
 mod view;
 mod walk;
 
@@ -81,5 +82,6 @@ pub use switched::SwitchedOffSetup;
 pub use tally::{Tally, TallySetup};
 pub use tensor::{HarnessSetup, TensorSetup};
 pub use touch::{Touch, TouchSetup};
+pub use translate::TranslateSetup;
 pub use view::{PatchSetup, Patched, SynonymSetup};
 pub use walk::WalkSetup;

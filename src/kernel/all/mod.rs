@@ -27,4 +27,5 @@ pub mod speculate;
 pub mod store;
 pub mod straddle;
 pub mod tensor;
+pub mod translate;
 pub mod walk;

@@ -34,6 +34,7 @@ mod speculate;
 mod store;
 mod straddle;
 mod tensor;
+mod translate;
 mod walk;
 
 pub use check::{Difference, Mismatch};
@@ -80,5 +81,6 @@ pub fn check_all(
     oracle.increments();
     oracle.forwards(*features);
     oracle.speculations();
+    oracle.translations();
     oracle.matmuls(*features);
 }

@@ -17,9 +17,10 @@ pub(super) const STREAMS: Experiment = Experiment {
     title: "Streams that the prefetcher follows at a time",
     question: "How many sequential walks can be interleaved before they cost more?",
     source: "Drepper 6.3.1: 8 to 16 streams",
-    today: "Intel's streamer keeps 32 streams since Sandy Bridge, one forward or backward in a \
-            page (Optimization Reference Manual, Sandy Bridge, data prefetching); AMD publishes no \
-            number. A few streams can cost more than one or sixteen: the more there are, the more \
+    today: "The Pentium 4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 \
+            Optimization Reference Manual, 2006). Intel's streamer keeps 32 since Sandy Bridge, one \
+            forward or backward in a page (the same manual, Sandy Bridge, data prefetching); AMD \
+            publishes no number. A few streams can cost more than one or sixteen: the more there are, the more \
             time passes between two steps of one, and the further ahead its prefetches come.",
     plot: plot(Axis::log("streams")),
     cases: |machine| {

@@ -43,7 +43,8 @@ pub(super) const HINTS: Experiment = Experiment {
             hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
             seen to drop prefetcht1 and prefetcht2 after most random walks, when its own \
             prefetches into L2 were useless, and seldom after a sequential sweep: the state flips \
-            by itself now and then. What a hint is worth depends on what the program did before.",
+            by itself now and then. Others saw such drops without finding when they come (Wang \
+            and others, arXiv 2411.02814). What a hint is worth depends on what the program did before.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("after a sequential sweep (0), after a random walk (1)"),

@@ -216,6 +216,8 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_tensor_vectors
         linefill_tile_avx2
         linefill_tile_avx512
+        linefill_translate_load
+        linefill_translate_prefetch
         linefill_walk_addnext
         linefill_walk_follow
         linefill_walk_inc

@@ -29,4 +29,5 @@ pub mod store;
 pub mod straddle;
 pub mod tensor;
 pub mod tile;
+pub mod translate;
 pub mod walk;

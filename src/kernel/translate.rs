@@ -1,0 +1,118 @@
+//! Prefetches and loads that go through many pages, or through pages that nobody has mapped.
+
+// Calls assembly with places inside the region, or with prefetches of anything.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::translate as asm;
+use super::{Access, Kernel, Work};
+use crate::mem::{LINE, PAGE, Region};
+
+/// Bytes of a load.
+const WORD: usize = 8;
+
+/// Bytes from one place to the next: another page, and another set of every cache.
+const STRIDE: usize = PAGE + LINE;
+
+/// What is done at each place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// `prefetcht0`.
+    Prefetch,
+    /// A load.
+    Load,
+    /// `prefetcht0` of as many bytes at the lowest addresses, the null pointer first. No system
+    /// maps the first 64 KiB, unless it is told to.
+    PrefetchNull,
+}
+
+/// Why there are no such places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TranslateError {
+    /// Pages that are no power of two; holds their number.
+    Pages(usize),
+    /// The region does not hold this many pages.
+    RegionTooSmall(usize),
+}
+
+impl core::fmt::Display for TranslateError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            TranslateError::Pages(pages) => write!(f, "{pages} pages are no power of two"),
+            TranslateError::RegionTooSmall(pages) => {
+                write!(f, "the region holds fewer than {pages} pages")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TranslateError {}
+
+/// One access a page, round and round, each at another line of its page; none waits for another.
+/// An operation is an access.
+#[derive(Debug)]
+pub struct Translate<'m> {
+    region: Region<'m>,
+    reach: Reach,
+    span: usize,
+    place: usize,
+}
+
+impl<'m> Translate<'m> {
+    /// Accesses to the first `pages` pages of the region.
+    ///
+    /// # Errors
+    /// If they are no power of two, or more than the region has.
+    pub fn new(region: Region<'m>, reach: Reach, pages: usize) -> Result<Self, TranslateError> {
+        if !pages.is_power_of_two() {
+            return Err(TranslateError::Pages(pages));
+        }
+        if region.len() / PAGE < pages {
+            return Err(TranslateError::RegionTooSmall(pages));
+        }
+        Ok(Translate {
+            region,
+            reach,
+            span: pages * PAGE,
+            place: 0,
+        })
+    }
+}
+
+impl Kernel for Translate<'_> {
+    /// Returns the byte offset of the place that comes next.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let (kernel, base): (asm::Accesses, usize) = match self.reach {
+                Reach::Prefetch => (asm::linefill_translate_prefetch, self.region.address()),
+                Reach::Load => (asm::linefill_translate_load, self.region.address()),
+                Reach::PrefetchNull => (asm::linefill_translate_prefetch, 0),
+            };
+            // SAFETY: places are multiples of a line below `span`, a power of two which `new`
+            // found the borrowed region to have, so that the word at each is in it; a prefetch
+            // needs no such thing.
+            self.place = unsafe { kernel(base, operations, STRIDE, self.span - 1, self.place) };
+        }
+        self.place as u64
+    }
+
+    fn work(&self) -> Work {
+        let loads = u32::from(self.reach == Reach::Load);
+        Work {
+            loads,
+            bytes_read: loads * WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    /// Prefetches of what nobody has mapped lie outside the region, and are not reported.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            match self.reach {
+                Reach::Prefetch => sink(Access::prefetch(self.place)),
+                Reach::Load => sink(Access::load(self.place, WORD as u32)),
+                Reach::PrefetchNull => {}
+            }
+            self.place = super::all::translate::translate(self.place, STRIDE, self.span, 1);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Row E34: what stands behind an indirect jump.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, row, time};
+
+const MANY: &str = "more jumps than are remembered";
+const FEW: &str = "all are remembered";
+
+/// What ud2 behind a jump costs over code, where there are 16 jumps and more.
+fn ud2(machine: &Machine, few: f64, many: f64) -> Planted {
+    Planted::new("E34", machine, |series, jumps| {
+        let base = jumps / 100.0;
+        time(match series.starts_with("ud2") {
+            true if jumps == 16.0 => base * few,
+            true => base * many,
+            false => base,
+        })
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E34", MANY, Holds, |m| ud2(m, 1.0, 0.8)),
+        row("E34", MANY, DoesNotHold, |m| ud2(m, 1.0, 1.0)).says("ud2 over code, many jumps 1.00"),
+        row("E34", MANY, Inconclusive, |m| ud2(m, 1.0, 0.95)),
+        row("E34", MANY, Untestable, |m| {
+            ud2(m, 1.0, 0.8).without(|_, jumps| jumps == 16384.0)
+        })
+        .says("have no point in common"),
+        row("E34", FEW, Holds, |m| ud2(m, 1.0, 0.8)),
+        row("E34", FEW, DoesNotHold, |m| ud2(m, 1.2, 0.8)),
+        row("E34", FEW, Inconclusive, |m| ud2(m, 1.03, 0.8)),
+        row("E34", FEW, Untestable, |m| {
+            ud2(m, 1.0, 0.8).without(|series, _| series.starts_with("code"))
+        })
+        .says("no point of `code behind each jump`"),
+    ]
+}

@@ -1,0 +1,47 @@
+//! Row X11: prefetches whose translation is missing.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, row, time};
+
+const WALKED: &str = "whose page is in no TLB";
+const LOAD: &str = "a load of the same";
+const NULL: &str = "a prefetch of null";
+
+/// A prefetch costs 2 in 16 pages and `far` in 16384, where a load costs 30, and of null `null`.
+fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {
+    Planted::new("X11", machine, |series, pages| {
+        time(match (series, pages) {
+            ("prefetcht0, a line a page", 16384.0) => far,
+            ("load, a line a page", 16384.0) => 30.0,
+            (series, _) if series.contains("null") => null,
+            _ => 2.0,
+        })
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X11", WALKED, Holds, |m| prefetches(m, 25.0, 2.0)),
+        row("X11", WALKED, DoesNotHold, |m| prefetches(m, 3.0, 2.0)),
+        row("X11", WALKED, Inconclusive, |m| prefetches(m, 8.0, 2.0)),
+        row("X11", WALKED, Untestable, |m| {
+            prefetches(m, 25.0, 2.0).without(|_, pages| pages == 16.0)
+        })
+        .says("was not measured at 16"),
+        row("X11", LOAD, Holds, |m| prefetches(m, 25.0, 2.0)),
+        row("X11", LOAD, DoesNotHold, |m| prefetches(m, 60.0, 2.0)),
+        row("X11", LOAD, Inconclusive, |m| prefetches(m, 36.0, 2.0)),
+        row("X11", LOAD, Untestable, |m| {
+            prefetches(m, 25.0, 2.0).without(|series, _| series.starts_with("load"))
+        }),
+        row("X11", NULL, Holds, |m| prefetches(m, 25.0, 100.0)),
+        row("X11", NULL, DoesNotHold, |m| prefetches(m, 25.0, 2.0)),
+        row("X11", NULL, Inconclusive, |m| prefetches(m, 25.0, 8.0)),
+        row("X11", NULL, Untestable, |m| {
+            prefetches(m, 25.0, 2.0).without(|series, _| series.contains("null"))
+        })
+        .says("was not measured at 1"),
+    ]
+}
