@@ -12,18 +12,28 @@ pub enum Microarch {
     Nehalem,
     /// Westmere, Westmere-EX.
     Westmere,
-    /// Sandy Bridge, client and server.
+    /// Sandy Bridge client.
     SandyBridge,
-    /// Ivy Bridge, client and server.
+    /// Sandy Bridge-E, -EN and -EP.
+    SandyBridgeServer,
+    /// Ivy Bridge client.
     IvyBridge,
-    /// Haswell, client and server.
+    /// Ivy Bridge-E, -EN, -EP and -EX.
+    IvyBridgeServer,
+    /// Haswell client.
     Haswell,
-    /// Broadwell, client and server.
+    /// Haswell-E, -EP and -EX.
+    HaswellServer,
+    /// Broadwell client.
     Broadwell,
+    /// Broadwell-D, -E, -EP and -EX.
+    BroadwellServer,
     /// Skylake client and what followed with its core: Kaby, Coffee, Whiskey and Comet Lake.
     Skylake,
-    /// Skylake-SP, Cascade Lake, Cooper Lake.
+    /// Skylake-SP, -X and -W.
     SkylakeServer,
+    /// Cascade Lake and Cooper Lake.
+    CascadeLake,
     /// Ice Lake client and Rocket Lake.
     IceLake,
     /// Ice Lake-SP and -D.
@@ -76,15 +86,20 @@ struct Facts(&'static str, &'static str, &'static str);
 
 impl Microarch {
     /// All of them, by maker and age.
-    pub const ALL: [Microarch; 28] = [
+    pub const ALL: [Microarch; 33] = [
         Nehalem,
         Westmere,
         SandyBridge,
+        SandyBridgeServer,
         IvyBridge,
+        IvyBridgeServer,
         Haswell,
+        HaswellServer,
         Broadwell,
+        BroadwellServer,
         Skylake,
         SkylakeServer,
+        CascadeLake,
         IceLake,
         IceLakeServer,
         TigerLake,
@@ -112,11 +127,16 @@ impl Microarch {
             Nehalem => Facts("Nehalem", "NHM", "nehalemep v4"),
             Westmere => Facts("Westmere", "WSM", "westmereep-dp v5"),
             SandyBridge => Facts("Sandy Bridge", "SNB", "sandybridge v19"),
+            SandyBridgeServer => Facts("Sandy Bridge server", "JKT", "jaketown v24"),
             IvyBridge => Facts("Ivy Bridge", "IVB", "ivybridge v24"),
+            IvyBridgeServer => Facts("Ivy Bridge server", "IVT", "ivytown v24"),
             Haswell => Facts("Haswell", "HSW", "haswell v35"),
+            HaswellServer => Facts("Haswell server", "HSX", "haswellx v28"),
             Broadwell => Facts("Broadwell", "BDW", "broadwell v29"),
+            BroadwellServer => Facts("Broadwell server", "BDX", "broadwellx v22"),
             Skylake => Facts("Skylake client", "SKL", "skylake v59"),
             SkylakeServer => Facts("Skylake server", "SKX", "skylakex v1.35"),
+            CascadeLake => Facts("Cascade Lake", "CLX", "cascadelakex v1.22"),
             IceLake => Facts("Ice Lake client", "ICL", "icelake v1.22"),
             IceLakeServer => Facts("Ice Lake server", "ICX", "icelakex v1.26"),
             TigerLake => Facts("Tiger Lake", "TGL", "tigerlake v1.16"),
@@ -175,11 +195,16 @@ impl Microarch {
         Some(match (identity.microarch(), identity.core()?.name) {
             ("Nehalem", _) => Nehalem,
             ("Westmere", _) => Westmere,
+            ("Sandy Bridge", _) if matches!(identity.model, 0x2d) => SandyBridgeServer,
             ("Sandy Bridge", _) => SandyBridge,
+            ("Ivy Bridge", _) if matches!(identity.model, 0x3e) => IvyBridgeServer,
             ("Ivy Bridge", _) => IvyBridge,
+            ("Haswell", _) if matches!(identity.model, 0x3f) => HaswellServer,
             ("Haswell", _) => Haswell,
+            ("Broadwell", _) if matches!(identity.model, 0x4f | 0x56) => BroadwellServer,
             ("Broadwell", _) => Broadwell,
-            ("Skylake server" | "Cascade Lake" | "Cooper Lake", _) => SkylakeServer,
+            ("Skylake server", _) => SkylakeServer,
+            ("Cascade Lake" | "Cooper Lake", _) => CascadeLake,
             (_, "Skylake") => Skylake,
             ("Ice Lake client" | "Rocket Lake", _) => IceLake,
             ("Ice Lake server", _) => IceLakeServer,

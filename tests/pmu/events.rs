@@ -130,4 +130,23 @@ fn a_cpu_has_the_events_of_its_core() {
     assert_eq!(core("zen4-guest"), Some(Microarch::Zen4));
     assert_eq!(core("dothan"), None, "older than the tables");
     assert_eq!(core("k8"), None);
+    // One name of a generation for clients and servers, whose lists differ.
+    let lake = Identity::read(Dump::of("coffee-lake"));
+    let model = |model| Microarch::of(&Identity { model, ..lake });
+    assert_eq!(model(0x2A), Some(Microarch::SandyBridge));
+    assert_eq!(model(0x2D), Some(Microarch::SandyBridgeServer));
+    assert_eq!(model(0x3E), Some(Microarch::IvyBridgeServer));
+    assert_eq!(model(0x3F), Some(Microarch::HaswellServer));
+    assert_eq!(model(0x3D), Some(Microarch::Broadwell));
+    assert_eq!(model(0x56), Some(Microarch::BroadwellServer));
+    let server = |stepping| {
+        let identity = Identity {
+            model: 0x55,
+            stepping,
+            ..lake
+        };
+        Microarch::of(&identity)
+    };
+    assert_eq!(server(4), Some(Microarch::SkylakeServer));
+    assert_eq!(server(7), Some(Microarch::CascadeLake));
 }
