@@ -69,6 +69,11 @@ impl<'m> Walk<'m> {
     }
 
     /// The ring, at the element where the walk stopped.
+    pub fn ring(&self) -> &Ring<'m> {
+        &self.ring
+    }
+
+    /// The ring itself, likewise.
     pub fn into_ring(self) -> Ring<'m> {
         self.ring
     }

@@ -49,7 +49,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("F4", L2, Holds, |m| planted(m, 1.5, 1.0)),
         row("F4", L2, DoesNotHold, |m| planted(m, 1.0, 1.5)),
-        row("F4", L2, Inconclusive, |m| planted(m, 1.1, 1.5)),
+        row("F4", L2, Inconclusive, |m| planted(m, 1.2, 1.5)),
         row("F4", L2, Untestable, |m| {
             planted(m, 1.5, 1.5).without(|_, x| x == (1 << 19) as f64)
         })

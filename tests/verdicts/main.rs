@@ -31,6 +31,7 @@ mod hostile;
 mod hugepages;
 mod hwprefetch;
 mod hyperthread;
+mod inclusive;
 mod jump;
 mod ladders;
 mod lanes;
@@ -124,6 +125,7 @@ fn rows() -> Vec<Row> {
         cluster::rows(),
         faster::rows(),
         hyperthread::rows(),
+        inclusive::rows(),
         reuse::rows(),
         topology::rows(),
         tlb::rows(),

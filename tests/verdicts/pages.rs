@@ -8,6 +8,7 @@ use super::planted::{Planted, Row, Value, row, time};
 const FEW: &str = "L1 dTLB";
 const SECOND: &str = "second-level TLB";
 const CONFLICTS: &str = "cache conflicts";
+const GIANT: &str = "the same in 1 GiB pages";
 const LARGER: &str = "the larger the blocks";
 const WHOLE: &str = "whole list costs more than 1.5 times";
 const SHRINK: &str = "shrink";
@@ -15,6 +16,7 @@ const SHRINK: &str = "shrink";
 const ROTATING: &str = "one a page, rotating offset";
 const CONSTANT: &str = "one a page, same offset";
 const HUGE: &str = "one a page, rotating offset, 2 MiB pages";
+const IN_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
 
 /// Figure 3.12: what more pages than the L1 dTLB holds cost over few, in both sizes of pages, and
 /// more than the second level holds over the same in 2 MiB pages; then the same offset over the
@@ -42,6 +44,7 @@ impl Tlb {
             let huge = 5.0 * step(self.first_huge);
             time(match series {
                 HUGE => huge,
+                IN_GIANT => 5.0,
                 // In memory the same multiple of what 2 MiB pages cost.
                 ROTATING if pages > 4096.0 => huge * second,
                 ROTATING => 5.0 * step(self.first),
@@ -73,6 +76,20 @@ fn blocks(machine: &Machine, base: f64, huge: f64) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     vec![
+        row("D16", GIANT, Holds, |m| TLB.on(m)),
+        row("D16", GIANT, DoesNotHold, |m| {
+            Tlb { first: 1.1, ..TLB }.on(m)
+        }),
+        row("D16", GIANT, Inconclusive, |m| {
+            Tlb { first: 1.3, ..TLB }.on(m)
+        }),
+        row("D16", GIANT, Untestable, |m| {
+            Planted::new("D16", m, |series, _| match series {
+                IN_GIANT => Value::Untestable("no 1 GiB pages"),
+                _ => time(5.0),
+            })
+        })
+        .says("no 1 GiB pages"),
         row("D16", FEW, Holds, |m| TLB.on(m)),
         row("D16", FEW, DoesNotHold, |m| Tlb { first: 1.1, ..TLB }.on(m)),
         row("D16", FEW, DoesNotHold, |m| {

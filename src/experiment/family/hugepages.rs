@@ -8,6 +8,7 @@ use crate::experiment::{
     Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Range, Reference, Untestable,
     at_least, plain_curves,
 };
+use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 
 /// The figures of this family.
@@ -52,36 +53,40 @@ const FIG_7_9: Experiment = Experiment {
             judge: |e| {
                 let bytes = e.machine.in_memory();
                 let x = e.machine.place_in_memory(bytes)?;
-                if bytes < 2 * REACH {
+                if bytes < 4 * REACH {
                     return Err(Untestable(format!(
                         "it takes {} MiB to be far beyond every TLB's reach, and no more than {} \
                          MiB were measured",
-                        (2 * REACH) >> 20,
+                        (4 * REACH) >> 20,
                         bytes >> 20
                     )));
                 }
-                saving(e, HUGE, x)
+                let range = Range { lo: x / 2.0, hi: x };
+                saving(e, HUGE, range, 1.1)
             },
         },
         Claim {
             text: "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take \
-                   more than 1.1 times as long as 2 MiB pages",
-            judge: |e| saving(e, HUGE, BEYOND_FIRST as f64),
+                   more than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
+            judge: |e| {
+                let x = BEYOND_FIRST as f64;
+                saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
+            },
         },
         Claim {
             text: "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
             judge: |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
-                saving(e, GIANT, x)
+                saving(e, GIANT, Range { lo: x, hi: x }, 1.1)
             },
         },
     ],
 };
 
 /// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
-fn saving(e: &Evidence<'_>, larger: &str, x: f64) -> Judged {
-    let slower = paired(e, BASE, larger, Range { lo: x, hi: x })?;
-    Ok(at_least("4 KiB pages over larger ones", slower, 1.1))
+fn saving(e: &Evidence<'_>, larger: &str, range: Range, least: f64) -> Judged {
+    let slower = paired(e, BASE, larger, range)?;
+    Ok(at_least("4 KiB pages over larger ones", slower, least))
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -95,6 +100,10 @@ fn cases(machine: &Machine) -> Vec<Case> {
             .into_iter()
             .filter(|&bytes| bytes <= machine.largest),
     );
+    // What 4 KiB pages cost in memory differs by their frames and those of their tables: the claim is
+    // about the median of three sizes.
+    let largest = machine.in_memory();
+    sizes.extend([largest / 2, largest / 4 * 3].map(|bytes| bytes / LINE * LINE));
     sizes.sort_unstable();
     sizes.dedup();
     let mut cases = Vec::new();

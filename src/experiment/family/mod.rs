@@ -29,6 +29,7 @@ mod holes;
 mod hugepages;
 mod hwprefetch;
 mod hyperthread;
+mod inclusive;
 mod jump;
 mod lanes;
 mod late;
@@ -107,6 +108,7 @@ families![
     associativity,
     banks,
     share,
+    inclusive,
     bandwidth,
     streaming,
     combining,
