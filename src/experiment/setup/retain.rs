@@ -12,11 +12,10 @@ use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::time::{start, stop};
 
-/// A hot ring in L1d, steps along which alternate with other lines that stream past. What is counted
+/// A hot ring in L1d or L2, steps along which alternate with other lines that stream past. What is counted
 /// is steps that take longer by more than half of a miss to memory, over the lines of the ring: how
-/// often each line was lost. Steps are timed one by one, since a second-level cache that is inclusive
-/// takes all lines of the ring from L1d at a time, and as many hits in the last level look like a
-/// miss to memory.
+/// often each line was lost. Steps are timed one by one: several hits in the last level together look
+/// like a miss to memory. They are few, since each may be interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RetainSetup {
     /// Bytes that stream past, round and round.
@@ -30,8 +29,9 @@ pub struct RetainSetup {
 /// Lines of the ring: a page of them, an eighth of the smallest L1d.
 const HOT: usize = 64;
 
-/// Lines that stream past between two steps: two in each set of L1d in a lap of the ring.
-const BETWEEN: usize = 2;
+/// Lines that stream past between two steps: in a lap of the ring 64 KiB, one or less in each set of
+/// any L2.
+const BETWEEN: usize = 16;
 
 /// Steps by which the time of a miss is found.
 const TRIALS: usize = 51;
