@@ -1,19 +1,22 @@
 //! Counting a piece of code: software events live, hardware events or why not.
 #![cfg(feature = "std")]
 
+use std::hint::black_box;
+
 use linefill::counters::{Counters, MOST, Named, Place, scope, usual};
 use linefill::os::perf::{Event, Refusal, Software, probe_software};
+use linefill::os::{Memory, Pages};
 
 const PAGES: usize = 64;
 
-/// Touches pages for the first time.
+/// Touches pages that the kernel has to find first.
 fn touch() -> usize {
-    let mut memory = linefill::os::Memory::new(PAGES * 4096, linefill::os::Pages::Base).unwrap();
-    let mut region = memory.region();
-    for page in region.bytes_mut().chunks_mut(4096) {
+    let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
+    memory.give_back().unwrap();
+    for page in memory.region().bytes_mut().chunks_mut(4096) {
         page[0] = 1;
     }
-    region.len()
+    black_box(memory.region().len())
 }
 
 /// Why software events do not count here, if they do not: then there is nothing to test.

@@ -1,6 +1,8 @@
 //! Criterion's measurements: what they count, and how they print it.
 #![cfg(feature = "criterion")]
 
+use std::hint::black_box;
+
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
@@ -10,12 +12,14 @@ use linefill::time::Rate;
 
 const PAGES: usize = 64;
 
-/// Touches pages for the first time.
+/// Touches pages that the kernel has to find first.
 fn touch() {
     let mut memory = Memory::new(PAGES * 4096, Pages::Base).unwrap();
+    memory.give_back().unwrap();
     for page in memory.region().bytes_mut().chunks_mut(4096) {
         page[0] = 1;
     }
+    black_box(memory.region().len());
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! events, which count or say why not.
 #![cfg(feature = "std")]
 
+use std::hint::black_box;
+
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
 
@@ -19,14 +21,14 @@ fn refused() -> bool {
     }
 }
 
-/// Maps memory and touches it for the first time.
+/// Touches pages that the kernel has to find first.
 fn touch() -> usize {
     let mut memory = Memory::new(FRESH * 4096, Pages::Base).unwrap();
-    let mut region = memory.region();
-    for page in region.bytes_mut().chunks_mut(4096) {
+    memory.give_back().unwrap();
+    for page in memory.region().bytes_mut().chunks_mut(4096) {
         page[0] = 1;
     }
-    region.len()
+    black_box(memory.region().len())
 }
 
 #[test]

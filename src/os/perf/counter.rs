@@ -31,6 +31,21 @@ impl Counter {
             .map_err(|error| explain(&error, paranoid(std::path::Path::new("/proc"))))
     }
 
+    /// `ioctl(PERF_EVENT_IOC_DISABLE)` and `ioctl(PERF_EVENT_IOC_ENABLE)` of a leader. Linux 6.18
+    /// counts an event that joins a running group only once the group is scheduled anew, which may
+    /// take until the next context switch.
+    #[doc(alias = "PERF_EVENT_IOC_ENABLE")]
+    pub(super) fn restart(&self) -> io::Result<()> {
+        // `_IO('$', 1)` and `_IO('$', 0)`.
+        for request in [0x2401, 0x2400] {
+            // SAFETY: the descriptor is open, and these requests take a number and no pointer.
+            if unsafe { libc::ioctl(self.file.as_raw_fd(), request, 0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
     /// Opens `event` in the group of `leader`.
     pub(super) fn open_in(event: &Event, leader: Option<&Counter>) -> io::Result<Counter> {
         let file = event.open(leader.map(|leader| &leader.file))?;

@@ -36,6 +36,7 @@ impl Group {
             let answer = group.add(event, true);
             group.answers.push(answer.map(|_| ()));
         }
+        group.start();
         group
     }
 
@@ -49,7 +50,17 @@ impl Group {
                 answer => group.answers.push(answer.map(|_| ())),
             }
         }
+        group.start();
         group
+    }
+
+    /// Has all events of each group counted from now on. A group that cannot be started anew
+    /// counts from its next context switch on.
+    fn start(&self) {
+        let groups = self.hardware.iter().chain(&self.software);
+        for group in groups.filter(|group| group.len() > 1) {
+            let _ = group[0].0.restart();
+        }
     }
 
     /// Opens `event` in the last group of its kind, or in one of its own: the first, or another

@@ -8,7 +8,6 @@ mod named;
 mod refusal;
 mod source;
 
-use std::io::{self, Read};
 use std::path::Path;
 
 pub use counter::Counter;
@@ -44,16 +43,12 @@ pub fn probe() -> Pmu {
 /// # Errors
 /// Why it does not.
 pub fn probe_software() -> Result<(), Refusal> {
-    let other = |error: &io::Error| explain(error, paranoid(Path::new("/proc")));
-    let mut event = Event::software(Software::TaskClock)
-        .open(None)
-        .map_err(|error| other(&error))?;
+    let clock = Counter::open(&Event::software(Software::TaskClock))?;
     // The clock runs while this thread does: the calls themselves take time enough.
-    let mut count = [0; 8];
-    event
-        .read_exact(&mut count)
-        .map_err(|error| other(&error))?;
-    if u64::from_ne_bytes(count) == 0 {
+    let reading = clock
+        .read()
+        .map_err(|error| explain(&error, paranoid(Path::new("/proc"))))?;
+    if reading.value == 0 {
         return Err(Refusal::Other(
             "the task clock opened, and stands still".into(),
         ));
@@ -72,6 +67,13 @@ pub fn paranoid(proc: &Path) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn software_events_count_or_cannot_be_opened() {
+        // A kernel that opens the clock for this thread lets it be read.
+        let opened = Counter::open(&Event::software(Software::TaskClock));
+        assert_eq!(probe_software(), opened.map(|_| ()));
+    }
 
     #[test]
     fn hardware_events_count_only_where_software_events_do() {

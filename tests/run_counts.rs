@@ -1,0 +1,83 @@
+//! A run on a machine that counts, from the rig to the report: the kernel's page faults stand in
+//! for the PMU's instructions.
+#![cfg(feature = "lab")]
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use linefill::counters::Quantity;
+use linefill::experiment::{Entry, find};
+use linefill::lab::record::{CountingLine, Line, Outcome};
+use linefill::lab::run::{RECORD, Recorder, Run, run};
+use linefill::lab::session::{Request, Session, root};
+use linefill::os::perf::{Event, Software, probe_software};
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
+    if let Err(refusal) = probe_software() {
+        println!("ignored: {refusal}");
+        return;
+    }
+    let Some(Entry::Built(c9)) = find("C9") else {
+        panic!("C9 is built");
+    };
+    let request = Request {
+        memory: Some(1 << 20),
+        seed: 1,
+        ..Request::default()
+    };
+    let mut session = Session::open(&request, &root()).unwrap();
+    let faults = Event::software(Software::PageFaults);
+    session.counters = vec![(Quantity::Instructions, faults)];
+    session.header.counting = vec![CountingLine {
+        counts: Quantity::Instructions.name().to_owned(),
+        by: Some("page-faults".to_owned()),
+        refused: None,
+    }];
+
+    let name = format!("linefill-run-counts-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let header = Line::Header(Box::new(session.header.clone()));
+    let (recorder, _) = Recorder::create(&folder.0, &[header]).unwrap();
+    let stop = AtomicBool::new(false);
+    let of_this = Run {
+        session: &session,
+        experiments: &[c9],
+        recorded: Vec::new(),
+        stop: &stop,
+    };
+    let finished = run(of_this, recorder, &folder.0).unwrap();
+
+    // Every timed point of both passes has its count: no read of a tensor faults a page.
+    let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();
+    let points = reading.lines.iter().filter_map(Line::point);
+    let mut counted = 0;
+    for point in points.filter(|point| point.experiment == "C9") {
+        let Outcome::Timed(timed) = &point.outcome else {
+            panic!("C9 is timed: {point:?}");
+        };
+        let [count] = &timed.counts[..] else {
+            panic!("one thing was counted: {:?}", timed.counts);
+        };
+        assert_eq!(count.of, "instructions");
+        assert_eq!((count.lo, count.hi, count.multiplexed), (0.0, 0.0, false));
+        counted += 1;
+    }
+    assert_eq!(counted, 2 * 4, "four cases, two passes");
+    // The claim about instructions is judged on them, and there is no ratio of nothing.
+    let claims = finished.verdicts.iter();
+    let mut about = claims.filter(|verdict| verdict.claim.contains("instructions"));
+    assert!(about.next().unwrap().numbers.starts_with("no ratio of 0"));
+    let page = std::fs::read_to_string(&finished.report).unwrap();
+    assert!(page.contains("instructions by page-faults"));
+    assert!(!page.contains("Not counted"));
+}
