@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use crate::machine::{ANY, ENABLE, INTEL, Machine, PENDING, counters};
-use linefill::pmu::{Capabilities, Count, Counters, Maker, Rdpmc, Slot};
+use linefill::pmu::{Capabilities, Count, Counters, Encoding, Maker, Rdpmc, Slot};
 
 const BOTH_RINGS: u64 = 0b11 << 16;
 
@@ -51,11 +51,12 @@ fn events_count_between_start_and_stop_alone() {
     happen(4);
     counters.stop();
     counts.push(counters.read(slots[1]));
+    counts.push(counters.read(slots[3]));
     let count = |value| Count {
         value,
         overflowed: Some(false),
     };
-    assert_eq!(counts, [30, 30, 30, 30, 4].map(count));
+    assert_eq!(counts, [30, 30, 30, 30, 4, 4].map(count));
 }
 
 #[test]
@@ -74,6 +75,28 @@ fn the_registers_hold_what_the_manual_draws() {
     for select in [0x186, 0x187, 0x189] {
         assert_eq!(registers[&select], 0);
     }
+}
+
+#[test]
+fn amds_event_numbers_have_an_upper_part() {
+    let mut machine = Machine::new(Capabilities {
+        maker: Maker::Amd { global: true },
+        version: 0,
+        general: 6,
+        fixed: 0,
+        ..INTEL
+    });
+    let mut counters = counters(&mut machine);
+    // Op cache hits, PMCx28F.
+    counters.add(Encoding::new(0x28F, 0x03), ANY).unwrap();
+    counters.start();
+    core::mem::forget(counters);
+    let registers = &machine.registers;
+    assert_eq!(
+        registers[&0xC001_0200],
+        2 << 32 | 0x038F | BOTH_RINGS | ENABLE
+    );
+    assert_eq!(registers[&0xC000_0301], 1);
 }
 
 #[test]
