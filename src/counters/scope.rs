@@ -50,7 +50,7 @@ pub fn chosen(list: Option<&str>, place: &Place) -> Result<Vec<Named>, UnknownNa
     }
 }
 
-/// Runs `work` and returns its result with what the [usual](usual) events counted of it.
+/// Runs `work` and returns its result with what the [`usual`] events counted of it.
 ///
 /// The counters are opened at a thread's first call and stay open; `rdpmc` reads them where the
 /// kernel allows it, `read(2)` otherwise. What the reading itself costs is counted too, some
