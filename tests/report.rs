@@ -147,6 +147,7 @@ fn section(id: &str, form: Form) -> Section {
                 points: vec![(1.0, 3.0), (2.0, 3.0)],
             }],
             rules: Vec::new(),
+            prediction: None,
         }),
         counted: None,
         untestable: vec![UntestableView {

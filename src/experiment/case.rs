@@ -142,6 +142,11 @@ pub trait Setup: core::fmt::Debug {
     /// If this CPU cannot run it, with the reason.
     fn prepare<'m>(&self, region: Region<'m>, context: &Context)
     -> Result<Subject<'m>, Untestable>;
+
+    /// Core cycles an operation as the machine's parameters predict them, if there is a model.
+    fn predict(&self, _: &Machine) -> Option<f64> {
+        None
+    }
 }
 
 /// What a setup made ready.

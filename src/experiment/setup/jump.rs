@@ -1,6 +1,7 @@
 //! Sestoft's index loop.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::random_step;
+use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
 use crate::kernel::Jump;
 use crate::mem::Region;
 use crate::pattern::{Chain, Fill};
@@ -28,5 +29,11 @@ impl Setup for JumpSetup {
             kernel: Box::new(if self.checked { jump.checked() } else { jump }),
             lap: self.size as u64,
         })
+    }
+
+    fn predict(&self, machine: &Machine) -> Option<f64> {
+        matches!(self.fill, Fill::Cycle { .. })
+            .then(|| random_step(machine, self.bytes(), size_of::<u32>()))
+            .flatten()
     }
 }

@@ -1,6 +1,7 @@
 //! Drepper's list walks.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::random_step;
+use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
 use crate::kernel::{Step, Walk};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -48,5 +49,17 @@ impl Setup for WalkSetup {
             kernel: Box::new(walk),
             lap: self.count as u64,
         })
+    }
+
+    /// A random walk through elements that lie one after the other. A step that writes waits for
+    /// the same load.
+    fn predict(&self, machine: &Machine) -> Option<f64> {
+        let dense = self.layout == Layout::npad(self.layout.padding());
+        let random = matches!(self.order, Order::Random { .. });
+        let alone = matches!(self.step, Step::Follow | Step::Inc);
+        let element = self.layout.element();
+        (dense && random && alone)
+            .then(|| random_step(machine, self.count * element, element))
+            .flatten()
     }
 }

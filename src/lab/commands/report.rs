@@ -7,8 +7,10 @@ use anyhow::Result;
 use super::{Status, say};
 use crate::lab::judge;
 use crate::lab::read::read;
+use crate::lab::report::{ReportView, of_record};
 use crate::lab::run::{RECORD, REPORT, write_report};
 use crate::lab::table::{tally, verdicts, width};
+use crate::stats::median;
 
 /// Render the report of a record anew, and print its verdicts.
 ///
@@ -49,6 +51,26 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         true => "The record has no points of experiments that this version knows.".to_owned(),
         false => format!("{}\n\n{}", verdicts(&lines, width()), tally(&lines)),
     };
-    say(&format!("{text}\nreport: {}", out.display()))?;
+    let predicted = predicted(&of_record(&reading.lines)?);
+    say(&format!("{text}\n{predicted}report: {}", out.display()))?;
     Ok(Status::Done)
+}
+
+/// How far predictions lie from what was measured, in a line; empty if nothing was predicted.
+fn predicted(view: &ReportView) -> String {
+    let mut errors: Vec<f64> = view.predictions().map(|(_, error)| error).collect();
+    errors.sort_by(f64::total_cmp);
+    let Some(median) = median(&errors) else {
+        return String::new();
+    };
+    let percent = |error: f64| format!("{:.0} %", error * 100.0);
+    let each: Vec<String> = view
+        .predictions()
+        .map(|(section, error)| format!("{} {}", section.id, percent(error)))
+        .collect();
+    format!(
+        "predicted beside measured, median error: {} ({})\n",
+        percent(median),
+        each.join(", ")
+    )
 }

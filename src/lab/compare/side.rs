@@ -125,6 +125,7 @@ fn ladder(reading: &Reading) -> Option<Section> {
             }],
             references: Vec::new(),
             rules: Vec::new(),
+            prediction: None,
         }),
         untestable: Vec::new(),
         counted: None,

@@ -107,7 +107,57 @@ fn traces(figure: &Figure, plot: &mut Plot) -> Vec<Group> {
             }),
         }
     }
+    groups.extend(predicted(figure, plot));
     groups
+}
+
+/// Dashed lines, or paler bars, in the colours of the curves that they predict; behind all others.
+fn predicted(figure: &Figure, plot: &mut Plot) -> Option<Group> {
+    let prediction = figure.prediction.as_ref()?;
+    let first = figure.curves.len() + figure.references.len();
+    let mut group = Group {
+        who: "predicted".to_owned(),
+        faint: false,
+        entries: Vec::new(),
+    };
+    for (index, curve) in prediction.curves.iter().enumerate() {
+        let drawn = figure.curves.iter();
+        let slot = drawn.clone().position(|of| of.label == curve.label)?;
+        let named = CurveView {
+            label: format!("predicted: {}", curve.label),
+            points: curve.points.clone(),
+        };
+        match figure.form {
+            Form::Bars => plot.add_trace(bars(figure, &named, slot).opacity(0.5)),
+            _ => plot.add_trace(dashes(figure, &named, slot)),
+        }
+        group.entries.push(Entry {
+            trace: first + index,
+            label: curve.label.clone(),
+            slot: slot % SLOTS + 1,
+            dashed: true,
+        });
+    }
+    Some(group)
+}
+
+fn dashes(figure: &Figure, curve: &CurveView, slot: usize) -> Box<Scatter<f64, f64>> {
+    let (x, y) = curve
+        .points
+        .iter()
+        .map(|value| (value.x, value.mid))
+        .unzip();
+    Scatter::new(x, y)
+        .name(text(&curve.label))
+        .mode(Mode::Lines)
+        .line(
+            Line::new()
+                .color(colour(slot))
+                .width(1.5)
+                .dash(DashType::Dash),
+        )
+        .hover_info(HoverInfo::Text)
+        .hover_text_array(hover(figure, curve))
 }
 
 /// A curve of the source has the colour of our curve with the same label, or else its own turn.

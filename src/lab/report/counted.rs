@@ -59,6 +59,7 @@ pub(super) fn counted(
             curves,
             references: Vec::new(),
             rules: Vec::new(),
+            prediction: None,
         },
         events: quantities
             .into_iter()

@@ -5,12 +5,12 @@ use core::fmt;
 use super::counted::{counted, uncounted};
 use super::facts::{facts, machine_name};
 use super::view::{
-    AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, ReportView, Rule, Section,
-    UntestableView, Value,
+    AxisView, ClaimView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule,
+    Section, UntestableView, Value,
 };
 use crate::experiment::{
-    Axis, Entry, Evidence, Experiment, Machine, Plot, Point, Shape, State, Unit, Untestable,
-    Verdict, all,
+    Axis, Curve, Entry, Evidence, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit,
+    Untestable, Verdict, all, prediction,
 };
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::date::Date;
@@ -20,6 +20,7 @@ use crate::lab::record::{EndLine, Header, Line, MACHINE, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::{level_name, sheet};
 use crate::lab::size::show;
+use crate::stats::Interval;
 
 /// Why a record gives no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -249,22 +250,7 @@ const TABLE: Plot = Plot {
 };
 
 fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Figure>, ReportError> {
-    let curves: Vec<CurveView> = (experiment.curves)(evidence)
-        .into_iter()
-        .map(|curve| CurveView {
-            label: curve.label,
-            points: curve
-                .points
-                .into_iter()
-                .map(|(x, value)| Value {
-                    x,
-                    lo: value.lo,
-                    mid: value.middle(),
-                    hi: value.hi,
-                })
-                .collect(),
-        })
-        .collect();
+    let curves: Vec<CurveView> = views((experiment.curves)(evidence));
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
     }
@@ -287,8 +273,40 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
         unit: unit.to_owned(),
         rules: rules(&plot, evidence.machine, &curves),
         references: references(&plot)?,
+        prediction: predicted(experiment, evidence, &curves),
         curves,
     }))
+}
+
+fn views(curves: Vec<Curve>) -> Vec<CurveView> {
+    let value = |(x, value): (f64, Interval)| Value {
+        x,
+        lo: value.lo,
+        mid: value.middle(),
+        hi: value.hi,
+    };
+    let view = |curve: Curve| CurveView {
+        label: curve.label,
+        points: curve.points.into_iter().map(value).collect(),
+    };
+    curves.into_iter().map(view).collect()
+}
+
+/// The predictions of the curves that are drawn.
+fn predicted(
+    experiment: &Experiment,
+    evidence: &Evidence<'_>,
+    curves: &[CurveView],
+) -> Option<PredictionView> {
+    let Prediction {
+        curves: mut found,
+        error,
+    } = prediction(experiment, evidence)?;
+    found.retain(|found| curves.iter().any(|curve| curve.label == found.label));
+    (!found.is_empty()).then(|| PredictionView {
+        curves: views(found),
+        error,
+    })
 }
 
 fn axis(axis: Axis) -> AxisView {

@@ -165,6 +165,9 @@ pub(in crate::lab) fn legend(groups: &[Group]) -> Markup {
     }
 }
 
+/// The median error from which a prediction is called poor, and the reader told why.
+const POOR: f64 = 0.15;
+
 fn caption(figure: &Figure) -> Markup {
     let rules: Vec<&str> = figure
         .rules
@@ -181,6 +184,14 @@ fn caption(figure: &Figure) -> Markup {
             }
             @if matches!(figure.form, Form::Lines | Form::Bars) && !figure.references.is_empty() {
                 " Faint: the document's own machine."
+            }
+            @if let Some(prediction) = &figure.prediction {
+                " Dashed curves: predicted from the latency and the size of each level; half of the \
+                 points lie within " (format!("{:.0} %", prediction.error * 100.0)) " of it."
+                @if prediction.error > POOR {
+                    " The model knows nothing of the TLB beyond the ladder's own pages, and of \
+                     neighbours in a shared cache."
+                }
             }
         }
     }

@@ -53,8 +53,18 @@ pub(super) fn tables(figure: &Figure) -> Markup {
             )),
         }
     }
+    let predicted = figure.prediction.as_ref().map(|prediction| Table {
+        title: titled("Predicted", &figure.unit),
+        x: &figure.x,
+        columns: prediction
+            .curves
+            .iter()
+            .map(|curve| (curve.label.as_str(), curve.points.clone()))
+            .collect(),
+    });
     html! {
         (folded(&ours, None))
+        @if let Some(predicted) = &predicted { (folded(predicted, None)) }
         @for (source, table) in &theirs { (folded(table, Some(source))) }
     }
 }

@@ -30,6 +30,14 @@ impl ReportView {
             .count()
     }
 
+    /// The sections with a prediction, and its median error.
+    pub fn predictions(&self) -> impl Iterator<Item = (&Section, f64)> {
+        self.sections.iter().filter_map(|section| {
+            let prediction = section.figure.as_ref()?.prediction.as_ref()?;
+            Some((section, prediction.error))
+        })
+    }
+
     /// Every claim with its section.
     pub fn claims(&self) -> impl Iterator<Item = (&Section, &ClaimView)> {
         self.sections
@@ -113,6 +121,17 @@ pub struct Figure {
     pub references: Vec<ReferenceView>,
     /// Vertical rules.
     pub rules: Vec<Rule>,
+    /// What the machine's parameters predict, if there is a model.
+    pub prediction: Option<PredictionView>,
+}
+
+/// What the machine's parameters predict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictionView {
+    /// The predicted curves, labelled as those that were measured.
+    pub curves: Vec<CurveView>,
+    /// The median of |predicted / measured - 1| over the points.
+    pub error: f64,
 }
 
 /// How numbers are drawn.

@@ -98,6 +98,7 @@ fn merged(figures: &[Named<'_>]) -> Figure {
     // reports.
     whole.rules.clear();
     whole.references.clear();
+    whole.prediction = None;
     whole
 }
 
