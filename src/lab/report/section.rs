@@ -186,7 +186,7 @@ fn caption(figure: &Figure) -> Markup {
                 " Faint: the document's own machine."
             }
             @if let Some(prediction) = &figure.prediction {
-                " Dashed curves: predicted from the latency and the size of each level; half of the \
+                " Dashed curves, or paler bars: predicted from the latency and the size of each level; half of the \
                  points lie within " (format!("{:.0} %", prediction.error * 100.0)) " of it."
                 @if prediction.error > POOR {
                     " The model knows nothing of the TLB beyond the ladder's own pages, and of \
