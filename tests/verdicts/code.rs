@@ -59,8 +59,10 @@ pub fn rows() -> Vec<Row> {
         row("E20", FEW, Untestable, |m| {
             branches(m, 1.0, 10.0).without(|_, x| x == 64.0)
         }),
-        row("E20", MANY, Holds, |m| branches(m, 1.0, 10.0)),
-        row("E20", MANY, DoesNotHold, |m| branches(m, 1.0, 1.5)),
+        row("E20", MANY, Holds, |m| branches(m, 1.0, 10.0))
+            .says("between 8192 and 16384 jumps are remembered"),
+        row("E20", MANY, DoesNotHold, |m| branches(m, 1.0, 1.5))
+            .says("at least 32768 jumps are remembered"),
         row("E20", MANY, Inconclusive, |m| branches(m, 1.0, 2.0)),
         row("E20", MANY, Untestable, |m| {
             branches(m, 1.0, 10.0).without(|_, x| x == 32768.0)
