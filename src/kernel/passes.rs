@@ -1,12 +1,11 @@
-//! Whole passes of a shuffle: where its beginning and its end are not alike.
+//! Whole passes of a shuffle, as its document counts them.
 
 use super::{Access, Kernel, Shuffle, Work};
 
 /// A [`Shuffle`] of which an operation is a pass over the array.
 ///
-/// In a small array the end of a pass, where few elements are left, is slower than its beginning:
-/// exchanges meet elements that the ones before them have not stored yet. Samples that are shorter
-/// than a pass would be of either kind.
+/// In a small array exchanges may take twice as long in one stretch as in the next. Samples that are
+/// shorter than a pass would be of either kind.
 #[derive(Debug)]
 pub struct Passes<'m> {
     shuffle: Shuffle<'m>,

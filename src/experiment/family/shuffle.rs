@@ -318,9 +318,11 @@ const STAGES: Experiment = Experiment {
     source: "Startin, \"Stages\" (2018): arrays of 65,536 and 131,072 integers; Startin's numbers \
              are those of the simple shuffle",
     today: "Where the array lies in a cache, an exchange takes little longer than its \
-            instructions, and the buffer adds a load and a store to forty others. What drawing \
-            costs shows here undisguised. The end of a pass, where few elements are left, is \
-            slower than its beginning, so an operation is a whole pass, as in the post.",
+            instructions, and the buffer adds a load and a store to forty others. The simple \
+            shuffle can all the same take anything from as long to more than twice as long, pass \
+            by pass, where stages take the same each time: its stores wait for indices that are \
+            still being drawn while later loads run ahead of them. That this is the cause was not \
+            counted. An operation is a whole pass, as in the post.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::log("integers of the array"),
