@@ -4,7 +4,7 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
+    Direction, Fields, FillLines, FillWay, Forward, Handoff, HandoffWay, Increment, IncrementWay, Issue, Jump, Kernel,
     LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
     Places, PrefetchWalk, Reach, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step,
     Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
@@ -354,5 +354,16 @@ fn accesses_to_pages() {
     ] {
         let found = declared(|region| Translate::new(region, reach, 8).unwrap().work());
         assert_eq!(found, expected, "{reach:?}");
+    }
+}
+
+#[test]
+fn tokens_that_are_handed_on() {
+    for way in [HandoffWay::Store, HandoffWay::CompareExchange] {
+        let handoff = |region: Region<'_>| {
+            let words = region.into_atomics();
+            Handoff::new(words, 0, 0, 2, way).unwrap().work()
+        };
+        assert_eq!(declared(handoff), work(1, 1, 8, 8));
     }
 }

@@ -147,7 +147,9 @@ impl Cases {
         let series = &case.series;
         let place = self.place(case);
         match self.experiment.plot.map(|plot| plot.shape) {
-            Some(Shape::Surface { depth }) => format!("{depth} {series}{place}"),
+            Some(Shape::Surface { depth } | Shape::Heat { depth }) => {
+                format!("{depth} {series}{place}")
+            }
             _ => format!("{series}{place}"),
         }
     }

@@ -166,6 +166,8 @@ pub enum Subject<'m> {
         pace: Pace,
         /// Operations of a member in one round over its working set.
         lap: u64,
+        /// Whether the members wait for each other, so that none may do more than the others.
+        in_step: bool,
     },
     /// An operation to be timed once per preparation.
     Shot {
@@ -182,11 +184,8 @@ impl core::fmt::Debug for Subject<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Subject::Steady { lap, .. } => write!(f, "Steady {{ lap: {lap} }}"),
-            Subject::Team { members, pace, lap } => {
-                write!(
-                    f,
-                    "Team {{ members: {members:?}, pace: {pace:?}, lap: {lap} }}"
-                )
+            Subject::Team { members, pace, .. } => {
+                write!(f, "Team {{ members: {members:?}, pace: {pace:?} }}")
             }
             Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
             Subject::Count(value) => write!(f, "Count({value})"),

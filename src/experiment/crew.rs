@@ -67,6 +67,7 @@ impl Watch for Disturbed<'_> {
 pub(super) fn at_once(
     members: &mut [Member<'_>],
     pace: Pace,
+    in_step: bool,
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
@@ -75,13 +76,14 @@ pub(super) fn at_once(
     let count = cpus.len();
     cpus.sort_unstable();
     cpus.dedup();
+    let alone = cpus.len() == count;
     let manner = Manner {
         ahead: rate.ticks(AHEAD),
-        keep_on: cpus.len() == count,
+        keep_on: alone && !in_step,
     };
     // Members that share a CPU take turns of milliseconds, of which a sample is to hold some.
     let plan = &Plan {
-        sample_ticks: rate.ticks(if manner.keep_on { 100e3 } else { 10e6 }),
+        sample_ticks: rate.ticks(if alone { 100e3 } else { 10e6 }),
         ..*plan
     };
     let disturbances = Cell::new(0);
@@ -91,7 +93,7 @@ pub(super) fn at_once(
             let turns = team.round(operations);
             let apart = |turn: &Turn| turn.disturbed || turn.late > turn.ticks / LATE;
             // Members that share a CPU disturb each other; that is what is measured.
-            let disturbed = manner.keep_on && turns.iter().any(apart);
+            let disturbed = alone && turns.iter().any(apart);
             disturbances.set(disturbances.get() + u64::from(disturbed));
             let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
             let values = || turns.iter().map(each);

@@ -83,8 +83,14 @@ impl<'m> LaidOut<'m> {
             Subject::Steady { kernel, lap } => {
                 steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
             }
-            Subject::Team { members, pace, lap } => {
-                let timed = crew::at_once(members, *pace, rate, &lapped(*lap), buffers)?;
+            Subject::Team {
+                members,
+                pace,
+                lap,
+                in_step,
+            } => {
+                let plan = lapped(*lap);
+                let timed = crew::at_once(members, *pace, *in_step, rate, &plan, buffers)?;
                 timed.map(|(outcome, crew)| {
                     self.crew = Some(crew);
                     outcome

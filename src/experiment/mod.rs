@@ -122,6 +122,12 @@ pub enum Shape {
         /// Label of the depth axis.
         depth: &'static str,
     },
+    /// A colour for each x and series, whose labels are the numbers of the depth axis; what lies
+    /// mirrored is the same.
+    Heat {
+        /// Label of the depth axis.
+        depth: &'static str,
+    },
 }
 
 /// An axis.

@@ -1,4 +1,4 @@
-//! Increments of words that threads share.
+//! Words that threads share: increments, locks, a token.
 
 use iced_x86::Mnemonic;
 
@@ -13,9 +13,20 @@ const AGAIN: Traffic = Traffic {
     written: 0,
 };
 
+/// The token is passed on.
+const PASSED_ON: Traffic = Traffic {
+    loads: 0,
+    stores: 1,
+    read: 0,
+    written: 8,
+};
+
 pub const STATED: &[Stated] = &[
     stated("linefill_increment_plain", 1, 1, 8, 8).and_outside(AGAIN),
     stated("linefill_increment_compare", 2, 1, 16, 8),
+    // Waiting is the innermost loop, of one; passing on comes after it.
+    stated("linefill_handoff_store", 1, 0, 8, 0).and_outside(PASSED_ON),
+    stated("linefill_handoff_compare", 1, 1, 8, 8),
     // Outside: a look at a lock that is not free.
     stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
 ];

@@ -65,6 +65,7 @@ mod tensor;
 mod tlb;
 mod topology;
 mod translate;
+mod transfer;
 mod view;
 mod word;
 
@@ -116,6 +117,7 @@ fn rows() -> Vec<Row> {
         speculate::rows(),
         sharing::rows(),
         shuffle::rows(),
+        transfer::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

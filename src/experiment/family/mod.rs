@@ -60,6 +60,7 @@ mod tensor;
 mod tlb;
 mod topology;
 mod translate;
+mod transfer;
 mod view;
 mod word;
 
@@ -140,6 +141,7 @@ families![
     faster,
     cluster,
     sharing,
+    transfer,
 ];
 
 /// Every experiment that works, family by family.

@@ -142,4 +142,7 @@ pub(super) const ROWS: &[(&str, &str)] = &[
     ("X9", "tlb-entries"),
     ("X10", "fill-buffers"),
     ("X11", "prefetch-translation"),
+    ("X12", "line-round-trip"),
+    ("X13", "line-states"),
+    ("X14", "core-to-core"),
 ];

@@ -64,6 +64,7 @@ impl Setup for IncrementSetup {
                 .collect::<Result<_, _>>()?,
             pace: self.pace,
             lap: 1,
+            in_step: false,
         })
     }
 }

@@ -96,6 +96,7 @@ impl Setup for MutexSetup {
             members: self.cpus.iter().enumerate().map(member).collect(),
             pace: self.pace,
             lap: 1,
+            in_step: false,
         })
     }
 }

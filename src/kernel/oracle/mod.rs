@@ -15,6 +15,7 @@ mod check;
 mod codealign;
 mod fields;
 mod forward;
+mod handoff;
 mod increment;
 mod jump;
 mod lanes;
@@ -79,6 +80,7 @@ pub fn check_all(
     oracle.locks();
     oracle.codealigns();
     oracle.increments();
+    oracle.handoffs();
     oracle.forwards(*features);
     oracle.speculations();
     oracle.translations();

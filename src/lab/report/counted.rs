@@ -44,7 +44,7 @@ pub(super) fn counted(
     let form = match experiment.plot.map(|plot| plot.shape) {
         Some(Shape::Lines) => Form::Lines,
         Some(Shape::Bars) => Form::Bars,
-        Some(Shape::Surface { .. }) | None => Form::Table,
+        Some(Shape::Surface { .. } | Shape::Heat { .. }) | None => Form::Table,
     };
     let event = |quantity| counting.event(quantity).unwrap_or("an event").to_owned();
     Some(CountedView {

@@ -8,6 +8,7 @@ mod bars;
 pub(in crate::lab) mod chart;
 mod counted;
 mod facts;
+mod heat;
 mod machine;
 mod of_record;
 pub(in crate::lab) mod page;

@@ -260,6 +260,7 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
         (_, Shape::Lines) => Form::Lines,
         (_, Shape::Bars) => Form::Bars,
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
+        (_, Shape::Heat { depth }) => Form::Heat(depth.to_owned()),
     };
     let timed = |point: &Point| matches!(point.state, State::Measured(_));
     let unit = match form {

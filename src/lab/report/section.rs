@@ -5,10 +5,10 @@ use maud::{Markup, PreEscaped, html};
 use super::chart::{self, Group};
 use super::counted::legend as legend_of;
 use super::prose::prose;
-use super::surface;
 use super::table::tables;
 use super::verdict::{badge, class};
 use super::view::{ClaimView, Figure, Form, Section};
+use super::{heat, surface};
 
 /// The section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
@@ -83,6 +83,7 @@ fn drawn(section: &Section, figure: &Figure) -> Markup {
             @match &figure.form {
                 Form::Table => {},
                 Form::Surface(depth) => (reliefs(section, figure, depth)),
+                Form::Heat(depth) => (heat::draw(figure, depth)),
                 Form::Lines | Form::Bars => (lines_or_bars(section, figure)),
             }
             (caption(figure))

@@ -143,6 +143,9 @@ pub enum Form {
     Bars,
     /// A surface: the labels of the curves are the numbers of the depth axis, whose label this is.
     Surface(String),
+    /// A map of pairs: the labels of the curves and their x are the numbers of what is paired, which
+    /// this names.
+    Heat(String),
     /// Not at all: a table alone.
     Table,
 }

@@ -144,6 +144,8 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_forward8_64
         linefill_forward8_8
         linefill_forward8_8_renamed
+        linefill_handoff_compare
+        linefill_handoff_store
         linefill_increment_compare
         linefill_increment_plain
         linefill_increment_spin

@@ -11,6 +11,7 @@ pub mod codealign;
 pub mod fields;
 pub mod fill;
 pub mod forward;
+pub mod handoff;
 pub mod increment;
 pub mod jump;
 pub mod lanes;

@@ -1,0 +1,51 @@
+//! A token that goes around among threads.
+
+use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::kernel::{Handoff, HandoffWay};
+use crate::mem::{LINE, Region};
+use crate::os::Member;
+
+/// Threads that hand one line to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HandoffSetup {
+    /// How they wait and pass it on.
+    pub way: HandoffWay,
+    /// The CPU of each, all different: two that share one would wait for the scheduler.
+    pub cpus: Vec<usize>,
+}
+
+impl Setup for HandoffSetup {
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let threads = self.cpus.len();
+        if cpus.len() < threads {
+            return Err(Untestable(format!(
+                "it takes {threads} CPUs, and there are {}",
+                cpus.len()
+            )));
+        }
+        region.bytes_mut().fill(0);
+        let words = region.into_atomics();
+        let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
+            let kernel = Handoff::new(words, 0, index, threads, self.way)
+                .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
+            Ok(Member {
+                cpu,
+                kernel: Box::new(kernel),
+            })
+        });
+        Ok(Subject::Team {
+            members: members.collect::<Result<_, _>>()?,
+            // All are as long under way; the median of them is the least disturbed.
+            pace: Pace::Median,
+            lap: 1,
+            in_step: true,
+        })
+    }
+}

@@ -1,0 +1,328 @@
+//! Lines that another core's cache holds in a known state, and the first access to them.
+
+// Flushes lines by address.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use crate::cpu::{clflush, mfence};
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::Work;
+use crate::measure::Shot;
+use crate::mem::{LINE, Region};
+use crate::os::pin;
+use crate::os::preempt::current_cpu;
+use crate::pattern::Rng;
+
+/// Where the lines are, and in which state of the MESI protocol, before they are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Held {
+    /// Modified in the measuring core's own cache.
+    Own,
+    /// In no cache.
+    Nowhere,
+    /// Modified in the other core's.
+    Modified,
+    /// Clean in the other core's, and nowhere else.
+    Exclusive,
+    /// Clean in the measuring core's and in all others'.
+    Shared,
+}
+
+/// The access that is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// A load.
+    Load,
+    /// A locked addition, which must own the line before it is done.
+    Store,
+}
+
+/// Accesses to lines that others hold.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RemoteSetup {
+    /// Who holds them.
+    pub held: Held,
+    /// What is timed.
+    pub reach: Reach,
+    /// The CPUs of the others.
+    pub others: Vec<usize>,
+    /// Decides in which order the lines are accessed.
+    pub seed: u64,
+}
+
+/// Lines of one shot: few enough for every L1d.
+const LINES: usize = 64;
+
+/// Lines between two accessed ones, so that nobody fetches neighbours along.
+const APART: usize = 4;
+
+/// A line whose first word is the number of the next to be accessed.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Line([AtomicU64; LINE / 8]);
+
+/// What the measuring thread asks of the others; the upper bits count the requests.
+#[derive(Clone, Copy)]
+#[repr(u64)]
+enum Ask {
+    Read = 0,
+    Write = 1,
+    End = 2,
+}
+
+/// What all threads share: each part on lines of its own.
+#[derive(Debug)]
+struct Table {
+    lines: Box<[Line]>,
+    request: Line,
+    done: Line,
+}
+
+impl Table {
+    fn new(seed: u64) -> Self {
+        let lines: Box<[Line]> = (0..LINES * APART).map(|_| Line::default()).collect();
+        let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
+        let mut rng = Rng::new(seed);
+        for place in (2..LINES).rev() {
+            // The first stays: it is where a shot begins.
+            order.swap(place, 1 + rng.below(place));
+        }
+        for (place, &from) in order.iter().enumerate() {
+            let to = order[(place + 1) % LINES];
+            lines[from].0[0].store(to as u64, Ordering::Relaxed);
+        }
+        Table {
+            lines,
+            request: Line::default(),
+            done: Line::default(),
+        }
+    }
+
+    /// The words that are accessed.
+    fn words(&self) -> impl Iterator<Item = &AtomicU64> {
+        self.lines.iter().step_by(APART).map(|line| &line.0[0])
+    }
+
+    fn read(&self) -> u64 {
+        self.words().map(|word| word.load(Ordering::Relaxed)).sum()
+    }
+
+    fn write(&self) {
+        for word in self.words() {
+            word.fetch_add(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Another thread's life: does what it is asked until the end.
+    fn serve(&self) {
+        let mut seen = 0;
+        loop {
+            let request = self.request.0[0].load(Ordering::Acquire);
+            if request == seen {
+                core::hint::spin_loop();
+                continue;
+            }
+            seen = request;
+            match request & 3 {
+                ask if ask == Ask::Read as u64 => _ = core::hint::black_box(self.read()),
+                ask if ask == Ask::Write as u64 => self.write(),
+                _ => return,
+            }
+            self.done.0[0].fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// The measuring thread's side.
+struct Remote {
+    table: Arc<Table>,
+    others: Vec<JoinHandle<()>>,
+    held: Held,
+    reach: Reach,
+    requests: u64,
+}
+
+impl Remote {
+    /// Starts a thread on each of `cpus`.
+    fn new(setup: &RemoteSetup) -> Result<Self, Untestable> {
+        let mut remote = Remote {
+            table: Arc::new(Table::new(setup.seed)),
+            others: Vec::new(),
+            held: setup.held,
+            reach: setup.reach,
+            requests: 0,
+        };
+        for &cpu in &setup.others {
+            let table = Arc::clone(&remote.table);
+            let (placed, answer) = std::sync::mpsc::channel();
+            let life = move || {
+                let pinned = pin(cpu);
+                let refused = pinned.as_ref().err().map(ToString::to_string);
+                let stays = refused.is_none();
+                // Somebody waits for this answer.
+                let _ = placed.send(refused);
+                if stays {
+                    table.serve();
+                }
+            };
+            let thread = thread::Builder::new()
+                .spawn(life)
+                .map_err(Untestable::because)?;
+            remote.others.push(thread);
+            if let Ok(Some(refused)) = answer.recv() {
+                return Err(Untestable(refused));
+            }
+        }
+        Ok(remote)
+    }
+
+    /// Has the others do something, and waits until they have.
+    fn ask(&mut self, ask: Ask) {
+        let before = self.table.done.0[0].load(Ordering::Relaxed);
+        self.requests += 1;
+        let request = self.requests << 2 | ask as u64;
+        self.table.request.0[0].store(request, Ordering::Release);
+        if let Ask::End = ask {
+            return;
+        }
+        let all = before + self.others.len() as u64;
+        while self.table.done.0[0].load(Ordering::Acquire) < all {
+            core::hint::spin_loop();
+        }
+    }
+
+    fn flush(&self) {
+        for word in self.table.words() {
+            // SAFETY: the word is a reference's, so it can be loaded.
+            unsafe { clflush(word.as_ptr().cast()) };
+        }
+        mfence();
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        self.ask(Ask::End);
+        for thread in self.others.drain(..) {
+            // A thread that was not placed has ended already; none panics.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shot for Remote {
+    fn prepare(&mut self) {
+        self.flush();
+        match self.held {
+            Held::Own => self.table.write(),
+            Held::Nowhere => {}
+            Held::Modified => self.ask(Ask::Write),
+            Held::Exclusive => self.ask(Ask::Read),
+            Held::Shared => {
+                core::hint::black_box(self.table.read());
+                self.ask(Ask::Read);
+            }
+        }
+        mfence();
+    }
+
+    /// Returns the number of the line after the last.
+    fn shoot(&mut self) -> u64 {
+        let lines = &*self.table.lines;
+        let mut at = 0;
+        for _ in 0..LINES {
+            let word = &lines[at as usize % lines.len()].0[0];
+            at = match self.reach {
+                Reach::Load => word.load(Ordering::Relaxed),
+                Reach::Store => word.fetch_add(0, Ordering::Relaxed),
+            };
+        }
+        at
+    }
+
+    fn operations(&self) -> u64 {
+        LINES as u64
+    }
+}
+
+impl Setup for RemoteSetup {
+    /// None of the region: the lines lie in memory that the threads own together.
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        // Two threads of one CPU would wait for the scheduler.
+        if current_cpu().is_some_and(|cpu| self.others.contains(&cpu)) {
+            return Err(Untestable(
+                "it takes a CPU other than the measuring one".into(),
+            ));
+        }
+        let stores = u32::from(self.reach == Reach::Store);
+        Ok(Subject::Shot {
+            shot: Box::new(Remote::new(self)?),
+            work: Work {
+                loads: 1,
+                stores,
+                bytes_read: 8,
+                bytes_written: 8 * stores,
+                ..Work::default()
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::allowed;
+
+    /// Every line is accessed once, whoever had it, and the threads end with the shot.
+    #[test]
+    fn a_shot_goes_once_around_all_lines_in_every_state() {
+        let cpus = allowed();
+        for held in [
+            Held::Own,
+            Held::Nowhere,
+            Held::Modified,
+            Held::Exclusive,
+            Held::Shared,
+        ] {
+            for reach in [Reach::Load, Reach::Store] {
+                let setup = RemoteSetup {
+                    held,
+                    reach,
+                    others: vec![cpus[0]],
+                    seed: 3,
+                };
+                let mut remote = Remote::new(&setup).unwrap();
+                remote.prepare();
+                assert_eq!(remote.shoot(), 0, "the last line leads to the first");
+                let mut seen = [false; LINES];
+                let mut at = 0;
+                for _ in 0..LINES {
+                    assert!(!std::mem::replace(&mut seen[at / APART], true));
+                    at = remote.table.lines[at].0[0].load(Ordering::Relaxed) as usize;
+                }
+                let table = Arc::downgrade(&remote.table);
+                drop(remote);
+                assert!(table.upgrade().is_none(), "nobody is left at the table");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_does_not_exist_is_named() {
+        let setup = RemoteSetup {
+            held: Held::Modified,
+            reach: Reach::Load,
+            others: vec![8191],
+            seed: 0,
+        };
+        let refused = Remote::new(&setup).err().unwrap();
+        assert!(refused.to_string().contains("8191"), "{refused}");
+    }
+}

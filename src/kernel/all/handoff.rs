@@ -1,0 +1,12 @@
+//! The twin of [`Handoff`](crate::kernel::Handoff), alone in its ring.
+
+use crate::mem::Region;
+
+/// Hands the token at byte `at` to itself, `operations` times; returns its value.
+pub fn handoff(region: &mut Region<'_>, at: usize, operations: u64) -> u64 {
+    for _ in 0..operations {
+        let token = region.word(at);
+        region.set_word(at, token.wrapping_add(1));
+    }
+    region.word(at)
+}

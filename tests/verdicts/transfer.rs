@@ -1,0 +1,141 @@
+//! Lines on their way between cores.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::planted::{Planted, Row, Value, row, time};
+
+/// Round trips of 50 ns on the same last level and `step` times as long a step further, beside
+/// a hit of `hit` and a miss of `miss` ns.
+fn trips(machine: &Machine, hit: f64, miss: f64, step: f64) -> Planted {
+    Planted::new("X12", machine, |series, place| {
+        time(match series {
+            "a load that hits in L1d" => hit,
+            "a load from memory" => miss,
+            _ => 50.0 * step.powf(place - 2.0),
+        })
+    })
+}
+
+/// A machine on which only this thread has a place.
+fn alone(machine: &Machine) -> Machine {
+    let only = machine.seating.seats()[..1].to_vec();
+    Machine {
+        seating: Seating::around(None, only),
+        ..machine.clone()
+    }
+}
+
+/// The places of the states on the axis, and ns of a load and of a locked addition there.
+fn states(machine: &Machine, at: impl Fn(&str, f64) -> f64) -> Planted {
+    Planted::new("X13", machine, |series, place| time(at(series, place)))
+}
+
+/// Loads: `modified` there, 60 clean there, 100 in memory.
+fn loads(machine: &Machine, modified: f64) -> Planted {
+    states(machine, |_, place| match place {
+        2.0 => modified,
+        4.0 => 100.0,
+        _ => 60.0,
+    })
+}
+
+/// Locked additions: `shared` by one, `many` times as long by more, 5 on lines of one's own.
+fn stores(machine: &Machine, shared: f64, many: f64) -> Planted {
+    states(machine, |series, place| match place {
+        _ if series.ends_with("read the line") => shared * many,
+        0.0 => 5.0,
+        _ => shared,
+    })
+}
+
+/// Pairs of CPUs whose numbers differ by less than `block` are 50 ns apart, others `far`; the first
+/// pair takes `first`.
+fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
+    let seats = machine.seating.seats().to_vec();
+    let seat = move |cpu: f64| *seats.iter().find(|seat| seat.cpu as f64 == cpu).unwrap();
+    Planted::new("X14", machine, |series, second| {
+        let (one, two) = (seat(series.parse().unwrap()), seat(second));
+        time(match () {
+            () if (one.cpu, two.cpu) == (0, 1) => first,
+            () if one.last_level == two.last_level => 50.0,
+            () => far,
+        })
+    })
+}
+
+const TEN: &str = "more than 10 times a hit";
+const TWO: &str = "shorter than two loads from memory";
+const LESS: &str = "the less two CPUs share";
+const MODIFIED: &str = "a line that a near core modified";
+const CLEAN: &str = "a modified line costs its reader";
+const WRITING: &str = "writing a line that another core has read";
+const READERS: &str = "the number of readers";
+const THRICE: &str = "no round trip between two cores";
+const ALIKE: &str = "pairs that share the same";
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X12", TEN, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
+        row("X12", TEN, DoesNotHold, |m| trips(m, 10.0, 100.0, 3.0)).says("over hit 5.0"),
+        row("X12", TEN, Inconclusive, |m| trips(m, 5.0, 100.0, 3.0)),
+        row("X12", TEN, Untestable, |m| {
+            trips(m, 1.0, 100.0, 3.0).on(alone(m))
+        })
+        .says("it takes two cores"),
+        row("X12", TWO, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
+        row("X12", TWO, DoesNotHold, |m| trips(m, 1.0, 20.0, 3.0)).says("1.25"),
+        row("X12", TWO, Inconclusive, |m| trips(m, 1.0, 25.0, 3.0)),
+        row("X12", TWO, Untestable, |m| {
+            trips(m, 1.0, 100.0, 3.0).without(|series, _| series.contains("memory"))
+        }),
+        row("X12", LESS, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
+        row("X12", LESS, DoesNotHold, |m| trips(m, 1.0, 100.0, 0.5)).says("over same"),
+        row("X12", LESS, Inconclusive, |m| trips(m, 1.0, 100.0, 1.0)),
+        row("X12", LESS, Untestable, |m| {
+            trips(m, 1.0, 100.0, 3.0).on(alone(m))
+        })
+        .says("share all the same"),
+        row("X13", MODIFIED, Holds, |m| loads(m, 60.0)),
+        row("X13", MODIFIED, DoesNotHold, |m| loads(m, 150.0)).says("over memory 1.50"),
+        row("X13", MODIFIED, Inconclusive, |m| loads(m, 100.0)),
+        row("X13", MODIFIED, Untestable, |m| {
+            Planted::new("X13", m, |_, _| Value::Untestable("no second CPU"))
+        })
+        .says("no second CPU"),
+        row("X13", CLEAN, Holds, |m| loads(m, 65.0)),
+        row("X13", CLEAN, DoesNotHold, |m| loads(m, 120.0)).says("modified over exclusive 2.0"),
+        row("X13", CLEAN, Inconclusive, |m| loads(m, 60.0 * 1.33)),
+        row("X13", CLEAN, Untestable, |m| {
+            loads(m, 60.0).without(|_, place| place == 1.0)
+        }),
+        row("X13", WRITING, Holds, |m| stores(m, 60.0, 1.0)),
+        row("X13", WRITING, DoesNotHold, |m| stores(m, 10.0, 1.0)).says("shared over own 2.0"),
+        row("X13", WRITING, Inconclusive, |m| stores(m, 15.0, 1.0)),
+        row("X13", WRITING, Untestable, |m| {
+            stores(m, 60.0, 1.0).without(|_, place| place == 3.0)
+        }),
+        row("X13", READERS, Holds, |m| stores(m, 60.0, 1.2)),
+        row("X13", READERS, DoesNotHold, |m| stores(m, 60.0, 3.0)).says("7 readers over one 3.0"),
+        row("X13", READERS, Inconclusive, |m| stores(m, 60.0, 1.5)),
+        row("X13", READERS, Untestable, |m| {
+            stores(m, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
+        })
+        .says("was not measured"),
+        row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
+        row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
+            .says("longest over shortest 4.0"),
+        row("X14", THRICE, Inconclusive, |m| pairs(m, 50.0, 150.0)),
+        row("X14", THRICE, Untestable, |m| {
+            pairs(m, 50.0, 100.0).without(|_, _| true)
+        })
+        .says("it takes two pairs"),
+        row("X14", ALIKE, Holds, |m| pairs(m, 50.0, 100.0)),
+        row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level 2.0"),
+        row("X14", ALIKE, Inconclusive, |m| pairs(m, 75.0, 100.0)),
+        row("X14", ALIKE, Untestable, |m| {
+            pairs(m, 50.0, 100.0).on(alone(m))
+        })
+        .says("it takes two cores"),
+    ]
+}
