@@ -4,7 +4,7 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fields, FillLines, FillWay, Forward, Handoff, HandoffWay, Increment, IncrementWay, Issue, Jump, Kernel,
+    Direction, Fields, FillLines, FillWay, Forward, RoundTrip, RoundTripWay, Increment, IncrementWay, Issue, Jump, Kernel,
     LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
     Places, PrefetchWalk, Reach, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step,
     Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
@@ -359,11 +359,11 @@ fn accesses_to_pages() {
 
 #[test]
 fn tokens_that_are_handed_on() {
-    for way in [HandoffWay::Store, HandoffWay::CompareExchange] {
-        let handoff = |region: Region<'_>| {
+    for way in [RoundTripWay::Store, RoundTripWay::CompareExchange] {
+        let roundtrip = |region: Region<'_>| {
             let words = region.into_atomics();
-            Handoff::new(words, 0, 0, 2, way).unwrap().work()
+            RoundTrip::new(words, 0, 0, 2, way).unwrap().work()
         };
-        assert_eq!(declared(handoff), work(1, 1, 8, 8));
+        assert_eq!(declared(roundtrip), work(1, 1, 8, 8));
     }
 }

@@ -25,8 +25,8 @@ pub const STATED: &[Stated] = &[
     stated("linefill_increment_plain", 1, 1, 8, 8).and_outside(AGAIN),
     stated("linefill_increment_compare", 2, 1, 16, 8),
     // Waiting is the innermost loop, of one; passing on comes after it.
-    stated("linefill_handoff_store", 1, 0, 8, 0).and_outside(PASSED_ON),
-    stated("linefill_handoff_compare", 1, 1, 8, 8),
+    stated("linefill_roundtrip_store", 1, 0, 8, 0).and_outside(PASSED_ON),
+    stated("linefill_roundtrip_compare", 1, 1, 8, 8),
     // Outside: a look at a lock that is not free.
     stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
 ];

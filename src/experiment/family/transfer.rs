@@ -1,21 +1,21 @@
 //! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
 
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{HandoffSetup, Held, Reach, RemoteSetup};
+use crate::experiment::setup::{Held, Reach, RemoteSetup, RoundTripSetup};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
     all_of, at_least, at_most, plain_curves,
 };
-use crate::kernel::HandoffWay;
+use crate::kernel::RoundTripWay;
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
 /// The rows of this family.
 pub(super) static ALL: &[Experiment] = &[ROUND_TRIPS, STATES, MATRIX];
 
-const WAYS: [(&str, HandoffWay); 2] = [
-    ("loads and stores", HandoffWay::Store),
-    ("lock cmpxchg", HandoffWay::CompareExchange),
+const WAYS: [(&str, RoundTripWay); 2] = [
+    ("loads and stores", RoundTripWay::Store),
+    ("lock cmpxchg", RoundTripWay::CompareExchange),
 ];
 
 /// The place of a nearness on the axis.
@@ -68,7 +68,7 @@ const ROUND_TRIPS: Experiment = Experiment {
         for (near, cpus) in nearnesses(machine) {
             for (name, way) in WAYS {
                 let cpus = cpus.to_vec();
-                cases.push(Case::new(name, place(near), HandoffSetup { way, cpus }));
+                cases.push(Case::new(name, place(near), RoundTripSetup { way, cpus }));
             }
         }
         cases
@@ -307,8 +307,8 @@ const MATRIX: Experiment = Experiment {
         let mut cases = Vec::new();
         for (index, &first) in cpus.iter().enumerate() {
             for &second in &cpus[index + 1..] {
-                let setup = HandoffSetup {
-                    way: HandoffWay::CompareExchange,
+                let setup = RoundTripSetup {
+                    way: RoundTripWay::CompareExchange,
                     cpus: vec![first, second],
                 };
                 cases.push(Case::new(first.to_string(), second as f64, setup));

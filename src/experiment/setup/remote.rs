@@ -5,15 +5,14 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use crate::cpu::{clflush, mfence};
 use crate::experiment::{Context, Setup, Subject, Untestable};
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
-use crate::os::pin;
 use crate::os::preempt::current_cpu;
+use crate::os::{Partner, PartnerError};
 use crate::pattern::Rng;
 
 /// Where the lines are, and in which state of the MESI protocol, before they are accessed.
@@ -64,13 +63,12 @@ const APART: usize = 4;
 #[repr(align(64))]
 struct Line([AtomicU64; LINE / 8]);
 
-/// What the measuring thread asks of the others; the upper bits count the requests.
+/// What the measuring thread asks of the others; the bits above count the requests.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 enum Ask {
     Read = 0,
     Write = 1,
-    End = 2,
 }
 
 /// What all threads share: each part on lines of its own.
@@ -116,23 +114,20 @@ impl Table {
         }
     }
 
-    /// Another thread's life: does what it is asked until the end.
-    fn serve(&self) {
-        let mut seen = 0;
-        loop {
-            let request = self.request.0[0].load(Ordering::Acquire);
-            if request == seen {
-                core::hint::spin_loop();
-                continue;
-            }
-            seen = request;
-            match request & 3 {
-                ask if ask == Ask::Read as u64 => _ = core::hint::black_box(self.read()),
-                ask if ask == Ask::Write as u64 => self.write(),
-                _ => return,
-            }
-            self.done.0[0].fetch_add(1, Ordering::AcqRel);
+    /// Another thread's step: does what it is asked, if it is something else than `seen`.
+    fn serve(&self, seen: &mut u64) {
+        let request = self.request.0[0].load(Ordering::Acquire);
+        if request == *seen {
+            core::hint::spin_loop();
+            return;
         }
+        *seen = request;
+        if request & 1 == Ask::Write as u64 {
+            self.write();
+        } else {
+            core::hint::black_box(self.read());
+        }
+        self.done.0[0].fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -146,55 +141,36 @@ fn add_nothing(word: &AtomicU64) -> u64 {
 /// The measuring thread's side.
 struct Remote {
     table: Arc<Table>,
-    others: Vec<JoinHandle<()>>,
+    others: Vec<Partner>,
     held: Held,
     reach: Reach,
     requests: u64,
 }
 
 impl Remote {
-    /// Starts a thread on each of `cpus`.
-    fn new(setup: &RemoteSetup) -> Result<Self, Untestable> {
-        let mut remote = Remote {
-            table: Arc::new(Table::new(setup.seed)),
-            others: Vec::new(),
+    /// Starts the others.
+    fn new(setup: &RemoteSetup) -> Result<Self, PartnerError> {
+        let table = Arc::new(Table::new(setup.seed));
+        let other = |&cpu: &usize| {
+            let table = Arc::clone(&table);
+            let mut seen = 0;
+            Partner::start(cpu, move || table.serve(&mut seen))
+        };
+        Ok(Remote {
+            others: setup.others.iter().map(other).collect::<Result<_, _>>()?,
+            table,
             held: setup.held,
             reach: setup.reach,
             requests: 0,
-        };
-        for &cpu in &setup.others {
-            let table = Arc::clone(&remote.table);
-            let (placed, answer) = std::sync::mpsc::channel();
-            let life = move || {
-                let pinned = pin(cpu);
-                let refused = pinned.as_ref().err().map(ToString::to_string);
-                let stays = refused.is_none();
-                // Somebody waits for this answer.
-                let _ = placed.send(refused);
-                if stays {
-                    table.serve();
-                }
-            };
-            let thread = thread::Builder::new()
-                .spawn(life)
-                .map_err(Untestable::because)?;
-            remote.others.push(thread);
-            if let Ok(Some(refused)) = answer.recv() {
-                return Err(Untestable(refused));
-            }
-        }
-        Ok(remote)
+        })
     }
 
     /// Has the others do something, and waits until they have.
     fn ask(&mut self, ask: Ask) {
         let before = self.table.done.0[0].load(Ordering::Relaxed);
         self.requests += 1;
-        let request = self.requests << 2 | ask as u64;
+        let request = self.requests << 1 | ask as u64;
         self.table.request.0[0].store(request, Ordering::Release);
-        if let Ask::End = ask {
-            return;
-        }
         let all = before + self.others.len() as u64;
         while self.table.done.0[0].load(Ordering::Acquire) < all {
             core::hint::spin_loop();
@@ -207,16 +183,6 @@ impl Remote {
             unsafe { clflush(word.as_ptr().cast()) };
         }
         mfence();
-    }
-}
-
-impl Drop for Remote {
-    fn drop(&mut self) {
-        self.ask(Ask::End);
-        for thread in self.others.drain(..) {
-            // A thread that was not placed has ended already; none panics.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -270,7 +236,7 @@ impl Setup for RemoteSetup {
         }
         let stores = u32::from(self.reach == Reach::Store);
         Ok(Subject::Shot {
-            shot: Box::new(Remote::new(self)?),
+            shot: Box::new(Remote::new(self).map_err(Untestable::because)?),
             work: Work {
                 loads: 1,
                 stores,
@@ -287,7 +253,7 @@ mod tests {
     use super::*;
     use crate::os::allowed;
 
-    /// Every line is accessed once, whoever had it, and the threads end with the shot.
+    /// Every line is accessed once, whoever had it.
     #[test]
     fn a_shot_goes_once_around_all_lines_in_every_state() {
         let cpus = allowed();
@@ -314,22 +280,7 @@ mod tests {
                     assert!(!std::mem::replace(&mut seen[at / APART], true));
                     at = remote.table.lines[at].0[0].load(Ordering::Relaxed) as usize;
                 }
-                let table = Arc::downgrade(&remote.table);
-                drop(remote);
-                assert!(table.upgrade().is_none(), "nobody is left at the table");
             }
         }
-    }
-
-    #[test]
-    fn a_cpu_that_does_not_exist_is_named() {
-        let setup = RemoteSetup {
-            held: Held::Modified,
-            reach: Reach::Load,
-            others: vec![8191],
-            seed: 0,
-        };
-        let refused = Remote::new(&setup).err().unwrap();
-        assert!(refused.to_string().contains("8191"), "{refused}");
     }
 }

@@ -144,8 +144,6 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_forward8_64
         linefill_forward8_8
         linefill_forward8_8_renamed
-        linefill_handoff_compare
-        linefill_handoff_store
         linefill_increment_compare
         linefill_increment_plain
         linefill_increment_spin
@@ -184,6 +182,8 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_rewrite
         linefill_rewrite_stream
         linefill_rewrite_through
+        linefill_roundtrip_compare
+        linefill_roundtrip_store
         linefill_shuffle_random
         linefill_shuffle_table
         linefill_shuffle_unrolled

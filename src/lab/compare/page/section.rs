@@ -61,7 +61,8 @@ fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
                 .copied()
                 .collect();
             @match same.first().map(|(_, figure)| &figure.form) {
-                None | Some(Form::Table) => {},
+                // A map shows one machine; the tables below show all.
+                None | Some(Form::Table | Form::Heat(_)) => {},
                 Some(Form::Surface(depth)) => (reliefs(section, &same, depth)),
                 Some(Form::Lines | Form::Bars) => (plotted(section, &same)),
             }

@@ -13,7 +13,7 @@
 
 #include "linefill.h"
 
-kernel linefill_handoff_store
+kernel linefill_roundtrip_store
         .balign 32
 1:      cmp     qword ptr [rdi], rdx
         jne     1b
@@ -24,9 +24,9 @@ kernel linefill_handoff_store
         jnz     1b
         mov     rax, rdx
         ret
-kernel_end linefill_handoff_store
+kernel_end linefill_roundtrip_store
 
-kernel linefill_handoff_compare
+kernel linefill_roundtrip_compare
         .balign 32
 1:      lea     r8, [rdx + 1]
 2:      mov     rax, rdx
@@ -37,4 +37,4 @@ kernel linefill_handoff_compare
         jnz     1b
         mov     rax, rdx
         ret
-kernel_end linefill_handoff_compare
+kernel_end linefill_roundtrip_compare

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::AtomicU64;
 
-use super::x86_64::asm::handoff as asm;
+use super::x86_64::asm::roundtrip as asm;
 use super::{Access, Kernel, Work};
 
 /// How a thread waits for the token and passes it on.
@@ -23,7 +23,7 @@ pub enum Way {
 /// All threads of a ring must run at once, and do equally many operations: each waits for the
 /// others.
 #[derive(Debug)]
-pub struct Handoff<'m> {
+pub struct RoundTrip<'m> {
     word: &'m AtomicU64,
     at: usize,
     awaited: u64,
@@ -31,7 +31,7 @@ pub struct Handoff<'m> {
     way: Way,
 }
 
-impl<'m> Handoff<'m> {
+impl<'m> RoundTrip<'m> {
     /// The thread `index` of `threads` that share the token `words[word]`, which is 0 before the
     /// first turn. `None` if there is no such word or thread.
     pub fn new(
@@ -44,7 +44,7 @@ impl<'m> Handoff<'m> {
         if index >= threads {
             return None;
         }
-        Some(Handoff {
+        Some(RoundTrip {
             word: words.get(word)?,
             at: word * size_of::<AtomicU64>(),
             awaited: index as u64,
@@ -54,7 +54,7 @@ impl<'m> Handoff<'m> {
     }
 }
 
-impl Kernel for Handoff<'_> {
+impl Kernel for RoundTrip<'_> {
     /// Returns the value of the token at its next turn.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
@@ -65,9 +65,9 @@ impl Kernel for Handoff<'_> {
         // only accessed by whole aligned instructions.
         self.awaited = unsafe {
             match self.way {
-                Way::Store => asm::linefill_handoff_store(at, operations, self.awaited, threads),
+                Way::Store => asm::linefill_roundtrip_store(at, operations, self.awaited, threads),
                 Way::CompareExchange => {
-                    asm::linefill_handoff_compare(at, operations, self.awaited, threads)
+                    asm::linefill_roundtrip_compare(at, operations, self.awaited, threads)
                 }
             }
         };

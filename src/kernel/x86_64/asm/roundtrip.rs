@@ -1,4 +1,4 @@
-//! `asm/handoff.S`.
+//! `asm/roundtrip.S`.
 
 // Declares assembly.
 #![allow(unsafe_code)]
@@ -10,14 +10,18 @@ unsafe extern "sysv64" {
     /// # Safety
     /// `at` is aligned and valid for reads and writes of 8 bytes, by other threads atomically at
     /// most; `operations` is not 0. Does not return unless others make the word what is awaited.
-    pub fn linefill_handoff_store(at: *mut u64, operations: u64, awaited: u64, threads: u64)
-    -> u64;
+    pub fn linefill_roundtrip_store(
+        at: *mut u64,
+        operations: u64,
+        awaited: u64,
+        threads: u64,
+    ) -> u64;
 
     /// The same by `lock cmpxchg` alone.
     ///
     /// # Safety
-    /// As [`linefill_handoff_store`].
-    pub fn linefill_handoff_compare(
+    /// As [`linefill_roundtrip_store`].
+    pub fn linefill_roundtrip_compare(
         at: *mut u64,
         operations: u64,
         awaited: u64,

@@ -2,18 +2,18 @@
 
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
-use crate::kernel::{Handoff, HandoffWay, all};
+use crate::kernel::{RoundTrip, RoundTripWay, all};
 use crate::mem::Region;
 
-struct HandoffCase {
+struct RoundTripCase {
     word: usize,
-    way: HandoffWay,
+    way: RoundTripWay,
 }
 
-impl Case for HandoffCase {
+impl Case for RoundTripCase {
     fn kernel(&self, mut memory: Region<'_>, then: WithKernel<'_>) -> Built {
         memory.set_word(8 * self.word, 0);
-        then(&mut Handoff::new(
+        then(&mut RoundTrip::new(
             memory.into_atomics(),
             self.word,
             0,
@@ -26,18 +26,18 @@ impl Case for HandoffCase {
     fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
         let at = 8 * self.word;
         memory.set_word(at, 0);
-        then(&mut |operations| all::handoff::handoff(&mut memory, at, operations));
+        then(&mut |operations| all::roundtrip::roundtrip(&mut memory, at, operations));
         Some(())
     }
 }
 
 impl Oracle<'_, '_> {
-    pub(super) fn handoffs(&mut self) {
+    pub(super) fn roundtrips(&mut self) {
         for (name, way) in [
-            ("linefill_handoff_store", HandoffWay::Store),
-            ("linefill_handoff_compare", HandoffWay::CompareExchange),
+            ("linefill_roundtrip_store", RoundTripWay::Store),
+            ("linefill_roundtrip_compare", RoundTripWay::CompareExchange),
         ] {
-            let case = |word| HandoffCase { word, way };
+            let case = |word| RoundTripCase { word, way };
             self.check(name, [0, 9, 511].map(case));
         }
     }

@@ -1,20 +1,20 @@
 //! A token that goes around among threads.
 
 use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
-use crate::kernel::{Handoff, HandoffWay};
+use crate::kernel::{RoundTrip, RoundTripWay};
 use crate::mem::{LINE, Region};
 use crate::os::Member;
 
 /// Threads that hand one line to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HandoffSetup {
+pub struct RoundTripSetup {
     /// How they wait and pass it on.
-    pub way: HandoffWay,
+    pub way: RoundTripWay,
     /// The CPU of each, all different: two that share one would wait for the scheduler.
     pub cpus: Vec<usize>,
 }
 
-impl Setup for HandoffSetup {
+impl Setup for RoundTripSetup {
     fn bytes(&self) -> usize {
         LINE
     }
@@ -33,7 +33,7 @@ impl Setup for HandoffSetup {
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
         let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
-            let kernel = Handoff::new(words, 0, index, threads, self.way)
+            let kernel = RoundTrip::new(words, 0, index, threads, self.way)
                 .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
             Ok(Member {
                 cpu,
