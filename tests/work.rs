@@ -4,10 +4,11 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fields, FillLines, FillWay, Forward, RoundTrip, RoundTripWay, Increment, IncrementWay, Issue, Jump, Kernel,
+    Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
     LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
-    Places, PrefetchWalk, Reach, Rewrite, RewriteWay, Shuffle, Speculate, SpeculateMiss, Step,
-    Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
+    Places, PrefetchWalk, Reach, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate,
+    SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk,
+    Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{

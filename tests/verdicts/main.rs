@@ -64,8 +64,8 @@ mod structure;
 mod tensor;
 mod tlb;
 mod topology;
-mod translate;
 mod transfer;
+mod translate;
 mod view;
 mod word;
 

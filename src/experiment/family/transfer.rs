@@ -1,7 +1,7 @@
 //! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
 
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{Held, Reach, RemoteSetup, RoundTripSetup};
+use crate::experiment::setup::{Held, RemoteSetup, RoundTripSetup, Want};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
     all_of, at_least, at_most, plain_curves,
@@ -125,21 +125,17 @@ const OWN_HIT: &str = "a load that hits in L1d";
 const OWN_MISS: &str = "a load from memory";
 
 fn own_hit() -> Case {
-    Case::new(OWN_HIT, 0.0, remote(Held::Own, Reach::Load, Vec::new()))
+    Case::new(OWN_HIT, 0.0, remote(Held::Own, Want::Read, Vec::new()))
 }
 
 fn own_miss() -> Case {
-    Case::new(
-        OWN_MISS,
-        0.0,
-        remote(Held::Nowhere, Reach::Load, Vec::new()),
-    )
+    Case::new(OWN_MISS, 0.0, remote(Held::Nowhere, Want::Read, Vec::new()))
 }
 
-fn remote(held: Held, reach: Reach, others: Vec<usize>) -> RemoteSetup {
+fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
     RemoteSetup {
         held,
-        reach,
+        want,
         others,
         seed: 1,
     }
@@ -260,10 +256,10 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
         };
         let x = held_at(held);
         if held != Held::Shared {
-            let setup = remote(held, Reach::Load, others.clone());
+            let setup = remote(held, Want::Read, others.clone());
             cases.push(Case::new(LOADS, x, setup));
         }
-        cases.push(Case::new(STORES, x, remote(held, Reach::Store, others)));
+        cases.push(Case::new(STORES, x, remote(held, Want::Own, others)));
     }
     // One thread a core, the measuring one's left out.
     let cores = machine.seating.cores().saturating_sub(1).min(MOST_READERS);
@@ -272,7 +268,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             .iter()
             .map(|seat| seat.cpu)
             .collect();
-        let setup = remote(Held::Shared, Reach::Store, others);
+        let setup = remote(Held::Shared, Want::Own, others);
         cases.push(Case::new(READERS, cores as f64, setup));
     }
     cases

@@ -32,11 +32,11 @@ pub enum Held {
 
 /// The access that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
-    /// A load.
-    Load,
-    /// A locked addition, which must own the line before it is done.
-    Store,
+pub enum Want {
+    /// To read the line: a load.
+    Read,
+    /// To own it: a locked addition, which must before it is done.
+    Own,
 }
 
 /// Accesses to lines that others hold.
@@ -45,7 +45,7 @@ pub struct RemoteSetup {
     /// Who holds them.
     pub held: Held,
     /// What is timed.
-    pub reach: Reach,
+    pub want: Want,
     /// The CPUs of the others.
     pub others: Vec<usize>,
     /// Decides in which order the lines are accessed.
@@ -143,7 +143,7 @@ struct Remote {
     table: Arc<Table>,
     others: Vec<Partner>,
     held: Held,
-    reach: Reach,
+    want: Want,
     requests: u64,
 }
 
@@ -160,7 +160,7 @@ impl Remote {
             others: setup.others.iter().map(other).collect::<Result<_, _>>()?,
             table,
             held: setup.held,
-            reach: setup.reach,
+            want: setup.want,
             requests: 0,
         })
     }
@@ -208,9 +208,9 @@ impl Shot for Remote {
         let mut at = 0;
         for _ in 0..LINES {
             let word = &lines[at as usize % lines.len()].0[0];
-            at = match self.reach {
-                Reach::Load => word.load(Ordering::Relaxed),
-                Reach::Store => add_nothing(word),
+            at = match self.want {
+                Want::Read => word.load(Ordering::Relaxed),
+                Want::Own => add_nothing(word),
             };
         }
         at
@@ -234,7 +234,7 @@ impl Setup for RemoteSetup {
                 "it takes a CPU other than the measuring one".into(),
             ));
         }
-        let stores = u32::from(self.reach == Reach::Store);
+        let stores = u32::from(self.want == Want::Own);
         Ok(Subject::Shot {
             shot: Box::new(Remote::new(self).map_err(Untestable::because)?),
             work: Work {
@@ -264,10 +264,10 @@ mod tests {
             Held::Exclusive,
             Held::Shared,
         ] {
-            for reach in [Reach::Load, Reach::Store] {
+            for want in [Want::Read, Want::Own] {
                 let setup = RemoteSetup {
                     held,
-                    reach,
+                    want,
                     others: vec![cpus[0]],
                     seed: 3,
                 };

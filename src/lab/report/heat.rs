@@ -107,6 +107,7 @@ mod tests {
             unit: "ns".to_owned(),
             curves: curves.iter().map(curve).collect(),
             references: Vec::new(),
+            prediction: None,
             rules: Vec::new(),
         }
     }
