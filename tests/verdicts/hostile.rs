@@ -93,8 +93,11 @@ fn one_point_proves_nothing_that_takes_several() {
 }
 
 /// Claims about counts that hope for none: of caches that disagree, of misses, of differences.
-const NONE: [(&str, &str); 11] = [
+const NONE: [(&str, &str); 14] = [
     ("B15", "padded numbers are never asked for again"),
+    ("B15", "3P leaves all means shared"),
+    ("B15", "sums on lines of their own, never do"),
+    ("B15", "as often for dense numbers as for a shared one"),
     ("D4", "give the address back"),
     ("D4", "where the sets are"),
     ("D6", "a changed line"),
