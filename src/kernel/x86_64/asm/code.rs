@@ -3,7 +3,7 @@
 // Reads machine code between two symbols.
 #![allow(unsafe_code)]
 
-use core::ffi::c_void;
+use core::arch::asm;
 
 /// A kernel's symbol and its machine code.
 #[derive(Clone, Copy, Debug)]
@@ -14,27 +14,36 @@ pub struct Code {
     pub bytes: &'static [u8],
 }
 
+/// The address of a symbol, by its name. It is named in assembly alone: a static of the same name
+/// as a function that is declared elsewhere would be another symbol where the compiler puts both
+/// into one unit.
+macro_rules! address {
+    ($name:expr) => {{
+        let address: *const u8;
+        // SAFETY: computes an address, and touches nothing.
+        unsafe {
+            asm!(
+                concat!("lea {}, [rip + ", $name, "]"),
+                out(reg) address,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        address
+    }};
+}
+
 macro_rules! code {
-    ($($name:ident)*) => {{
-        unsafe extern "sysv64" {
-            $(static $name: c_void;)*
-        }
-        mod end {
-            use core::ffi::c_void;
-            unsafe extern "sysv64" {
-                $(#[link_name = concat!(stringify!($name), "_end")] pub static $name: c_void;)*
-            }
-        }
+    ($($name:ident)*) => {
         [$({
-            let from = (&raw const $name).cast::<u8>();
-            let to = (&raw const end::$name).cast::<u8>();
+            let from = address!(stringify!($name));
+            let to = address!(concat!(stringify!($name), "_end"));
             let len = to.addr() - from.addr();
             // SAFETY: both labels enclose one function of the text section, which is readable and
             // never written.
             let bytes = unsafe { core::slice::from_raw_parts(from, len) };
             Code { name: stringify!($name), bytes }
         }),*]
-    }};
+    };
 }
 
 /// Every kernel of `asm/`, in the order of their names.
