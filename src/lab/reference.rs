@@ -112,6 +112,7 @@ embedded![
     "drepper-fig-7.3.csv",
     "drepper-fig-7.9.csv",
     "drepper-table-3.1.csv",
+    "drepper-table-3.1-by-size.csv",
     "drepper-table-3.2.csv",
     "drepper-table-3.3.csv",
     "drepper-table-6.1.csv",

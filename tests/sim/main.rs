@@ -4,5 +4,6 @@
 mod cachegrind;
 mod hierarchy;
 mod mesi;
+mod naive;
 mod stack;
 mod vectors;

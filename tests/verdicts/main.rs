@@ -25,6 +25,7 @@ mod faster;
 mod firsttouch;
 mod forwardat;
 mod forwarding;
+mod gcc;
 mod hierarchy;
 mod holes;
 mod hostile;
@@ -103,6 +104,7 @@ fn rows() -> Vec<Row> {
         locks::rows(),
         matmul::rows(),
         mlp::rows(),
+        gcc::rows(),
         mesi::rows(),
         misses::rows(),
         orders::rows(),
@@ -147,6 +149,7 @@ type Exact = (&'static str, &'static str);
 fn exact() -> Vec<Exact> {
     [
         address::EXACT,
+        gcc::EXACT,
         mesi::EXACT,
         directories::EXACT,
         codelayout::EXACT,

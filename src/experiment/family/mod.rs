@@ -24,6 +24,7 @@ mod faster;
 mod firsttouch;
 mod forwardat;
 mod forwarding;
+mod gcc;
 mod hierarchy;
 mod holes;
 mod hugepages;
@@ -87,6 +88,7 @@ families![
     topology,
     address,
     mesi,
+    gcc,
     hierarchy,
     reuse,
     structure,

@@ -2,6 +2,7 @@
 
 use super::super::counted::{self, Counted};
 use super::{Found, PROTOCOL};
+use crate::experiment::evidence::ratio;
 use crate::experiment::setup::CountSetup;
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Judgement, Plot, Shape, Unit, Untestable, all_of,
@@ -288,8 +289,9 @@ pub(super) const EXPLANATION: Experiment = Experiment {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[..2] {
                     for cores in &CORES[1..] {
-                        let dense = value(e, update, DENSE, *cores)?;
-                        parts.push(cell(e, update, SHARED, *cores, dense.lo, dense.hi)?);
+                        let of = |place| value(e, update, place, *cores);
+                        let more = ratio(of(SHARED)?, of(DENSE)?)?;
+                        parts.push(between(update, more, 1.0, 1.0));
                     }
                 }
                 Ok(all_of(parts))
@@ -301,11 +303,8 @@ pub(super) const EXPLANATION: Experiment = Experiment {
             judge: |e| {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[2..] {
-                    let (shared, dense) =
-                        (value(e, update, SHARED, 16)?, value(e, update, DENSE, 16)?);
-                    let more = shared.ratio(dense).ok_or_else(|| {
-                        Untestable(format!("nothing asked for dense numbers: {update}"))
-                    })?;
+                    let of = |place| value(e, update, place, 16);
+                    let more = ratio(of(SHARED)?, of(DENSE)?)?;
                     parts.push(at_least(update, more, 2.0));
                 }
                 Ok(all_of(parts))

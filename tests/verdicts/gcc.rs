@@ -1,0 +1,91 @@
+//! Table 3.1: L2 misses of a compiler.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
+
+use super::planted::{Planted, Row, Value, row};
+
+const SIZE: &str = "in every column";
+const WAYS: &str = "they fall with ways";
+const LINE: &str = "lines of 64 bytes miss less";
+const GAINS: &str = "the second way saves more";
+const SECOND: &str = "almost 44 %";
+const INSTALLED: &str = "installed here";
+
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[
+    ("D10", SIZE),
+    ("D10", WAYS),
+    ("D10", LINE),
+    ("D10", GAINS),
+    ("D10", SECOND),
+    ("D10", INSTALLED),
+];
+
+/// A table in which twice the size leaves `of_size`, lines of 64 bytes `of_line`, and 2, 4 and 8
+/// ways these shares of what one way misses; in the full profile.
+fn table(machine: &Machine, of_size: f64, of_line: f64, of_ways: [f64; 3]) -> Planted {
+    let mut machine = machine.clone();
+    machine.full = true;
+    Planted::new("D10", &machine, |series, size| {
+        let ways = ["2 ways", "4 ways", "8 ways"]
+            .iter()
+            .position(|ways| series.contains(ways));
+        let line = if series.ends_with("64 bytes") {
+            of_line
+        } else {
+            1.0
+        };
+        let doublings = (size / f64::from(1 << 19)).log2();
+        Value::Counted(
+            1e7 * of_size.powf(doublings) * line * ways.map_or(1.0, |ways| of_ways[ways]),
+        )
+    })
+}
+
+/// One like the paper's.
+fn papers(machine: &Machine) -> Planted {
+    table(machine, 0.6, 0.7, [0.57, 0.50, 0.49])
+}
+
+fn quick(machine: &Machine) -> Planted {
+    let mut quick = machine.clone();
+    quick.full = false;
+    papers(machine).on(quick)
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("D10", SIZE, DoesNotHold, |m| {
+            table(m, 1.1, 0.7, [0.57, 0.50, 0.49])
+        }),
+        row("D10", WAYS, DoesNotHold, |m| {
+            table(m, 0.6, 0.7, [0.57, 0.50, 0.51])
+        }),
+        row("D10", LINE, DoesNotHold, |m| {
+            table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
+        }),
+        row("D10", GAINS, DoesNotHold, |m| {
+            table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
+        }),
+        row("D10", SECOND, DoesNotHold, |m| {
+            table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
+        }),
+        row("D10", INSTALLED, DoesNotHold, |m| {
+            table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
+        }),
+        row("D10", INSTALLED, Untestable, quick).says("the full profile does"),
+        row("D10", INSTALLED, Untestable, |m| {
+            papers(m).without(|series, _| series.starts_with("installed, 8 ways"))
+        }),
+    ];
+    for claim in [SIZE, WAYS, LINE, GAINS, SECOND, INSTALLED] {
+        rows.push(row("D10", claim, Holds, papers));
+    }
+    for claim in [SIZE, WAYS, LINE, GAINS, SECOND] {
+        rows.push(row("D10", claim, Untestable, |m| {
+            papers(m).without(|series, _| series.starts_with("stored, 2 ways"))
+        }));
+    }
+    rows
+}
