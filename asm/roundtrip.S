@@ -27,12 +27,13 @@ kernel linefill_roundtrip_store
 kernel_end linefill_roundtrip_store
 
 kernel linefill_roundtrip_compare
+        lea     r8, [rdx + 1]
         .balign 32
-1:      lea     r8, [rdx + 1]
-2:      mov     rax, rdx
+1:      mov     rax, rdx
         lock cmpxchg [rdi], r8
-        jne     2b
+        jne     1b
         add     rdx, rcx
+        lea     r8, [rdx + 1]
         dec     rsi
         jnz     1b
         mov     rax, rdx

@@ -121,7 +121,7 @@ pub fn rows() -> Vec<Row> {
         row("X13", READERS, Untestable, |m| {
             stores(m, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
         })
-        .says("was not measured"),
+        .says("no point of"),
         row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
             .says("longest over shortest 4.0"),

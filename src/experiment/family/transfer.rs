@@ -3,7 +3,7 @@
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{Held, RemoteSetup, RoundTripSetup, Want};
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, State, Unit, Untestable,
     all_of, at_least, at_most, plain_curves,
 };
 use crate::kernel::RoundTripWay;
@@ -366,8 +366,13 @@ fn extremes(
         }
     }
     trips.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
-    match trips[..] {
-        [shortest, .., longest] => Ok([shortest, longest]),
+    let refused = e.points.iter().find_map(|point| match &point.state {
+        State::Untestable(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    match (&trips[..], refused) {
+        (&[shortest, .., longest], _) => Ok([shortest, longest]),
+        (_, Some(reason)) => Err(reason),
         _ => Err(Untestable(format!(
             "it takes two pairs of CPUs, and there is {} here",
             trips.len()
