@@ -45,6 +45,7 @@ mod mesi;
 mod misses;
 mod mlp;
 mod orders;
+mod outofreach;
 mod pages;
 mod perfasm;
 mod placement;
@@ -120,6 +121,7 @@ fn rows() -> Vec<Row> {
         sharing::rows(),
         shuffle::rows(),
         transfer::rows(),
+        outofreach::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

@@ -41,6 +41,7 @@ mod mesi;
 mod misses;
 mod mlp;
 mod orders;
+mod outofreach;
 mod pages;
 mod perfasm;
 mod placement;
@@ -144,6 +145,7 @@ families![
     cluster,
     sharing,
     transfer,
+    outofreach,
 ];
 
 /// Every experiment that works, family by family.
