@@ -1,5 +1,5 @@
 //! What the points of a run tell of the machine, beside what it says of itself: the curves that
-//! [`infer`](crate::infer) wants, out of the experiments that draw them.
+//! [`infer`] wants, out of the experiments that draw them.
 
 use crate::experiment::{Case, Entry, Evidence, Experiment, Machine, Point, State, Unit, find};
 use crate::infer::{self, Curve, Found, Level, Sets};

@@ -1,6 +1,6 @@
 //! A thread on another CPU that does one thing over and over, for what takes two.
 //!
-//! Unlike the members of a [team](super::team) it is not timed, and goes on between the rounds.
+//! Unlike the members of a [team](super::team()) it is not timed, and goes on between the rounds.
 
 use std::fmt;
 use std::sync::Arc;
