@@ -22,9 +22,8 @@ impl Quantity {
     /// What the vendors call it, the closest to its meaning first. A core counts it by the first
     /// of those that it has.
     ///
-    /// AMD has no event for the pending misses that would give their mean: `ls_alloc_mab_count`
-    /// counts them in quarters, rounded down cycle by cycle (Processor Programming Reference of
-    /// family 19h, "Count of Allocated Mabs").
+    /// AMD has no event here for the pending misses that would give their mean: in which unit
+    /// `ls_alloc_mab_count` counts them was not found in AMD's own words.
     pub(super) const fn candidates(self) -> &'static [Candidate] {
         match self {
             Quantity::Cycles => &[
@@ -345,7 +344,7 @@ mod tests {
         let pending = name(Quantity::L1dPending, Microarch::Skylake);
         assert_eq!(pending, Some("L1D_PEND_MISS.PENDING"));
         let pending = name(Quantity::L1dPending, Microarch::Zen4);
-        assert_eq!(pending, None, "MABs are counted in quarters");
+        assert_eq!(pending, None, "the unit of MABs is not known");
         let late = name(Quantity::LatePrefetches, Microarch::Skylake);
         assert_eq!(late, Some("LOAD_HIT_PRE.SW_PF"));
     }
