@@ -103,7 +103,11 @@ pub(super) fn uncounted(run: &[&Experiment], counting: &Counting) -> Vec<String>
         if ids.is_empty() {
             continue;
         }
-        let part = format!("{quantity} ({})", ids.join(", "));
+        // Many ids would drown what they are about; the sections name their events themselves.
+        let part = match ids.len() {
+            ..=3 => format!("{quantity} ({})", ids.join(", ")),
+            many => format!("{quantity} ({many} experiments)"),
+        };
         match reasons.iter_mut().find(|(known, _)| *known == reason) {
             Some((_, parts)) => parts.push(part),
             None => reasons.push((reason, vec![part])),
