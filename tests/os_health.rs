@@ -492,10 +492,6 @@ fn prefetchers_that_are_off_are_named() {
         "firmware",
     );
     msr(&machine, 2, 0xC000_0108, 0x20);
-    assert_check(
-        &one(),
-        State::Warn,
-        "off: L2 up/down",
-        "wrmsr -p 2 0xc0000108 0x0",
-    );
+    let mend = "wrmsr -p 2 0xc0000108 0x0";
+    assert_check(&one(), State::Warn, "off: L2 up/down", mend);
 }

@@ -103,9 +103,9 @@ impl Timer {
         // SAFETY: the call has no preconditions.
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
         let mut timer = MaybeUninit::<libc::timer_t>::zeroed();
+        let (clock, made) = (libc::CLOCK_MONOTONIC, timer.as_mut_ptr());
         // SAFETY: both point to what the call reads and writes.
-        let made =
-            unsafe { libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, timer.as_mut_ptr()) };
+        let made = unsafe { libc::timer_create(clock, &mut event, made) };
         if made != 0 {
             return Err(io::Error::last_os_error());
         }
