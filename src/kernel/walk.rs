@@ -6,7 +6,7 @@
 
 use super::x86_64::asm::walk as asm;
 use super::{Access, Kernel, Work};
-use crate::pattern::Ring;
+use crate::pattern::{Layout, Ring};
 
 /// Bytes of a word.
 const WORD: usize = 8;
@@ -81,8 +81,13 @@ impl<'m> Walk<'m> {
 
 /// Distances in bytes from an element's pointer word to its first and last word of padding.
 pub(super) fn padding_offsets(ring: &Ring<'_>) -> (isize, isize) {
-    let pointer = ring.layout().pointer_offset() as isize;
-    let last_word = (ring.layout().element() - WORD) as isize;
+    padding_of(ring.layout())
+}
+
+/// The same of a layout's elements.
+pub(super) fn padding_of(layout: &Layout) -> (isize, isize) {
+    let pointer = layout.pointer_offset() as isize;
+    let last_word = (layout.element() - WORD) as isize;
     let first = if pointer == 0 { WORD as isize } else { 0 };
     let last = if pointer == last_word {
         last_word - WORD as isize
@@ -116,44 +121,59 @@ impl Kernel for Walk<'_> {
     }
 
     fn work(&self) -> Work {
-        let (loads, stores) = match self.step {
-            Step::Follow => (1, 0),
-            Step::Inc => (2, 1),
-            Step::Addnext0 | Step::Addnextlast => (3, 1),
-        };
-        Work {
-            loads,
-            stores,
-            bytes_read: loads * WORD as u32,
-            bytes_written: stores * WORD as u32,
-            ..Work::default()
-        }
+        work_of(self.step)
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let (first, last) = padding_offsets(&self.ring);
+        let padding = padding_offsets(&self.ring);
         for _ in 0..operations {
             let at = self.ring.cursor();
             let next = self.ring.next(at);
-            let here = self.ring.offset(at);
             let there = self.ring.offset(next);
-            let word = WORD as u32;
-            sink(Access::load(here, word));
-            let taken = match self.step {
-                Step::Follow => None,
-                Step::Inc => Some(None),
-                Step::Addnext0 => Some(Some(first)),
-                Step::Addnextlast => Some(Some(last)),
-            };
-            if let Some(from_next) = taken {
-                if let Some(from_next) = from_next {
-                    sink(Access::load(there.wrapping_add_signed(from_next), word));
-                }
-                let counter = here.wrapping_add_signed(first);
-                sink(Access::load(counter, word));
-                sink(Access::store(counter, word));
-            }
+            trace_step(self.step, padding, self.ring.offset(at), there, sink);
             self.ring.set_cursor(next);
         }
     }
+}
+
+/// What a step does.
+pub(super) fn work_of(step: Step) -> Work {
+    let (loads, stores) = match step {
+        Step::Follow => (1, 0),
+        Step::Inc => (2, 1),
+        Step::Addnext0 | Step::Addnextlast => (3, 1),
+    };
+    Work {
+        loads,
+        stores,
+        bytes_read: loads * WORD as u32,
+        bytes_written: stores * WORD as u32,
+        ..Work::default()
+    }
+}
+
+/// The accesses of a step from the element whose pointer word lies at offset `here` to the one at
+/// `there`; `padding` is the distances to the first and the last word of padding.
+pub(super) fn trace_step(
+    step: Step,
+    padding: (isize, isize),
+    here: usize,
+    there: usize,
+    sink: &mut dyn FnMut(Access),
+) {
+    let word = WORD as u32;
+    let (first, last) = padding;
+    sink(Access::load(here, word));
+    let from_next = match step {
+        Step::Follow => return,
+        Step::Inc => None,
+        Step::Addnext0 => Some(first),
+        Step::Addnextlast => Some(last),
+    };
+    if let Some(from_next) = from_next {
+        sink(Access::load(there.wrapping_add_signed(from_next), word));
+    }
+    let counter = here.wrapping_add_signed(first);
+    sink(Access::load(counter, word));
+    sink(Access::store(counter, word));
 }

@@ -156,6 +156,11 @@ impl Layout {
         self.skew + index * self.stride + turned
     }
 
+    /// Whether all words lie on multiples of their size.
+    pub(super) const fn aligned(&self) -> bool {
+        self.stride.is_multiple_of(WORD) && self.skew.is_multiple_of(WORD)
+    }
+
     /// Bytes of region that `count` elements need.
     pub const fn span(&self, count: usize) -> usize {
         let turned = if self.turn == 0 { 0 } else { PAGE };

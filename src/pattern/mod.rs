@@ -1,7 +1,7 @@
 //! Orders and layouts in a caller's region.
 //!
 //! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
-//! can build one, which is what makes walking it safe. A [`Chain`] is Sestoft's array of
+//! can build one, which is what makes walking it safe; threads walk a [`SharedRing`]. A [`Chain`] is Sestoft's array of
 //! indices; both come with the fills of their documents. A [`Deck`] is an array to be shuffled, by
 //! indices of [`java`]'s generators. [`Lanes`] are rings that are walked side by side. A
 //! [`Listing`] is code, to be executed for its own sake. [`Links`] are a ring whose elements name
@@ -25,6 +25,7 @@ mod picks;
 mod product;
 mod ring;
 mod rng;
+mod shared;
 mod tensor;
 
 pub use chain::{Chain, ChainError, Fill};
@@ -42,4 +43,5 @@ pub(crate) use product::Parts;
 pub use product::{Product, ProductError};
 pub use ring::Ring;
 pub use rng::Rng;
+pub use shared::SharedRing;
 pub use tensor::{Allocation, Heap, Hop, Shape, ShapeError, Storage, Tensor, TensorError};

@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use super::layout::WORD;
-use super::{Layout, LayoutError, Order, Path, Rng, order};
+use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
 use crate::mem::{PAGE, Region};
 
 /// Elements whose links are looked up together while a random cycle is built, so that their cache
@@ -161,6 +161,14 @@ impl<'m> Ring<'m> {
     /// Gives the region back.
     pub fn into_region(self) -> Region<'m> {
         self.region
+    }
+
+    /// The same ring for several threads. `None` if its words do not lie on multiples of 8 bytes.
+    pub fn share(self) -> Option<SharedRing<'m>> {
+        let first = self.address_of(0);
+        let words = self.region.into_atomics();
+        let aligned = self.layout.aligned();
+        aligned.then(|| SharedRing::new(words, self.layout, self.count, first))
     }
 
     fn pointer_place(&self, index: usize) -> usize {

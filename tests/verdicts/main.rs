@@ -64,6 +64,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod threads;
 mod tlb;
 mod topology;
 mod transfer;
@@ -119,6 +120,7 @@ fn rows() -> Vec<Row> {
         share::rows(),
         speculate::rows(),
         sharing::rows(),
+        threads::rows(),
         shuffle::rows(),
         transfer::rows(),
         outofreach::rows(),

@@ -59,6 +59,7 @@ mod streaming;
 mod streamload;
 mod structure;
 mod tensor;
+mod threads;
 mod tlb;
 mod topology;
 mod transfer;
@@ -144,6 +145,7 @@ families![
     faster,
     cluster,
     sharing,
+    threads,
     transfer,
     outofreach,
 ];

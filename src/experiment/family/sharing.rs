@@ -44,7 +44,7 @@ const MOST_THREADS: usize = 64;
 const MOST_QUICK: usize = 8;
 
 /// Numbers of threads that all have cores of their own: 1, 2, 4 and so on.
-fn on_cores(machine: &Machine) -> Vec<usize> {
+pub(super) fn on_cores(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     let cores = machine.seating.cores().clamp(1, most);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
@@ -57,7 +57,7 @@ fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
     at_least_cores(&e.machine.seating, 2).map(|()| threads)
 }
 
-fn at_least_cores(seating: &Seating, cores: usize) -> Result<(), Untestable> {
+pub(super) fn at_least_cores(seating: &Seating, cores: usize) -> Result<(), Untestable> {
     let here = seating.cores();
     if here >= cores {
         return Ok(());

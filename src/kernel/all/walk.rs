@@ -1,8 +1,8 @@
-//! The twin of [`Walk`](crate::kernel::Walk).
+//! The twins of [`Walk`](crate::kernel::Walk) and [`SharedWalk`](crate::kernel::SharedWalk).
 
 use crate::kernel::Step;
-use crate::kernel::walk::padding_offsets;
-use crate::pattern::Ring;
+use crate::kernel::walk::{padding_of, padding_offsets};
+use crate::pattern::{Ring, SharedRing};
 
 /// Walks `operations` steps along `ring` from its cursor and leaves the cursor there. The ring's
 /// elements need padding for every step but `Follow`.
@@ -23,4 +23,24 @@ pub fn walk(ring: &mut Ring<'_>, step: Step, operations: u64) {
         }
         ring.set_cursor(next);
     }
+}
+
+/// Walks `operations` steps along `ring` from the pointer word at `at`, and returns the address of
+/// the one behind the last.
+pub fn shared(ring: &SharedRing<'_>, mut at: usize, step: Step, operations: u64) -> usize {
+    let (first, last) = padding_of(ring.layout());
+    for _ in 0..operations {
+        let next = ring.next(at);
+        let added = match step {
+            Step::Follow => None,
+            Step::Inc => Some(1),
+            Step::Addnext0 => Some(ring.word(next.wrapping_add_signed(first))),
+            Step::Addnextlast => Some(ring.word(next.wrapping_add_signed(last))),
+        };
+        if let Some(added) = added {
+            ring.add(at.wrapping_add_signed(first), added);
+        }
+        at = next;
+    }
+    at
 }

@@ -3,22 +3,38 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::ring::{BARE, PADDED, RingCase};
 use super::run::Oracle;
-use crate::kernel::{Step, Walk, all};
+use crate::kernel::{SharedWalk, Step, Walk, all};
 use crate::mem::Region;
 
 struct WalkCase {
     ring: RingCase,
     step: Step,
+    /// Whether it is the walk for threads that share the ring.
+    shared: bool,
 }
 
 impl Case for WalkCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut Walk::new(self.ring.build(memory)?, self.step).ok()?);
+        let ring = self.ring.build(memory)?;
+        if self.shared {
+            then(&mut SharedWalk::new(ring.share()?, self.step).ok()?);
+        } else {
+            then(&mut Walk::new(ring, self.step).ok()?);
+        }
         Some(())
     }
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         let mut ring = self.ring.build(memory)?;
+        if self.shared {
+            let ring = ring.share()?;
+            let mut at = ring.first();
+            then(&mut |operations| {
+                at = all::walk::shared(&ring, at, self.step, operations);
+                ring.offset(at) as u64
+            });
+            return Some(());
+        }
         then(&mut |operations| {
             all::walk::walk(&mut ring, self.step, operations);
             ring.offset(ring.cursor()) as u64
@@ -29,12 +45,26 @@ impl Case for WalkCase {
 
 impl Oracle<'_, '_> {
     pub(super) fn walks(&mut self) {
-        let walk = |step| move |ring| WalkCase { ring, step };
+        let alone = |step| move |ring| walk(ring, step, false);
         let all = PADDED.into_iter().chain(BARE);
-        self.check("linefill_walk_follow", all.map(walk(Step::Follow)));
-        self.check("linefill_walk_inc", PADDED.map(walk(Step::Inc)));
-        let zero = PADDED.into_iter().map(walk(Step::Addnext0));
-        let last = PADDED.into_iter().map(walk(Step::Addnextlast));
-        self.check("linefill_walk_addnext", zero.chain(last));
+        let follow = all.map(alone(Step::Follow)).chain(shared(Step::Follow));
+        self.check("linefill_walk_follow", follow);
+        let inc = PADDED.into_iter().map(alone(Step::Inc));
+        self.check("linefill_walk_inc", inc.chain(shared(Step::Inc)));
+        let zero = PADDED.into_iter().map(alone(Step::Addnext0));
+        let last = PADDED.into_iter().map(alone(Step::Addnextlast));
+        let alone = zero.chain(last);
+        let shared = shared(Step::Addnext0).chain(shared(Step::Addnextlast));
+        self.check("linefill_walk_addnext", alone.chain(shared));
     }
+}
+
+fn walk(ring: RingCase, step: Step, shared: bool) -> WalkCase {
+    WalkCase { ring, step, shared }
+}
+
+/// Rings whose words lie on multiples of 8 bytes, to be shared.
+fn shared(step: Step) -> impl Iterator<Item = WalkCase> {
+    let rings = PADDED.into_iter().filter(|ring| ring.layout.place(0) == 0);
+    rings.map(move |ring| walk(ring, step, true))
 }

@@ -1,0 +1,129 @@
+//! Rings that several threads walk at once.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use super::Layout;
+use super::layout::WORD;
+
+/// A [`Ring`](super::Ring) that threads share: each walks it from a place of its own.
+///
+/// Its words are atomic, since some of the threads may write to the padding of an element while
+/// others do. The pointers are addresses, as in a ring, and are no more written.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedRing<'m> {
+    words: &'m [AtomicU64],
+    layout: Layout,
+    count: usize,
+    first: usize,
+}
+
+impl<'m> SharedRing<'m> {
+    /// The ring in `words`, whose elements lie on multiples of 8 bytes; `first` is an address of a
+    /// pointer word.
+    pub(super) fn new(
+        words: &'m [AtomicU64],
+        layout: Layout,
+        count: usize,
+        first: usize,
+    ) -> SharedRing<'m> {
+        SharedRing {
+            words,
+            layout,
+            count,
+            first,
+        }
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of elements.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Address of the pointer word at which walks begin.
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    /// Address of the pointer word behind the one at `address`.
+    ///
+    /// # Panics
+    /// If `address` does not lie in the ring's memory.
+    pub fn next(&self, address: usize) -> usize {
+        self.word(address) as usize
+    }
+
+    /// The word at `address`, or around it.
+    ///
+    /// # Panics
+    /// If it does not lie in the ring's memory.
+    pub fn word(&self, address: usize) -> u64 {
+        self.words[self.offset(address) / WORD].load(Ordering::Relaxed)
+    }
+
+    /// Adds to a word of padding, by a load and a store, so that additions of several threads get
+    /// lost. Crate-private: a pointer word must not be overwritten.
+    pub(crate) fn add(&self, address: usize, value: u64) {
+        let word = &self.words[self.offset(address) / WORD];
+        let sum = word.load(Ordering::Relaxed).wrapping_add(value);
+        word.store(sum, Ordering::Relaxed);
+    }
+
+    /// Byte offset of `address` in the ring's memory.
+    pub fn offset(&self, address: usize) -> usize {
+        address.wrapping_sub(self.words.as_ptr().expose_provenance())
+    }
+
+    /// Whether a whole word of the ring's memory begins at `address`.
+    pub(crate) fn holds(&self, address: usize) -> bool {
+        self.offset(address) / WORD < self.words.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use super::super::{Order, Ring};
+    use super::*;
+    use crate::mem::Region;
+
+    #[test]
+    fn a_shared_ring_is_the_same_cycle() {
+        let mut bytes = vec![0; 64 * 200];
+        let region = Region::new(&mut bytes).unwrap();
+        let layout = Layout::npad(7).pointer_in_word(3);
+        let ring = Ring::new(region, layout, 150, Order::Random { seed: 9 }).unwrap();
+        let first = ring.offset(ring.cursor());
+        let second = ring.offset(ring.next(ring.cursor()));
+        let shared = ring.share().unwrap();
+        assert_eq!(shared.offset(shared.first()), first);
+        assert_eq!(shared.offset(shared.next(shared.first())), second);
+        let mut at = shared.first();
+        for _ in 0..shared.count() {
+            assert!(shared.holds(at));
+            at = shared.next(at);
+        }
+        assert_eq!(at, shared.first());
+    }
+
+    #[test]
+    fn words_across_two_are_no_atomics() {
+        let mut bytes = vec![0; 64 * 20];
+        for (layout, aligned) in [
+            (Layout::npad(7), true),
+            (Layout::npad(7).skewed(8), true),
+            (Layout::npad(7).skewed(60), false),
+            (Layout::npad(0).spaced(60), false),
+        ] {
+            let region = Region::new(&mut bytes).unwrap();
+            let ring = Ring::new(region, layout, 10, Order::Sequential).unwrap();
+            assert_eq!(ring.share().is_some(), aligned, "{layout:?}");
+        }
+    }
+}

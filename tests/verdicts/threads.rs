@@ -1,0 +1,280 @@
+//! List walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::planted::{Planted, Row, Value, by_level, row, time};
+
+/// How many times as long two, four and more threads take as one, level by level.
+#[derive(Clone, Copy)]
+struct Slower {
+    one_list: [f64; 4],
+    own_lists: [f64; 4],
+    /// The same for four threads and more, with lists of their own in memory.
+    four: f64,
+}
+
+/// As the paper has it, or would have had it on one list.
+const PAPER: Slower = Slower {
+    one_list: [50.0, 10.0, 5.0, 1.2],
+    own_lists: [1.0, 1.0, 1.0, 1.3],
+    four: 2.4,
+};
+
+/// Nobody disturbs anybody.
+const ALONE: Slower = Slower {
+    one_list: [1.0; 4],
+    own_lists: [1.0; 4],
+    four: 1.0,
+};
+
+fn threads(series: &str) -> usize {
+    let number = series.rsplit(", ").find(|part| part.contains(" thread"));
+    let digits = number.and_then(|part| part.split(' ').next());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(1)
+}
+
+fn plant(id: &str, machine: &Machine, slower: Slower) -> Planted {
+    Planted::new(id, machine, |series, x| {
+        let alone = by_level(machine, x, [4.0, 16.0, 60.0, 400.0]);
+        let threads = if series.ends_with("1 thread") {
+            1
+        } else {
+            threads(series)
+        };
+        let mut factors = match series {
+            _ if threads == 1 => [1.0; 4],
+            _ if series.ends_with("one list") => slower.one_list,
+            _ => slower.own_lists,
+        };
+        if threads > 2 && series.ends_with("own lists") {
+            factors[3] = slower.four;
+        }
+        time(alone * by_level(machine, x, factors))
+    })
+}
+
+/// Lists of their own take so many times as long in L2.
+fn in_l2(id: &str, machine: &Machine, factor: f64) -> Planted {
+    let own_lists = [1.0, factor, 1.0, 1.3];
+    plant(id, machine, Slower { own_lists, ..PAPER })
+}
+
+fn in_llc(machine: &Machine, factor: f64) -> Planted {
+    let own_lists = [1.0, 1.0, factor, 1.3];
+    plant("D30", machine, Slower { own_lists, ..PAPER })
+}
+
+fn in_memory(id: &str, machine: &Machine, two: f64, four: f64) -> Planted {
+    let own_lists = [1.0, 1.0, 1.0, two];
+    let slower = Slower {
+        own_lists,
+        four,
+        ..PAPER
+    };
+    plant(id, machine, slower)
+}
+
+fn on_one_list(id: &str, machine: &Machine, near: f64) -> Planted {
+    let one_list = [near, near, near, 1.2];
+    plant(id, machine, Slower { one_list, ..PAPER })
+}
+
+/// The same points, judged for a machine of so many cores.
+fn cores(planted: Planted, cores: usize) -> Planted {
+    let mut seats = planted.machine.seating.seats().to_vec();
+    seats.truncate(cores);
+    let machine = Machine {
+        seating: Seating::around(None, seats),
+        ..planted.machine.clone()
+    };
+    planted.on(machine)
+}
+
+fn refused(id: &str, machine: &Machine) -> Planted {
+    Planted::new(id, machine, |_, _| Value::Untestable("no second thread"))
+}
+
+const READ_SHARED: &str = "shared for nothing";
+const QUICKER: &str = "no company makes";
+const TWO_READ: &str = "two threads that read slow each other";
+const FOUR_READ: &str = "more than 25 %";
+const PING_PONG: &str = "on one list that L1d holds";
+const INEFFECTIVE: &str = "L1d is ineffective";
+const OWN: &str = "on lists of their own";
+const TWO_WRITE: &str = "two threads that write slow each other";
+const FOUR_WRITE: &str = "by more than half";
+const TWO_RANDOM: &str = "two threads slow each other by more than 10 %";
+const FOUR_RANDOM: &str = "four take more than twice";
+const ONE_IN_L2: &str = "on one list that L2 holds";
+const NEXT_TO_NOTHING: &str = "next to nothing";
+const NEAR: &str = "in L1d and L2 threads with lists";
+const LLC: &str = "so do they in the last level";
+const FAR: &str = "in memory two threads are worth less";
+const NO_MORE: &str = "four threads are worth no more";
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("D26", READ_SHARED, Holds, |m| plant("D26", m, ALONE)),
+        row("D26", READ_SHARED, DoesNotHold, |m| {
+            on_one_list("D26", m, 1.5)
+        })
+        .says("over one, L1d 1.50"),
+        row("D26", READ_SHARED, Inconclusive, |m| {
+            on_one_list("D26", m, 1.15)
+        }),
+        row("D26", READ_SHARED, Untestable, |m| {
+            cores(plant("D26", m, ALONE), 1)
+        })
+        .says("it takes 2 cores"),
+        row("D26", QUICKER, Holds, |m| plant("D26", m, PAPER)),
+        row("D26", QUICKER, DoesNotHold, |m| {
+            in_memory("D26", m, 0.7, 0.7)
+        })
+        .says("own lists over one 0.70"),
+        row("D26", QUICKER, Inconclusive, |m| {
+            in_memory("D26", m, 0.9, 0.9)
+        }),
+        row("D26", QUICKER, Untestable, |m| {
+            cores(plant("D26", m, PAPER), 1)
+        }),
+        row("D27", PING_PONG, Holds, |m| plant("D27", m, PAPER)),
+        row("D27", PING_PONG, DoesNotHold, |m| plant("D27", m, ALONE))
+            .says("one list over one 1.00"),
+        row("D27", PING_PONG, Inconclusive, |m| {
+            on_one_list("D27", m, 2.0)
+        }),
+        row("D27", PING_PONG, Untestable, |m| {
+            cores(plant("D27", m, PAPER), 1)
+        }),
+        row("D27", INEFFECTIVE, Holds, |m| plant("D27", m, PAPER)),
+        row("D27", INEFFECTIVE, DoesNotHold, |m| {
+            on_one_list("D27", m, 3.0)
+        })
+        .says("0.75"),
+        row("D27", INEFFECTIVE, Inconclusive, |m| {
+            on_one_list("D27", m, 4.0)
+        }),
+        row("D27", INEFFECTIVE, Untestable, |m| {
+            cores(plant("D27", m, PAPER), 1)
+        }),
+        row("D28", ONE_IN_L2, Holds, |m| plant("D28", m, PAPER)),
+        row("D28", ONE_IN_L2, DoesNotHold, |m| plant("D28", m, ALONE)),
+        row("D28", ONE_IN_L2, Inconclusive, |m| {
+            on_one_list("D28", m, 2.0)
+        }),
+        row("D28", ONE_IN_L2, Untestable, |m| {
+            cores(plant("D28", m, PAPER), 1)
+        }),
+        row("D29", NEXT_TO_NOTHING, Holds, |m| plant("D29", m, PAPER)),
+        row("D29", NEXT_TO_NOTHING, DoesNotHold, |m| {
+            plant("D29", m, ALONE)
+        })
+        .says("2.00"),
+        row("D29", NEXT_TO_NOTHING, Inconclusive, |m| {
+            in_memory("D29", m, 1.2, 2.0)
+        }),
+        row("D29", NEXT_TO_NOTHING, Untestable, |m| {
+            cores(plant("D29", m, PAPER), 2)
+        })
+        .says("it takes 4 cores, and there are 2"),
+        row("D30", NEAR, Holds, |m| plant("D30", m, PAPER)),
+        row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2 0.67"),
+        row("D30", NEAR, Inconclusive, |m| in_l2("D30", m, 1.0 / 0.85)),
+        row("D30", NEAR, Untestable, |m| refused("D30", m)).says("no second thread"),
+        row("D30", LLC, Holds, |m| plant("D30", m, PAPER)),
+        row("D30", LLC, DoesNotHold, |m| in_llc(m, 1.5)).says("the last level 0.67"),
+        row("D30", LLC, Inconclusive, |m| in_llc(m, 1.0 / 0.85)),
+        row("D30", LLC, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
+        row("D30", FAR, Holds, |m| plant("D30", m, PAPER)),
+        row("D30", FAR, DoesNotHold, |m| in_memory("D30", m, 0.8, 0.8)).says("last level 1.25"),
+        row("D30", FAR, Inconclusive, |m| plant("D30", m, ALONE)),
+        row("D30", FAR, Untestable, |m| cores(plant("D30", m, PAPER), 1)),
+        row("D30", NO_MORE, Holds, |m| plant("D30", m, PAPER)),
+        row("D30", NO_MORE, DoesNotHold, |m| plant("D30", m, ALONE)),
+        row("D30", NO_MORE, Inconclusive, |m| {
+            in_memory("D30", m, 1.2, 2.0)
+        }),
+        row("D30", NO_MORE, Untestable, |m| {
+            cores(plant("D30", m, PAPER), 2)
+        }),
+        row("D30", ONE_IN_L2, Holds, |m| plant("D30", m, PAPER)),
+        row("D30", ONE_IN_L2, DoesNotHold, |m| plant("D30", m, ALONE)).says("over one 2.00"),
+        row("D30", ONE_IN_L2, Inconclusive, |m| {
+            on_one_list("D30", m, 2.0)
+        }),
+        row("D30", ONE_IN_L2, Untestable, |m| {
+            cores(plant("D30", m, PAPER), 1)
+        }),
+    ];
+    rows.extend([
+        row("D26", TWO_READ, Holds, |m| plant("D26", m, PAPER)),
+        row("D26", TWO_READ, DoesNotHold, |m| plant("D26", m, ALONE)),
+        row("D26", TWO_READ, Inconclusive, |m| {
+            in_memory("D26", m, 1.1, 1.1)
+        }),
+        row("D26", TWO_READ, Untestable, |m| {
+            cores(plant("D26", m, PAPER), 1)
+        }),
+        row("D26", FOUR_READ, Holds, |m| plant("D26", m, PAPER)),
+        row("D26", FOUR_READ, DoesNotHold, |m| plant("D26", m, ALONE)),
+        row("D26", FOUR_READ, Inconclusive, |m| {
+            in_memory("D26", m, 1.1, 1.25)
+        }),
+        row("D26", FOUR_READ, Untestable, |m| {
+            cores(plant("D26", m, PAPER), 2)
+        }),
+        row("D27", TWO_WRITE, Holds, |m| plant("D27", m, PAPER)),
+        row("D27", TWO_WRITE, DoesNotHold, |m| {
+            in_memory("D27", m, 0.8, 1.0)
+        }),
+        row("D27", TWO_WRITE, Inconclusive, |m| plant("D27", m, ALONE)),
+        row("D27", TWO_WRITE, Untestable, |m| refused("D27", m)),
+        row("D27", FOUR_WRITE, Holds, |m| plant("D27", m, PAPER)),
+        row("D27", FOUR_WRITE, DoesNotHold, |m| plant("D27", m, ALONE)),
+        row("D27", FOUR_WRITE, Inconclusive, |m| {
+            in_memory("D27", m, 1.1, 1.5)
+        }),
+        row("D27", FOUR_WRITE, Untestable, |m| {
+            cores(plant("D27", m, PAPER), 2)
+        }),
+        row("D28", TWO_RANDOM, Holds, |m| plant("D28", m, PAPER)),
+        row("D28", TWO_RANDOM, DoesNotHold, |m| plant("D28", m, ALONE)),
+        row("D28", TWO_RANDOM, Inconclusive, |m| {
+            in_memory("D28", m, 1.1, 2.0)
+        }),
+        row("D28", TWO_RANDOM, Untestable, |m| {
+            let memory = m.ranges.memory;
+            plant("D28", m, PAPER).without(|_, x| memory.holds(x))
+        })
+        .says("was not measured"),
+        row("D28", FOUR_RANDOM, Holds, |m| plant("D28", m, PAPER)),
+        row("D28", FOUR_RANDOM, DoesNotHold, |m| plant("D28", m, ALONE)),
+        row("D28", FOUR_RANDOM, Inconclusive, |m| {
+            in_memory("D28", m, 1.1, 2.0)
+        }),
+        row("D28", FOUR_RANDOM, Untestable, |m| {
+            cores(plant("D28", m, PAPER), 2)
+        }),
+        row("D27", OWN, Holds, |m| plant("D27", m, PAPER)),
+        row("D27", OWN, DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2 1.50"),
+        row("D27", OWN, Inconclusive, |m| in_l2("D27", m, 1.15)),
+        row("D27", OWN, Untestable, |m| refused("D27", m)).says("no second thread"),
+        row("D28", OWN, Holds, |m| plant("D28", m, PAPER)),
+        row("D28", OWN, DoesNotHold, |m| in_l2("D28", m, 1.5)),
+        row("D28", OWN, Inconclusive, |m| in_l2("D28", m, 1.15)),
+        row("D28", OWN, Untestable, |m| cores(plant("D28", m, PAPER), 1)),
+    ]);
+    for way in ["read in order", "write in order", "walk at random"] {
+        rows.extend([
+            row("D29", way, Holds, |m| plant("D29", m, PAPER)),
+            row("D29", way, DoesNotHold, |m| in_memory("D29", m, 1.6, 3.0)).says("over one 1.25"),
+            row("D29", way, Inconclusive, |m| {
+                in_memory("D29", m, 2.0 / 1.5, 3.0)
+            }),
+            row("D29", way, Untestable, |m| cores(plant("D29", m, PAPER), 1))
+                .says("it takes 2 cores"),
+        ]);
+    }
+    rows
+}
