@@ -89,6 +89,7 @@ fn another_machine_or_other_options_are_not_resumed() {
         (["--memory", "2MiB"], "--memory"),
         (["--profile", "full"], "--profile"),
         (["--pages", "2m"], "--pages"),
+        (["--threads", "far"], "--threads"),
     ] {
         folder
             .run(&["run", "--resume", options[0], options[1]])

@@ -66,6 +66,19 @@ fn a_case_that_another_figure_has_measured_is_not_measured_again() {
 }
 
 #[test]
+fn where_threads_go_is_recorded() {
+    let folder = Folder::new("placement");
+    folder
+        .run(&["run", "B13", "--memory", "1MiB", "--threads", "siblings"])
+        .ok();
+    let placement = folder.record().header.placement;
+    assert_eq!(placement.as_deref(), Some("siblings"));
+    folder
+        .run(&["run", "B13", "--threads", "anywhere"])
+        .refused(&["anywhere", "near, far, siblings"]);
+}
+
+#[test]
 fn features_can_be_masked() {
     let folder = Folder::new("masked");
     let mut command = folder.linefill(&["run", "D14", SMALL[0], SMALL[1]]);

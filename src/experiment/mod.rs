@@ -37,7 +37,7 @@ pub use predict::{Prediction, prediction};
 pub use ranges::{Capacity, Range, Ranges, Rung};
 pub use registry::{Entry, Named, all, find, nearest};
 pub use rig::{Effort, LADDER, Rig, rung_of};
-pub use seating::Seating;
+pub use seating::{Placement, Seating};
 pub use unit::Unit;
 pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
 

@@ -3,19 +3,57 @@
 use super::Untestable;
 use crate::os::sysfs::{Nearness, Seat};
 
+/// Which CPUs a second thread, a third and so on take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Cores before hyper-threads, and near ones before far ones.
+    #[default]
+    Near,
+    /// Cores before hyper-threads, and far ones before near ones: other packages, other last
+    /// levels.
+    Far,
+    /// Whatever shares most: the hyper-threads of a core before the next core.
+    Siblings,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Placement; 3] = [Placement::Near, Placement::Far, Placement::Siblings];
+
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::Near => "near",
+            Placement::Far => "far",
+            Placement::Siblings => "siblings",
+        }
+    }
+
+    /// The placement of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Placement::ALL
+            .into_iter()
+            .find(|placement| placement.name() == name)
+    }
+}
+
 /// The CPUs of this process, the measuring one first, and what they share. Empty where a record
 /// does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seating {
-    /// The seats, in the order in which threads take them: cores before hyper-threads, near ones
-    /// before far ones.
+    /// The seats, in the order in which threads take them.
     seats: Vec<Seat>,
 }
 
 impl Seating {
     /// The seating in which the first thread sits on `first`, or on the first of `seats` if that
-    /// is none of them.
-    pub fn around(first: Option<usize>, mut seats: Vec<Seat>) -> Self {
+    /// is none of them, and the others near it.
+    pub fn around(first: Option<usize>, seats: Vec<Seat>) -> Self {
+        Seating::placed(first, seats, Placement::Near)
+    }
+
+    /// The same, with the others where `placement` has them.
+    pub fn placed(first: Option<usize>, mut seats: Vec<Seat>, placement: Placement) -> Self {
         let centre = seats.iter().find(|seat| Some(seat.cpu) == first);
         let Some(centre) = centre.or(seats.first()).copied() else {
             return Seating::default();
@@ -27,8 +65,21 @@ impl Seating {
             } else {
                 usize::from(seat.cpu != seat.core)
             };
-            let near = (seat.cpu != centre.cpu).then(|| centre.to(seat));
-            (rank, near, seat.cpu)
+            let index = |near| Nearness::ALL.iter().position(|other| *other == near);
+            let near = if seat.cpu == centre.cpu {
+                None
+            } else {
+                index(centre.to(seat))
+            };
+            match placement {
+                Placement::Near => (rank, near, seat.cpu, 0),
+                Placement::Far => {
+                    let far = near.map(|near| Nearness::ALL.len() - near);
+                    (rank, far, seat.cpu, 0)
+                }
+                // Within what is equally near the CPUs of a core follow one another.
+                Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
+            }
         });
         Seating { seats }
     }
@@ -103,6 +154,28 @@ mod tests {
         let seating = Seating::around(Some(6), sockets());
         assert_eq!(seating.of(8).unwrap(), [6, 3, 0, 1, 2, 7, 4, 5]);
         assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+    }
+
+    #[test]
+    fn far_cores_come_first_where_that_is_asked_for() {
+        let seating = Seating::placed(Some(6), sockets(), Placement::Far);
+        assert_eq!(seating.of(8).unwrap(), [6, 0, 1, 3, 4, 5, 7, 2]);
+        assert_eq!(seating.pair(Nearness::LastLevel).unwrap(), [6, 3]);
+    }
+
+    #[test]
+    fn hyper_threads_come_first_where_that_is_asked_for() {
+        let seating = Seating::placed(Some(6), sockets(), Placement::Siblings);
+        assert_eq!(seating.of(8).unwrap(), [6, 2, 3, 7, 0, 4, 1, 5]);
+        assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+    }
+
+    #[test]
+    fn a_placement_is_found_by_its_name() {
+        for placement in Placement::ALL {
+            assert_eq!(Placement::named(placement.name()), Some(placement));
+        }
+        assert_eq!(Placement::named("nearest"), None);
     }
 
     #[test]

@@ -14,7 +14,8 @@ use counts::{count_line, count_of};
 use super::record::{CrewLine, Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Crew, Machine, Measured, Point, Ranges, Rung, Seating, State, Untestable, merged, rung_of,
+    Crew, Machine, Measured, Placement, Point, Ranges, Rung, Seating, State, Untestable, merged,
+    rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -122,7 +123,12 @@ fn seating_of(header: &Header) -> Seating {
         last_level,
         package,
     });
-    Seating::around(header.pinned, seats.collect())
+    let placement = header.placement.as_deref().and_then(Placement::named);
+    Seating::placed(
+        header.pinned,
+        seats.collect(),
+        placement.unwrap_or_default(),
+    )
 }
 
 /// The sizes in bytes that `caches` state for L1d, L2 and the last level behind them.

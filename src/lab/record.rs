@@ -94,6 +94,9 @@ pub struct Header {
     /// last-level cache and its package.
     #[serde(default)]
     pub seats: Vec<[usize; 5]>,
+    /// Which of them a second thread takes first; near ones where a record does not tell.
+    #[serde(default)]
+    pub placement: Option<String>,
     /// The caches that the kernel describes, where it does.
     #[serde(default)]
     pub kernel_caches: Vec<CacheLine>,

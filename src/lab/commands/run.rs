@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use super::{Status, cpu_number, say};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, Line, PointLine};
 use crate::lab::run::{RECORD, Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
@@ -32,6 +32,7 @@ Examples:
   linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
   linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
+  linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run --resume                   go on with the last run
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
@@ -50,6 +51,9 @@ pub(super) struct Args {
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
+    /// Where the further threads of an experiment go [default: near].
+    #[arg(long, value_enum, value_name = "WHERE")]
+    threads: Option<Threads>,
     /// The folder for the record and the report.
     #[arg(long, value_name = "DIR", default_value = "linefill-out")]
     out: PathBuf,
@@ -84,6 +88,28 @@ impl From<PageSize> for Pages {
         match size {
             PageSize::Base => Pages::Base,
             PageSize::Huge => Pages::Huge,
+        }
+    }
+}
+
+/// A placement on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Threads {
+    /// On cores of their own, those first that share the most with the measuring CPU.
+    Near,
+    /// On cores of their own, those first that share the least: the other package, if there is one.
+    Far,
+    /// On hyper-threads of the same core first. What an experiment says of cores then goes for
+    /// hyper-threads.
+    Siblings,
+}
+
+impl From<Threads> for Placement {
+    fn from(threads: Threads) -> Self {
+        match threads {
+            Threads::Near => Placement::Near,
+            Threads::Far => Placement::Far,
+            Threads::Siblings => Placement::Siblings,
         }
     }
 }
@@ -168,6 +194,7 @@ fn fresh(args: &Args) -> Result<Prepared> {
         memory: args.memory,
         profile: args.profile.unwrap_or_default(),
         pages: args.pages.map(Pages::from),
+        placement: args.threads.map(Placement::from).unwrap_or_default(),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
         masked: mask(),
         selection: args.patterns.clone(),
@@ -266,6 +293,14 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
             "--cpu",
             args.cpu.map(|cpu| cpu.to_string()),
             old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
+        ),
+        (
+            "--threads",
+            args.threads
+                .map(|threads| Placement::from(threads).name().to_owned()),
+            old.placement
+                .clone()
+                .unwrap_or_else(|| Placement::default().name().to_owned()),
         ),
         (
             "--seed",

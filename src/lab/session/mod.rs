@@ -13,7 +13,7 @@ use super::date;
 use super::record::{CacheLine, FORMAT, Header, PortsLine, PrefetchersLine};
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, Ports, tsc_hz};
-use crate::experiment::{Context, Counting, Effort};
+use crate::experiment::{Context, Counting, Effort, Placement};
 use crate::os::health::{self, State};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
@@ -67,6 +67,8 @@ pub struct Request {
     pub profile: Profile,
     /// Pages that override those of the experiments.
     pub pages: Option<Pages>,
+    /// Where further threads go.
+    pub placement: Placement,
     /// Decides every random layout.
     pub seed: u64,
     /// Features to do without, comma-separated.
@@ -169,6 +171,7 @@ impl Session {
                 .map(|Ports { loads, stores }| PortsLine { loads, stores }),
             counting: counting_lines(&counting),
             seats: seats(root, cpu),
+            placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
