@@ -1,12 +1,13 @@
 //! Moving memory as fast as the load and store ports let it (Drepper, section 3.5.1, Figures 3.24
 //! to 3.29).
 
-// Calls assembly with blocks inside the region.
+// Hands memory that is borrowed to a motion over its blocks.
 #![allow(unsafe_code)]
 
-use super::x86_64::asm::bandwidth as asm;
+use core::sync::atomic::AtomicU64;
+
+use super::blocks::Blocks;
 use super::{Access, Kernel, Vector, Work};
-use crate::cpu::sfence;
 use crate::mem::{LINE, Region};
 
 /// Bytes of a block, an operation of [`Bandwidth`].
@@ -71,7 +72,7 @@ impl Motion {
     }
 
     /// Whether its stores need a fence before anybody relies on them.
-    const fn weakly_ordered(self) -> bool {
+    pub(super) const fn weakly_ordered(self) -> bool {
         matches!(self, Motion::WriteNonTemporal | Motion::CopyNonTemporal)
     }
 
@@ -94,15 +95,22 @@ pub enum BandwidthError {
         /// What they have to be a multiple of.
         granularity: usize,
     },
+    /// The memory that threads share does not start on a line; holds its address.
+    OffLine(usize),
 }
 
 impl core::fmt::Display for BandwidthError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let BandwidthError::PartOfBlock { bytes, granularity } = self;
-        write!(
-            f,
-            "{bytes} bytes are no whole number of blocks; a multiple of {granularity} bytes would do"
-        )
+        match self {
+            BandwidthError::PartOfBlock { bytes, granularity } => write!(
+                f,
+                "{bytes} bytes are no whole number of blocks; a multiple of {granularity} bytes \
+                 would do"
+            ),
+            BandwidthError::OffLine(address) => {
+                write!(f, "address {address:#x} is not the start of a line")
+            }
+        }
     }
 }
 
@@ -117,12 +125,7 @@ impl core::error::Error for BandwidthError {}
 #[derive(Debug)]
 pub struct Bandwidth<'m> {
     region: Region<'m>,
-    motion: Motion,
-    vector: Vector,
-    /// Blocks since the kernel was made.
-    done: u64,
-    /// Runs since the kernel was made.
-    runs: u64,
+    blocks: Blocks,
 }
 
 impl<'m> Bandwidth<'m> {
@@ -133,88 +136,18 @@ impl<'m> Bandwidth<'m> {
     /// # Errors
     /// If the region is no whole number of blocks, in each half if there are two.
     pub fn new(region: Region<'m>, motion: Motion, vector: Vector) -> Result<Self, BandwidthError> {
-        let (bytes, granularity) = (region.len(), motion.granularity());
-        if !bytes.is_multiple_of(granularity) {
-            return Err(BandwidthError::PartOfBlock { bytes, granularity });
-        }
-        Ok(Bandwidth {
-            region,
-            motion,
-            vector,
-            done: 0,
-            runs: 0,
-        })
+        let blocks = Blocks::new(region.len(), motion, vector, 0)?;
+        Ok(Bandwidth { region, blocks })
     }
 
     /// Blocks of one round over the region.
     pub fn pass(&self) -> u64 {
-        (self.span() / BLOCK) as u64
+        self.blocks.pass()
     }
 
     /// The region.
     pub fn into_region(self) -> Region<'m> {
         self.region
-    }
-
-    /// Bytes that the first half, or the whole, has.
-    fn span(&self) -> usize {
-        match self.motion.halves() {
-            true => self.region.len() / 2,
-            false => self.region.len(),
-        }
-    }
-
-    /// Byte offset of the next block.
-    fn place(&self) -> usize {
-        (self.done % self.pass()) as usize * BLOCK
-    }
-
-    fn blocks(&self) -> asm::Blocks {
-        use Motion as M;
-        use Vector as V;
-        match (self.motion, self.vector) {
-            (M::Read, V::Sse2) => asm::linefill_bandwidth_read16,
-            (M::Read, V::Avx2(_)) => asm::linefill_bandwidth_read32,
-            (M::Read, V::Avx512(_)) => asm::linefill_bandwidth_read64,
-            (M::ReadHalves, V::Sse2) => asm::linefill_bandwidth_read_halves16,
-            (M::ReadHalves, V::Avx2(_)) => asm::linefill_bandwidth_read_halves32,
-            (M::ReadHalves, V::Avx512(_)) => asm::linefill_bandwidth_read_halves64,
-            (M::Write, V::Sse2) => asm::linefill_bandwidth_write16,
-            (M::Write, V::Avx2(_)) => asm::linefill_bandwidth_write32,
-            (M::Write, V::Avx512(_)) => asm::linefill_bandwidth_write64,
-            (M::WriteNonTemporal, V::Sse2) => asm::linefill_bandwidth_stream16,
-            (M::WriteNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_stream32,
-            (M::WriteNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_stream64,
-            (M::Update, V::Sse2) => asm::linefill_bandwidth_update16,
-            (M::Update, V::Avx2(_)) => asm::linefill_bandwidth_update32,
-            (M::Update, V::Avx512(_)) => asm::linefill_bandwidth_update64,
-            (M::Copy, V::Sse2) => asm::linefill_bandwidth_copy16,
-            (M::Copy, V::Avx2(_)) => asm::linefill_bandwidth_copy32,
-            (M::Copy, V::Avx512(_)) => asm::linefill_bandwidth_copy64,
-            (M::CopyNonTemporal, V::Sse2) => asm::linefill_bandwidth_copy_stream16,
-            (M::CopyNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_copy_stream32,
-            (M::CopyNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_copy_stream64,
-            (M::RepStosb, _) => asm::linefill_bandwidth_rep_stosb,
-            (M::RepMovsb, _) => asm::linefill_bandwidth_rep_movsb,
-        }
-    }
-
-    /// How many of the next `left` blocks one call does: the vector kernels go round by
-    /// themselves, a string ends with the memory.
-    fn a_call(&self, left: u64) -> u64 {
-        match self.motion.string() {
-            true => left.min(self.pass() - self.done % self.pass()),
-            false => left,
-        }
-    }
-
-    /// The fifth argument of the kernels.
-    fn value(&self) -> u64 {
-        match self.motion {
-            motion if motion.halves() => self.span() as u64,
-            Motion::Update => 1,
-            _ => u64::from_ne_bytes([self.runs as u8; 8]),
-        }
     }
 }
 
@@ -222,116 +155,128 @@ impl Kernel for Bandwidth<'_> {
     /// Returns the byte offset of the next block; of reads, the wrapping sum of the words in the
     /// last 128 bytes read, 0 if there were none. Non-temporal stores have left the core when it returns.
     fn run(&mut self, operations: u64) -> u64 {
-        let blocks = self.blocks();
-        let span = self.span();
-        self.runs += 1;
-        let end = self.done + operations;
-        let mut proof = match self.motion.reads_alone() {
-            true => 0,
-            false => self.place() as u64,
-        };
-        while self.done < end {
-            let count = self.a_call(end - self.done);
-            let (place, value) = (self.place(), self.value());
-            let again = self.region.bytes_mut().as_mut_ptr();
-            let (first, behind) = (again.wrapping_add(place), again.wrapping_add(span));
-            // SAFETY: the blocks from `again` to `behind` are the region or its first
-            // half, of which `span` is a multiple; `first` is one of them, and a string of `count`
-            // ends with them; partners in the second half lie `span` bytes away; the region is
-            // borrowed mutably and starts on a line; the vector's token proves the width; `sfence`
-            // follows.
-            let found = unsafe { blocks(first, count, again, behind, value) };
-            proof = match self.motion.reads_alone() {
-                true => found,
-                false => (found - again.addr() as u64) % span as u64,
-            };
-            self.done += count;
-        }
-        if self.motion.weakly_ordered() {
-            sfence();
-        }
-        proof
+        let memory = self.region.bytes_mut().as_mut_ptr();
+        // SAFETY: the region is borrowed mutably, starts on a line and has the bytes that the
+        // blocks were made of.
+        unsafe { self.blocks.run(memory, operations) }
     }
 
     /// A string instruction counts as one load or store a line: how it parts them is the CPU's
     /// affair.
     fn work(&self) -> Work {
-        let width = match self.motion.string() {
-            true => LINE,
-            false => self.vector.bytes(),
-        };
-        let (accesses, bytes) = ((BLOCK / width) as u32, BLOCK as u32);
-        let (reads, writes) = match self.motion {
-            Motion::ReadHalves => (2, 0),
-            motion if motion.reads_alone() => (1, 0),
-            Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => (0, 1),
-            _ => (1, 1),
-        };
-        Work {
-            loads: reads * accesses,
-            stores: writes * accesses,
-            bytes_read: reads * bytes,
-            bytes_written: writes * bytes,
-            ..Work::default()
-        }
+        self.blocks.work()
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.runs += 1;
-        for _ in 0..operations {
-            self.trace_block(self.place(), sink);
-            self.done += 1;
-        }
+        self.blocks.trace(operations, sink);
     }
 }
 
-impl Bandwidth<'_> {
-    /// The accesses of the block at `place`.
-    fn trace_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
-        let half = self.span();
-        let width = match self.motion.string() {
-            true => LINE,
-            false => self.vector.bytes(),
-        };
-        let bytes = width as u32;
-        let both = match self.motion {
-            Motion::ReadHalves => 2 * BLOCK,
-            _ => BLOCK,
-        };
-        for at in (0..both).step_by(width) {
-            let here = place + at;
-            match self.motion {
-                Motion::Read => sink(Access::load(here, bytes)),
-                Motion::ReadHalves => {
-                    let line = at / LINE;
-                    let here = place + line / 2 * LINE + at % LINE;
-                    sink(Access::load(here + line % 2 * half, bytes));
+/// The same in memory that other threads read and write at the same time (Figures 3.25, 3.27 and
+/// 3.29). What comes of a word that several write is what one of them wrote.
+#[derive(Debug)]
+pub struct SharedBandwidth<'m> {
+    words: &'m [AtomicU64],
+    blocks: Blocks,
+}
+
+impl<'m> SharedBandwidth<'m> {
+    /// A motion over `words` that begins at block number `first`, counted round and round: threads
+    /// that begin at the same block and keep step are in each other's way all the time.
+    ///
+    /// # Errors
+    /// If the words do not start on a line, or are no whole number of blocks, in each half if there
+    /// are two.
+    pub fn new(
+        words: &'m [AtomicU64],
+        motion: Motion,
+        vector: Vector,
+        first: u64,
+    ) -> Result<Self, BandwidthError> {
+        let address = words.as_ptr().addr();
+        if !address.is_multiple_of(LINE) {
+            return Err(BandwidthError::OffLine(address));
+        }
+        let blocks = Blocks::new(size_of_val(words), motion, vector, first)?;
+        Ok(SharedBandwidth { words, blocks })
+    }
+
+    /// Blocks of one round over the words.
+    pub fn pass(&self) -> u64 {
+        self.blocks.pass()
+    }
+}
+
+impl Kernel for SharedBandwidth<'_> {
+    /// As [`Bandwidth`]'s. The sum that reads return depends on what other threads write.
+    fn run(&mut self, operations: u64) -> u64 {
+        let memory = self.words.as_ptr().cast_mut().cast();
+        // SAFETY: atomic words may be written through a shared reference; they are borrowed, start
+        // on a line and are the bytes that the blocks were made of. They are only reachable as
+        // atomic words, and by kernels that access them by assembly.
+        unsafe { self.blocks.run(memory, operations) }
+    }
+
+    fn work(&self) -> Work {
+        self.blocks.work()
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        self.blocks.trace(operations, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::all::bandwidth::bandwidth;
+
+    #[repr(align(64))]
+    struct Memory([u8; 8 * BLOCK]);
+
+    /// A shared motion does what its twin does, from any block on.
+    #[test]
+    fn what_threads_share_is_moved_as_what_one_has() {
+        for motion in Motion::ALL {
+            for first in [0, 1, 3, 8, 13] {
+                let mut ours = Memory(core::array::from_fn(|at| (at / 8 * 7 + at) as u8));
+                let mut theirs = Memory(ours.0);
+                let mut proofs = [[0; 4]; 2];
+                let portions = [1, 0, 5, 20];
+                {
+                    let words = Region::new(&mut ours.0).unwrap().into_atomics();
+                    let mut kernel =
+                        SharedBandwidth::new(words, motion, Vector::Sse2, first).unwrap();
+                    proofs[0] = portions.map(|blocks| kernel.run(blocks));
                 }
-                Motion::Write | Motion::RepStosb => sink(Access::store(here, bytes)),
-                Motion::WriteNonTemporal => sink(Access::non_temporal_store(here, bytes)),
-                Motion::Update => {
-                    sink(Access::load(here, bytes));
-                    sink(Access::store(here, bytes));
-                }
-                Motion::RepMovsb => {
-                    sink(Access::load(here, bytes));
-                    sink(Access::store(here + half, bytes));
-                }
-                Motion::Copy | Motion::CopyNonTemporal => {
-                    // The loads of a line, then its stores.
-                    if at % LINE == 0 {
-                        let line = (here..here + LINE).step_by(width);
-                        line.clone()
-                            .for_each(|here| sink(Access::load(here, bytes)));
-                        line.for_each(|here| {
-                            sink(match self.motion {
-                                Motion::Copy => Access::store(here + half, bytes),
-                                _ => Access::non_temporal_store(here + half, bytes),
-                            });
-                        });
-                    }
-                }
+                let mut region = Region::new(&mut theirs.0).unwrap();
+                let (mut run, mut done) = (0, first);
+                proofs[1] = portions.map(|blocks| {
+                    run += 1;
+                    let proof = bandwidth(&mut region, motion, run, done, blocks);
+                    done += blocks;
+                    proof
+                });
+                assert_eq!(proofs[0], proofs[1], "{motion:?} from {first}");
+                assert!(ours.0 == theirs.0, "{motion:?} from {first}");
             }
+        }
+    }
+
+    #[test]
+    fn memory_off_a_line_or_without_a_block_is_refused() {
+        let mut memory = Memory([0; 8 * BLOCK]);
+        let words = Region::new(&mut memory.0).unwrap().into_atomics();
+        let refused = |words| SharedBandwidth::new(words, Motion::Copy, Vector::Sse2, 0).err();
+        assert_eq!(refused(words), None);
+        let address = words[1..].as_ptr().addr();
+        assert_eq!(refused(&words[1..]), Some(BandwidthError::OffLine(address)));
+        for bytes in [0, BLOCK] {
+            let part = BandwidthError::PartOfBlock {
+                bytes,
+                granularity: 2 * BLOCK,
+            };
+            assert_eq!(refused(&words[..bytes / 8]), Some(part));
         }
     }
 }

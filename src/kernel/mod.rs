@@ -9,6 +9,7 @@ mod alias;
 pub mod all;
 mod bandwidth;
 mod blocked;
+mod blocks;
 mod burst;
 mod chains;
 mod chase;
@@ -50,7 +51,7 @@ mod work;
 pub mod x86_64;
 
 pub use alias::{Alias, AliasError};
-pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion};
+pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion, SharedBandwidth};
 pub use blocked::{Blocked, BlockedError};
 pub use burst::{BURST, Burst, BurstError, Places, Transfer};
 pub use chains::{Chains, ChainsError};

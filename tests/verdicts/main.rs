@@ -66,6 +66,7 @@ mod structure;
 mod tensor;
 mod threads;
 mod tlb;
+mod together;
 mod topology;
 mod transfer;
 mod translate;
@@ -137,6 +138,7 @@ fn rows() -> Vec<Row> {
         reuse::rows(),
         topology::rows(),
         tlb::rows(),
+        together::rows(),
         view::rows(),
         word::rows(),
     ]

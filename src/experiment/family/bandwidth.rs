@@ -1,6 +1,8 @@
-//! Drepper 3.5.1, what one core can read, write and copy: the program, and its figures.
+//! Drepper 3.5.1, what cores can read, write and copy: the program, and its figures.
 
+mod bus;
 mod figures;
+mod together;
 
 use super::explain;
 use crate::cpu::Ports;
@@ -21,6 +23,10 @@ pub(super) static ALL: &[Experiment] = &[
     figures::FIG_3_24,
     figures::FIG_3_26,
     figures::FIG_3_28,
+    together::FIG_3_25,
+    together::FIG_3_27,
+    together::FIG_3_29,
+    bus::SHARED_BUS,
 ];
 
 /// What vectors do, and what the series are called.

@@ -1,8 +1,9 @@
-//! Memory that is read, written, updated or copied as fast as it goes.
+//! Memory that is read, written, updated or copied as fast as it goes, by one thread or several.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
-use crate::kernel::{Bandwidth, Motion, Vector};
+use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::kernel::{Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
+use crate::os::Member;
 
 /// What moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +12,20 @@ pub enum Mover {
     Vectors(usize),
     /// One string instruction.
     String,
+}
+
+impl Mover {
+    /// The vectors that it takes.
+    fn vector(self, context: &Context) -> Result<Vector, Untestable> {
+        match self {
+            Mover::String => Ok(Vector::Sse2),
+            Mover::Vectors(bytes) => Vector::of(bytes, context.features).ok_or_else(|| {
+                Untestable(format!(
+                    "vectors of {bytes} bytes need a feature that this CPU lacks"
+                ))
+            }),
+        }
+    }
 }
 
 /// Blocks, and what is done to them. An operation is a block of 512 bytes.
@@ -34,19 +49,108 @@ impl Setup for BandwidthSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Subject<'m>, Untestable> {
-        let vector = match self.mover {
-            Mover::String => Vector::Sse2,
-            Mover::Vectors(bytes) => Vector::of(bytes, context.features).ok_or_else(|| {
-                Untestable(format!(
-                    "vectors of {bytes} bytes need a feature that this CPU lacks"
-                ))
-            })?,
-        };
+        let vector = self.mover.vector(context)?;
         let bandwidth = Bandwidth::new(region, self.motion, vector).map_err(Untestable::because)?;
         let lap = bandwidth.pass();
         Ok(Subject::Steady {
             kernel: Box::new(bandwidth),
             lap,
         })
+    }
+}
+
+/// Whose blocks several threads work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// All threads have the same, and begin at places that lie evenly apart.
+    All,
+    /// Each has as many of its own.
+    Each,
+}
+
+/// Blocks, and what several threads do to them at once. An operation is a block of 512 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BandwidthTeamSetup {
+    /// Bytes that a thread works on, both halves included where there are two.
+    pub bytes: usize,
+    /// What is done.
+    pub motion: Motion,
+    /// By what.
+    pub mover: Mover,
+    /// Whose they are.
+    pub owner: Owner,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+}
+
+impl Setup for BandwidthTeamSetup {
+    fn bytes(&self) -> usize {
+        match self.owner {
+            Owner::All => self.bytes,
+            Owner::Each => self.bytes * self.cpus.len().max(1),
+        }
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let vector = self.mover.vector(context)?;
+        let mut lap = 0;
+        let members = match self.owner {
+            Owner::All => self.together(region, vector, &mut lap),
+            Owner::Each => self.apart(region, vector, &mut lap),
+        };
+        Ok(Subject::Team {
+            members: members?,
+            // Two that are as fast as each other: the one that was disturbed more.
+            pace: Pace::Median,
+            lap,
+            in_step: false,
+        })
+    }
+}
+
+impl BandwidthTeamSetup {
+    fn together<'m>(
+        &self,
+        region: Region<'m>,
+        vector: Vector,
+        lap: &mut u64,
+    ) -> Result<Vec<Member<'m>>, Untestable> {
+        let words = region.into_atomics();
+        let of = |first| {
+            SharedBandwidth::new(words, self.motion, vector, first).map_err(Untestable::because)
+        };
+        *lap = of(0)?.pass();
+        let threads = self.cpus.len() as u64;
+        let member = |(index, &cpu): (u64, &usize)| {
+            Ok(Member {
+                cpu,
+                kernel: Box::new(of(*lap * index / threads)?),
+            })
+        };
+        (0..).zip(&self.cpus).map(member).collect()
+    }
+
+    fn apart<'m>(
+        &self,
+        region: Region<'m>,
+        vector: Vector,
+        lap: &mut u64,
+    ) -> Result<Vec<Member<'m>>, Untestable> {
+        let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
+        let mut members = Vec::with_capacity(self.cpus.len());
+        for (part, &cpu) in parts.zip(&self.cpus) {
+            let part = Region::new(part).map_err(Untestable::because)?;
+            let kernel = Bandwidth::new(part, self.motion, vector).map_err(Untestable::because)?;
+            *lap = kernel.pass();
+            members.push(Member {
+                cpu,
+                kernel: Box::new(kernel),
+            });
+        }
+        Ok(members)
     }
 }

@@ -1,0 +1,332 @@
+//! Several threads that read, write and copy: Drepper's Figures 3.25, 3.27 and 3.29, and the bus.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::planted::{Planted, Row, by_level, row, time};
+
+const HALF_L1: &str = "in L1d each of two hyper-threads";
+const HALF_L2: &str = "in L2 each of two hyper-threads";
+const HALF_MEMORY: &str = "in memory each of two hyper-threads";
+
+const SAME_READ: &str = "each read as much as one alone";
+const SAME_WRITE: &str = "less than 0.3 of what";
+const NO_FASTER: &str = "no faster than writing memory";
+const OWN: &str = "memory of their own:";
+const MEMORY: &str = "two threads that write memory";
+
+const LESS: &str = "each get less than 0.9";
+const TWENTIETH: &str = "less than 0.05";
+const FASTER: &str = "if it fills the last level";
+
+const BUS_READ: &str = "each reads less from memory";
+const BUS_WRITE: &str = "each writes less to memory";
+const BUS_L2: &str = "from an L2 of its own";
+
+/// A machine whose CPUs sit as `seat` changes them.
+fn seated(machine: &Machine, seat: impl Fn(usize, &mut linefill::os::sysfs::Seat)) -> Machine {
+    let mut seats = machine.seating.seats().to_vec();
+    for (index, of) in seats.iter_mut().enumerate() {
+        seat(index, of);
+    }
+    Machine {
+        seating: Seating::around(None, seats),
+        ..machine.clone()
+    }
+}
+
+/// A machine of which two CPUs each are hyper-threads of a core.
+fn with_siblings(machine: &Machine) -> Machine {
+    seated(machine, |index, seat| seat.core = index / 2 * 2)
+}
+
+/// A machine on which only this thread has a place.
+fn alone(machine: &Machine) -> Machine {
+    let only = machine.seating.seats()[..1].to_vec();
+    Machine {
+        seating: Seating::around(None, only),
+        ..machine.clone()
+    }
+}
+
+/// What two threads keep of what one gets in L1d, L2, the last level and memory.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// Of reads of the same memory.
+    read: [f64; 4],
+    /// Of writes of it.
+    write: [f64; 4],
+    /// Of copies within it.
+    copy: [f64; 4],
+    /// Of memory of their own.
+    own: [f64; 4],
+}
+
+/// As the Core 2 had it.
+const CORE_2: Kept = Kept {
+    read: [1.0; 4],
+    write: [0.034, 0.6, 0.6, 0.58],
+    copy: [0.034, 0.6, 0.6, 0.58],
+    own: [1.0, 1.0, 0.9, 0.6],
+};
+
+/// As the Pentium 4.
+const SIBLINGS: Kept = Kept {
+    read: [0.5; 4],
+    write: [0.55; 4],
+    copy: [0.55; 4],
+    own: [0.5; 4],
+};
+
+/// Bytes a cycle of one thread: reads, and writes and copies.
+const READS: [f64; 4] = [16.0, 16.0, 15.5, 15.4];
+const WRITES: [f64; 4] = [15.4, 6.6, 0.7, 0.55];
+
+fn kept(id: &str, machine: &Machine, kept: Kept) -> Planted {
+    Planted::new(id, machine, |series, x| {
+        let (what, threads) = series.split_once(", ").expect("names both");
+        let (one, same) = match what {
+            "read" => (READS, kept.read),
+            "write" => (WRITES, kept.write),
+            _ => (WRITES, kept.copy),
+        };
+        let share = match threads {
+            "one thread" => 1.0,
+            "same memory" => by_level(machine, x, same),
+            _ => by_level(machine, x, kept.own),
+        };
+        time(by_level(machine, x, one) * share)
+    })
+}
+
+/// Hyper-threads that keep this.
+fn siblings(machine: &Machine, of: Kept) -> Planted {
+    kept("D37", &with_siblings(machine), of)
+}
+
+/// What one thread wrote is missing.
+fn without_one(planted: Planted, what: &'static str) -> Planted {
+    planted.without(move |series, _| series == format!("{what}, one thread"))
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = fig_3_25();
+    rows.extend(fig_3_27());
+    rows.extend(fig_3_29());
+    rows.extend(bus());
+    rows
+}
+
+fn fig_3_25() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for claim in [HALF_L1, HALF_L2, HALF_MEMORY] {
+        rows.extend([
+            row("D37", claim, Holds, |m| siblings(m, SIBLINGS)),
+            row("D37", claim, DoesNotHold, |m| {
+                let read = [0.9, 0.8, 0.9, 1.0];
+                siblings(m, Kept { read, ..SIBLINGS })
+            }),
+            row("D37", claim, Inconclusive, |m| {
+                let read = [0.65; 4];
+                siblings(m, Kept { read, ..SIBLINGS })
+            }),
+            row("D37", claim, Untestable, |m| {
+                let none = seated(m, |_, seat| seat.core = seat.cpu);
+                kept("D37", &none, SIBLINGS)
+            })
+            .says("no two CPUs here: same core"),
+        ]);
+    }
+    rows
+}
+
+fn fig_3_27() -> Vec<Row> {
+    let mut rows = vec![
+        row("D39", SAME_READ, Holds, |m| kept("D39", m, CORE_2)),
+        row("D39", SAME_READ, DoesNotHold, |m| {
+            let read = [1.0, 0.8, 1.0, 1.0];
+            kept("D39", m, Kept { read, ..CORE_2 })
+        })
+        .says("read, same memory, L2: each of two over one alone 0.80"),
+        row("D39", SAME_READ, Inconclusive, |m| {
+            let read = [0.9, 1.0, 1.0, 1.0];
+            kept("D39", m, Kept { read, ..CORE_2 })
+        }),
+        row("D39", SAME_WRITE, Holds, |m| kept("D39", m, CORE_2)),
+        row("D39", SAME_WRITE, DoesNotHold, |m| {
+            let copy = [0.4; 4];
+            kept("D39", m, Kept { copy, ..CORE_2 })
+        })
+        .says("copy, L1d: the same memory over their own 0.40"),
+        row("D39", SAME_WRITE, Inconclusive, |m| {
+            let write = [0.3; 4];
+            kept("D39", m, Kept { write, ..CORE_2 })
+        }),
+        row("D39", NO_FASTER, Holds, |m| kept("D39", m, CORE_2)),
+        row("D39", NO_FASTER, DoesNotHold, |m| {
+            let write = [0.33; 4];
+            kept("D39", m, Kept { write, ..CORE_2 })
+        }),
+        row("D39", NO_FASTER, Inconclusive, |m| {
+            // 2 times 0.55 bytes a cycle.
+            let write = [1.1 / 15.4; 4];
+            kept("D39", m, Kept { write, ..CORE_2 })
+        }),
+        row("D39", OWN, Holds, |m| kept("D39", m, CORE_2)),
+        row("D39", OWN, DoesNotHold, |m| {
+            let own = [1.0, 0.7, 0.7, 0.7];
+            kept("D39", m, Kept { own, ..CORE_2 })
+        }),
+        // Two cores that are one.
+        row("D39", OWN, DoesNotHold, |m| kept("D39", m, SIBLINGS))
+            .says("read, own memory, L1d: each of two over one alone 0.50"),
+        row("D39", OWN, Inconclusive, |m| {
+            let own = [0.9, 1.0, 0.7, 0.7];
+            kept("D39", m, Kept { own, ..CORE_2 })
+        }),
+        row("D39", MEMORY, Holds, |m| kept("D39", m, CORE_2)),
+        row("D39", MEMORY, DoesNotHold, |m| {
+            let write = [0.03, 0.6, 0.6, 1.0];
+            kept("D39", m, Kept { write, ..CORE_2 })
+        }),
+        row("D39", MEMORY, Inconclusive, |m| {
+            let write = [0.03, 0.6, 0.6, 0.75];
+            kept("D39", m, Kept { write, ..CORE_2 })
+        }),
+        row("D39", MEMORY, Untestable, |m| {
+            without_one(kept("D39", m, CORE_2), "write")
+        })
+        .says("no point of `write, one thread`"),
+        row("D39", OWN, Untestable, |m| {
+            without_one(kept("D39", m, CORE_2), "copy")
+        }),
+    ];
+    for claim in [SAME_READ, SAME_WRITE, NO_FASTER, OWN, MEMORY] {
+        rows.push(
+            row("D39", claim, Untestable, |m| kept("D39", &alone(m), CORE_2))
+                .says("it takes two cores"),
+        );
+    }
+    for claim in [SAME_READ, SAME_WRITE, NO_FASTER, MEMORY] {
+        rows.push(
+            row("D39", claim, Untestable, |m| kept("D39", m, SIBLINGS))
+                .says("threads of one core, whatever the system says"),
+        );
+    }
+    rows
+}
+
+fn fig_3_29() -> Vec<Row> {
+    /// As the Opteron had it.
+    const OPTERON: Kept = Kept {
+        read: [0.8; 4],
+        write: [0.014, 0.1, 0.85, 0.9],
+        ..CORE_2
+    };
+    /// Written half as fast in L1d as in the last level.
+    const SLOW_NEAR: Kept = Kept {
+        write: [0.014, 0.1, 0.7, 0.9],
+        ..CORE_2
+    };
+    let mut rows = vec![
+        row("D41", LESS, Holds, |m| kept("D41", m, OPTERON)),
+        row("D41", LESS, DoesNotHold, |m| kept("D41", m, CORE_2)),
+        row("D41", LESS, Inconclusive, |m| {
+            let read = [0.9, 0.8, 0.8, 0.8];
+            kept("D41", m, Kept { read, ..OPTERON })
+        }),
+        row("D41", TWENTIETH, Holds, |m| kept("D41", m, OPTERON)),
+        row("D41", TWENTIETH, DoesNotHold, |m| {
+            let write = [0.33; 4];
+            kept("D41", m, Kept { write, ..OPTERON })
+        }),
+        row("D41", TWENTIETH, Inconclusive, |m| {
+            let write = [0.05; 4];
+            kept("D41", m, Kept { write, ..OPTERON })
+        }),
+        row("D41", FASTER, Holds, |m| kept("D41", m, SLOW_NEAR)).says("last level over L1d 2.2"),
+        row("D41", FASTER, DoesNotHold, |m| {
+            let write = [0.33; 4];
+            kept("D41", m, Kept { write, ..OPTERON })
+        }),
+        row("D41", FASTER, Inconclusive, |m| {
+            // 0.7 bytes a cycle, in both places.
+            let write = [0.7 / 15.4, 1.0, 1.0, 1.0];
+            kept("D41", m, Kept { write, ..OPTERON })
+        }),
+    ];
+    for claim in [LESS, TWENTIETH, FASTER] {
+        rows.extend([
+            row("D41", claim, Untestable, |m| {
+                kept("D41", &alone(m), OPTERON)
+            })
+            .says("it takes two cores"),
+            row("D41", claim, Untestable, |m| kept("D41", m, SIBLINGS))
+                .says("threads of one core, whatever the system says"),
+        ]);
+    }
+    rows
+}
+
+/// Each of more than one thread keeps this of reading L2, reading memory and writing it.
+fn bus_keeps(machine: &Machine, l2: f64, read: f64, write: f64) -> Planted {
+    Planted::new("D25", machine, |series, threads| {
+        let (one, keeps) = match series {
+            "read L2" => (16.0, l2),
+            "read memory" => (6.0, read),
+            _ => (4.0, write),
+        };
+        time(one * if threads > 1.0 { keeps } else { 1.0 })
+    })
+}
+
+fn bus() -> Vec<Row> {
+    let mut rows = vec![
+        row("D25", BUS_READ, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6))
+            .says("each of 8 threads over one alone 0.60"),
+        row("D25", BUS_READ, DoesNotHold, |m| {
+            bus_keeps(m, 1.0, 1.2, 0.6)
+        }),
+        row("D25", BUS_READ, Inconclusive, |m| {
+            bus_keeps(m, 1.0, 1.0, 0.6)
+        }),
+        row("D25", BUS_WRITE, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
+        row("D25", BUS_WRITE, DoesNotHold, |m| {
+            bus_keeps(m, 1.0, 0.6, 1.2)
+        }),
+        row("D25", BUS_WRITE, Inconclusive, |m| {
+            bus_keeps(m, 1.0, 0.6, 1.0)
+        }),
+        row("D25", BUS_L2, Holds, |m| bus_keeps(m, 1.0, 0.6, 0.6)),
+        row("D25", BUS_L2, DoesNotHold, |m| bus_keeps(m, 0.5, 0.6, 0.6)),
+        row("D25", BUS_L2, Inconclusive, |m| bus_keeps(m, 0.9, 0.6, 0.6)),
+    ];
+    for claim in [BUS_READ, BUS_WRITE, BUS_L2] {
+        rows.push(
+            row("D25", claim, Untestable, |m| {
+                bus_keeps(&alone(m), 1.0, 0.6, 0.6)
+            })
+            .says("one thread alone, of 1 cores"),
+        );
+    }
+    rows
+}
+
+/// Threads that share a last level have four times its size between them, so that each works on
+/// less; on machines with several last levels all of them are filled.
+#[test]
+fn every_last_level_is_asked_for_more_than_it_holds() {
+    for machine in super::machines::known() {
+        let experiment = super::planted::experiment("D25");
+        for case in (experiment.cases)(&machine) {
+            let threads = case.x as usize;
+            if case.series == "read L2" {
+                continue;
+            }
+            let levels = threads.div_ceil(4);
+            let least = levels * machine.in_memory();
+            assert!(case.setup.bytes() >= least, "{threads} on {}", machine.name);
+            assert!(case.setup.bytes() <= machine.largest);
+        }
+    }
+}
