@@ -5,13 +5,13 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Seating, Shape, Subject,
-    Unit, Untestable, find,
+    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Run, Seating, Shape,
+    Subject, Unit, Untestable, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
 use linefill::os::preempt::current_cpu;
-use linefill::os::{Sysfs, allowed};
+use linefill::os::{Manner, Member, Sysfs, Turn, allowed, team};
 use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed};
@@ -20,6 +20,9 @@ use super::driver::{Driver, Timed};
 const SEED: u64 = 1;
 
 const MIB: usize = 1 << 20;
+
+/// Ticks from the call of a run to its start: some ten microseconds.
+const AHEAD: u64 = 50_000;
 
 /// What a bench of experiments needs: the machine their cases depend on, memory, clocks.
 pub struct Bench {
@@ -185,6 +188,11 @@ impl Cases {
 enum Stretch<'m> {
     Steady(Box<dyn Kernel + 'm>),
     Shots(Box<dyn Shot + 'm>, Work),
+    Runs {
+        members: Vec<Member<'m>>,
+        renew: Box<dyn FnMut(Run) + 'm>,
+        operations: u64,
+    },
 }
 
 impl<'m> Stretch<'m> {
@@ -192,6 +200,17 @@ impl<'m> Stretch<'m> {
         match subject {
             Subject::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
             Subject::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
+            Subject::Runs {
+                members,
+                renew,
+                operations,
+                less: None,
+            } => Ok(Stretch::Runs {
+                members,
+                renew,
+                operations,
+            }),
+            Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
             Subject::Team { .. } => Err(Untestable("it takes several threads".to_owned())),
             Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
@@ -202,6 +221,7 @@ impl<'m> Stretch<'m> {
         match self {
             Stretch::Steady(kernel) => kernel.work(),
             Stretch::Shots(_, work) => *work,
+            Stretch::Runs { .. } => Work::default(),
         }
     }
 
@@ -224,10 +244,37 @@ impl<'m> Stretch<'m> {
                     black_box(shot.shoot());
                     ticks += stop() - began;
                 }
-                (ticks as f64 * operations as f64 / (shots * of_one) as f64) as u64
+                share_of(ticks, operations, shots * of_one)
+            }
+            Stretch::Runs {
+                members,
+                renew,
+                operations: of_one,
+            } => {
+                let runs = operations.div_ceil(*of_one);
+                let share = *of_one / members.len() as u64;
+                let manner = Manner {
+                    ahead: AHEAD,
+                    keep_on: false,
+                };
+                let ticks = team(members, manner, |team| {
+                    let mut run = || {
+                        renew(Run::One);
+                        let turns = team.round(share).iter();
+                        turns.map(Turn::until).fold(0, u64::max)
+                    };
+                    (0..runs).map(|_| run()).sum()
+                });
+                // A thread that cannot be had was none when the case was prepared, either.
+                share_of(ticks.expect("threads"), operations, runs * *of_one)
             }
         }
     }
+}
+
+/// What `operations` of the `done` took.
+fn share_of(ticks: u64, operations: u64, done: u64) -> u64 {
+    (ticks as f64 * operations as f64 / done as f64) as u64
 }
 
 /// The parts of an operation by which cases are compared: its floating-point operations, where

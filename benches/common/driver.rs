@@ -21,6 +21,7 @@ const SUBJECTS: &[&str] = &[
     "criticalword",
     "elements",
     "forwarding",
+    "maps",
     "matmul",
     "mlp",
     "overhead",

@@ -25,6 +25,11 @@ impl Untestable {
     pub fn because(error: impl core::fmt::Display) -> Self {
         Untestable(error.to_string())
     }
+
+    /// It takes another crate's lock, map or pool, and there is none of them in this program.
+    pub fn without_peers() -> Self {
+        Untestable("built without the feature peers".to_owned())
+    }
 }
 
 /// One point: where it belongs in the plot, and what is measured for it.
@@ -176,6 +181,19 @@ pub enum Subject<'m> {
         /// What it does.
         work: Work,
     },
+    /// Runs from beginning to end, each of a preparation of its own, by threads that share the
+    /// work.
+    Runs {
+        /// The threads. What one is told to do is its share of a run, whatever the number.
+        members: Vec<Member<'m>>,
+        /// Brings the memory into the state in which a run is to find it. Not timed.
+        renew: Box<dyn FnMut(Run) + 'm>,
+        /// Operations of a run, by all threads together.
+        operations: u64,
+        /// If a share is given, a sample is the quickest of four runs less that share of the
+        /// quickest of four others, in turn: what is alike in both at that moment leaves.
+        less: Option<f64>,
+    },
     /// A number that is counted, not timed.
     Count(f64),
 }
@@ -188,9 +206,26 @@ impl core::fmt::Debug for Subject<'_> {
                 write!(f, "Team {{ members: {members:?}, pace: {pace:?} }}")
             }
             Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
+            Subject::Runs {
+                members,
+                operations,
+                ..
+            } => write!(
+                f,
+                "Runs {{ members: {members:?}, operations: {operations} }}"
+            ),
             Subject::Count(value) => write!(f, "Count({value})"),
         }
     }
+}
+
+/// Which of two runs beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Run {
+    /// The one whose time counts.
+    One,
+    /// The one of which a share is taken off.
+    Other,
 }
 
 /// The cases of an experiment on a machine.

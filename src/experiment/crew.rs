@@ -2,8 +2,8 @@
 
 use core::cell::Cell;
 
-use super::Untestable;
-use crate::measure::{Buffers, Outcome, Plan, Watch, in_stretches};
+use super::{Run, Untestable};
+use crate::measure::{Buffers, Outcome, Plan, Watch, in_stretches, in_whole};
 use crate::os::{Manner, Member, Turn, team};
 use crate::stats::median;
 use crate::time::Rate;
@@ -51,6 +51,10 @@ const AHEAD: f64 = 30_000.0;
 /// along.
 const LATE: u64 = 10;
 
+/// Runs of which the quickest counts, where two kinds are held against each other: who is put to
+/// sleep in one of them makes it several times as long.
+const TRIES: usize = 4;
+
 /// Counts the rounds in which a member was disturbed.
 struct Disturbed<'c>(&'c Cell<u64>);
 
@@ -72,11 +76,7 @@ pub(super) fn at_once(
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
 ) -> Result<Option<(Outcome, Crew)>, Untestable> {
-    let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
-    let count = cpus.len();
-    cpus.sort_unstable();
-    cpus.dedup();
-    let alone = cpus.len() == count;
+    let (mut spread, alone) = Spread::of(members);
     let manner = Manner {
         ahead: rate.ticks(AHEAD),
         keep_on: alone && !in_step,
@@ -87,34 +87,129 @@ pub(super) fn at_once(
         ..*plan
     };
     let disturbances = Cell::new(0);
-    let (mut fastest, mut slowest) = (Vec::new(), Vec::new());
     let outcome = team(members, manner, |team| {
         let mut time = |operations| {
             let turns = team.round(operations);
-            let apart = |turn: &Turn| turn.disturbed || turn.late > turn.ticks / LATE;
-            // Members that share a CPU disturb each other; that is what is measured.
-            let disturbed = alone && turns.iter().any(apart);
-            disturbances.set(disturbances.get() + u64::from(disturbed));
-            let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
-            let values = || turns.iter().map(each);
-            fastest.extend(values().reduce(f64::min));
-            slowest.extend(values().reduce(f64::max));
+            disturbances.set(disturbances.get() + u64::from(spread.add(turns, operations)));
             stretch(turns, pace)
         };
         in_stretches(&mut time, plan, &mut Disturbed(&disturbances), buffers)
     })
     .map_err(Untestable::because)?;
-    let middle = |values: &mut Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        median(values).unwrap_or(f64::NAN)
+    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+}
+
+/// Runs that members share.
+pub(super) struct Runs<'r> {
+    /// Prepares one.
+    pub renew: &'r mut dyn FnMut(Run),
+    /// Operations of a run, by all members together.
+    pub operations: u64,
+    /// The share of another run's time that is taken off each.
+    pub less: Option<f64>,
+}
+
+/// Measures ticks an operation of runs that `members` share, from their common start until the
+/// last of them is done.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU.
+pub(super) fn runs(
+    members: &mut [Member<'_>],
+    runs: Runs<'_>,
+    rate: Rate,
+    plan: &Plan<'_>,
+    buffers: Buffers<'_>,
+) -> Result<Option<(Outcome, Crew)>, Untestable> {
+    let (mut spread, _) = Spread::of(members);
+    let manner = Manner {
+        ahead: rate.ticks(AHEAD),
+        keep_on: false,
     };
-    let crew = Crew {
-        members: count as u32,
-        cpus: cpus.len() as u32,
-        fastest: middle(&mut fastest),
-        slowest: middle(&mut slowest),
-    };
-    Ok(outcome.map(|outcome| (outcome, crew)))
+    let Runs {
+        renew,
+        operations,
+        less,
+    } = runs;
+    let share = operations / members.len().max(1) as u64;
+    let disturbances = Cell::new(0);
+    let outcome = team(members, manner, |team| {
+        let mut run = |which| {
+            renew(which);
+            let turns = team.round(share);
+            if which == Run::One {
+                disturbances.set(disturbances.get() + u64::from(spread.add(turns, operations)));
+            }
+            stretch(turns, Pace::Slowest)
+        };
+        let mut time = || {
+            let Some(less) = less else {
+                let (ticks, proof) = run(Run::One);
+                return (0, ticks, proof);
+            };
+            let (mut one, mut other, mut last) = (u64::MAX, u64::MAX, 0);
+            for _ in 0..TRIES {
+                let (ticks, proof) = run(Run::One);
+                one = one.min(ticks);
+                other = other.min(run(Run::Other).0);
+                last = proof;
+            }
+            ((other as f64 * less) as u64, one, last)
+        };
+        let watch = &mut Disturbed(&disturbances);
+        in_whole(&mut time, operations, plan, watch, buffers)
+    })
+    .map_err(Untestable::because)?;
+    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+}
+
+/// How the members did in each round.
+struct Spread {
+    members: usize,
+    cpus: usize,
+    fastest: Vec<f64>,
+    slowest: Vec<f64>,
+}
+
+impl Spread {
+    /// No round yet; and whether each member has a CPU to itself.
+    fn of(members: &[Member<'_>]) -> (Self, bool) {
+        let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let spread = Spread {
+            members: members.len(),
+            cpus: cpus.len(),
+            fastest: Vec::new(),
+            slowest: Vec::new(),
+        };
+        let alone = spread.members == spread.cpus;
+        (spread, alone)
+    }
+
+    /// Adds a round of `operations` operations, and says whether it was disturbed.
+    fn add(&mut self, turns: &[Turn], operations: u64) -> bool {
+        let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
+        let values = || turns.iter().map(each);
+        self.fastest.extend(values().reduce(f64::min));
+        self.slowest.extend(values().reduce(f64::max));
+        let apart = |turn: &Turn| turn.disturbed || turn.late > turn.ticks / LATE;
+        // Members that share a CPU disturb each other; that is what is measured.
+        self.members == self.cpus && turns.iter().any(apart)
+    }
+
+    fn crew(self) -> Crew {
+        let middle = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            median(&values).unwrap_or(f64::NAN)
+        };
+        Crew {
+            members: self.members as u32,
+            cpus: self.cpus as u32,
+            fastest: middle(self.fastest),
+            slowest: middle(self.slowest),
+        }
+    }
 }
 
 /// The ticks and the proof of a round.

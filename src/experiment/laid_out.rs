@@ -96,6 +96,23 @@ impl<'m> LaidOut<'m> {
                     outcome
                 })
             }
+            Subject::Runs {
+                members,
+                renew,
+                operations,
+                less,
+            } => {
+                let runs = crew::Runs {
+                    renew: renew.as_mut(),
+                    operations: *operations,
+                    less: *less,
+                };
+                let timed = crew::runs(members, runs, rate, plan, buffers)?;
+                timed.map(|(outcome, crew)| {
+                    self.crew = Some(crew);
+                    outcome
+                })
+            }
             Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, &mut Preemption, buffers),
         })
     }
@@ -104,7 +121,7 @@ impl<'m> LaidOut<'m> {
     pub fn work(&self) -> Work {
         match &self.subject {
             Subject::Steady { kernel, .. } => kernel.work(),
-            Subject::Team { members, .. } => members
+            Subject::Team { members, .. } | Subject::Runs { members, .. } => members
                 .first()
                 .map_or_else(Work::default, |member| member.kernel.work()),
             Subject::Shot { work, .. } => *work,
@@ -123,7 +140,7 @@ impl<'m> LaidOut<'m> {
                 _ if idle => Ok(vec![None; group.len()]),
                 Subject::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
                 Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
-                Subject::Team { .. } => Err(std::io::Error::other(
+                Subject::Team { .. } | Subject::Runs { .. } => Err(std::io::Error::other(
                     "events are counted of one thread, and these are several",
                 )),
                 Subject::Count(_) => Ok(vec![None; group.len()]),

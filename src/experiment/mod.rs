@@ -14,6 +14,7 @@ mod evidence;
 pub mod family;
 mod laid_out;
 mod machine;
+pub mod maps;
 mod passes;
 mod point;
 mod predict;
@@ -26,7 +27,7 @@ mod unit;
 mod verdict;
 
 pub use arena::Arena;
-pub use case::{Case, Context, Setup, Subject, Untestable, Wish};
+pub use case::{Case, Context, Run, Setup, Subject, Untestable, Wish};
 pub use counting::{Count, Counting};
 pub use crew::{Crew, Pace};
 pub use evidence::{Curve, Evidence};

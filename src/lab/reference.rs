@@ -119,6 +119,7 @@ embedded![
     "drepper-table-6.2.csv",
     "drepper-table-6.2-per-multiply-add.csv",
     "drepper-table-pentium-m.csv",
+    "sestoft-coherence-factors.csv",
     "sestoft_memory_hierarchy.csv",
     "startin-shuffle.csv",
     "startin-small.csv",

@@ -11,8 +11,10 @@ mod one_shot;
 mod plan;
 mod sample;
 mod steady;
+mod whole;
 
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
 pub use sample::{Buffers, Ended, Outcome, Sample, Unwatched, Watch};
 pub use steady::{in_stretches, steady};
+pub use whole::in_whole;

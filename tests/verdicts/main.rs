@@ -40,6 +40,7 @@ mod late;
 mod loaduse;
 mod locks;
 mod machines;
+mod maps;
 mod matmul;
 mod mesi;
 mod misses;
@@ -122,6 +123,7 @@ fn rows() -> Vec<Row> {
         speculate::rows(),
         sharing::rows(),
         threads::rows(),
+        maps::rows(),
         shuffle::rows(),
         transfer::rows(),
         outofreach::rows(),
@@ -177,6 +179,7 @@ fn exact() -> Vec<Exact> {
         hyperthread::EXACT,
         faster::EXACT,
         cluster::EXACT,
+        maps::EXACT,
     ]
     .concat()
 }

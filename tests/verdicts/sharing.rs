@@ -124,6 +124,9 @@ pub fn rows() -> Vec<Row> {
             times("B8", m, NOTE).without(|_, threads| threads == 1.0)
         })
         .says("was not measured at 1"),
+        row("B8", ALIKE, Holds, |m| {
+            times("B8", m, NOTE).without(|series, _| series.starts_with("parking_lot"))
+        }),
         row("B9", FLAT, Holds, |m| flat(m, 1.0)),
         row("B9", FLAT, DoesNotHold, |m| flat(m, 3.0)).says("4 threads over two 0.33"),
         row("B9", FLAT, Inconclusive, |m| flat(m, 2.0)),
@@ -164,6 +167,7 @@ pub fn rows() -> Vec<Row> {
         "compare_exchange: threads",
         "spin lock: threads",
         "Mutex: threads",
+        "locks of parking_lot",
     ] {
         rows.extend([
             row("B8", way, Holds, |m| times("B8", m, NOTE)),

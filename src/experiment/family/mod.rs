@@ -36,6 +36,7 @@ mod lanes;
 mod late;
 mod loaduse;
 mod locks;
+mod maps;
 mod matmul;
 mod mesi;
 mod misses;
@@ -146,6 +147,7 @@ families![
     cluster,
     sharing,
     threads,
+    maps,
     transfer,
     outofreach,
 ];

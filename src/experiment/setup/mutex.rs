@@ -1,4 +1,4 @@
-//! Threads that take and release `std::sync::Mutex`, which sleep while somebody else has it.
+//! Threads that take and release locks of libraries, which sleep while somebody else has them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,10 +8,21 @@ use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::os::Member;
 
-/// Threads that take locks of the standard library.
+/// Whose locks they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Library {
+    /// `std::sync::Mutex`: 8 bytes with what it guards nothing of.
+    Std,
+    /// `parking_lot::Mutex`: a byte.
+    ParkingLot,
+}
+
+/// Threads that take locks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexSetup {
-    /// Where their locks lie: in one place, 8 bytes apart, or on lines of their own.
+    /// Whose.
+    pub library: Library,
+    /// Where their locks lie: in one place, one behind the other, or on lines of their own.
     pub spacing: Spacing,
     /// The CPU of each.
     pub cpus: Vec<usize>,
@@ -19,59 +30,104 @@ pub struct MutexSetup {
     pub pace: Pace,
 }
 
-/// Bytes of a lock.
-const LOCK: usize = size_of::<Mutex<()>>();
+/// A lock.
+trait Lock: Default + Send + Sync + 'static {
+    /// Takes it and gives it back.
+    fn turn(&self);
+}
 
-/// Enough locks for a line.
-const A_LINE: usize = LINE / LOCK;
+impl Lock for Mutex<()> {
+    fn turn(&self) {
+        drop(self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
 
-/// Locks, the first on a line.
-#[derive(Debug, Default)]
+#[cfg(feature = "peers")]
+impl Lock for parking_lot::Mutex<()> {
+    fn turn(&self) {
+        drop(self.lock());
+    }
+}
+
+/// Locks of a line, the first at its beginning.
+#[derive(Debug)]
 #[repr(align(64))]
-struct Line([Mutex<()>; A_LINE]);
+struct Line<L, const N: usize>([L; N]);
+
+impl<L: Lock, const N: usize> Line<L, N> {
+    fn new() -> Self {
+        const { assert!(size_of::<Self>() == LINE && size_of::<L>() * N == LINE) };
+        Line(core::array::from_fn(|_| L::default()))
+    }
+}
 
 /// Takes and releases one lock. An operation is a turn.
-struct Turns {
-    locks: Arc<[Line]>,
+struct Turns<L, const N: usize> {
+    locks: Arc<[Line<L, N>]>,
     index: usize,
 }
 
-impl Kernel for Turns {
+impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
     /// Returns the turns taken.
     fn run(&mut self, operations: u64) -> u64 {
-        let lock = &self.locks[self.index / A_LINE].0[self.index % A_LINE];
+        let lock = &self.locks[self.index / N].0[self.index % N];
         for _ in 0..operations {
-            drop(lock.lock().unwrap_or_else(PoisonError::into_inner));
+            lock.turn();
         }
         operations
     }
 
     /// What a turn does if the lock is free: an exchange takes it, another gives it back.
     fn work(&self) -> Work {
+        let bytes = 2 * word::<L>();
         Work {
             loads: 2,
             stores: 2,
-            bytes_read: 8,
-            bytes_written: 8,
+            bytes_read: bytes,
+            bytes_written: bytes,
             ..Work::default()
         }
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let at = self.index * LOCK;
+        let at = self.index * size_of::<L>();
         for _ in 0..2 * operations {
-            sink(Access::load(at, 4));
-            sink(Access::store(at, 4));
+            sink(Access::load(at, word::<L>()));
+            sink(Access::store(at, word::<L>()));
         }
     }
 }
 
+/// Bytes that a lock's exchanges are of: the standard library's has a flag behind them.
+fn word<L>() -> u32 {
+    size_of::<L>().min(4) as u32
+}
+
 impl MutexSetup {
-    /// The lock of the thread `index`, counted from the first.
-    fn lock(&self, index: usize) -> usize {
+    /// The lock of the thread `index`, counted from the first, if each takes `bytes`.
+    fn lock(&self, index: usize, bytes: usize) -> usize {
         match self.spacing {
-            Spacing::Apart(bytes) if bytes < LINE => index,
-            spacing => spacing.at(index) / LOCK,
+            Spacing::Apart(apart) if apart < LINE => index,
+            spacing => spacing.at(index) / bytes,
+        }
+    }
+
+    /// The threads with their locks, `N` to a line.
+    fn team<'m, L: Lock, const N: usize>(&self) -> Subject<'m> {
+        let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
+        let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
+        let member = |(index, &cpu): (usize, &usize)| Member {
+            cpu,
+            kernel: Box::new(Turns {
+                locks: Arc::clone(&locks),
+                index: self.lock(index, size_of::<L>()),
+            }),
+        };
+        Subject::Team {
+            members: self.cpus.iter().enumerate().map(member).collect(),
+            pace: self.pace,
+            lap: 1,
+            in_step: false,
         }
     }
 }
@@ -83,21 +139,13 @@ impl Setup for MutexSetup {
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        let last = self.lock(self.cpus.len().saturating_sub(1));
-        let locks: Arc<[Line]> = (0..=last / A_LINE).map(|_| Line::default()).collect();
-        let member = |(index, &cpu): (usize, &usize)| Member {
-            cpu,
-            kernel: Box::new(Turns {
-                locks: Arc::clone(&locks),
-                index: self.lock(index),
-            }),
-        };
-        Ok(Subject::Team {
-            members: self.cpus.iter().enumerate().map(member).collect(),
-            pace: self.pace,
-            lap: 1,
-            in_step: false,
-        })
+        match self.library {
+            Library::Std => Ok(self.team::<Mutex<()>, 8>()),
+            #[cfg(feature = "peers")]
+            Library::ParkingLot => Ok(self.team::<parking_lot::Mutex<()>, 64>()),
+            #[cfg(not(feature = "peers"))]
+            Library::ParkingLot => Err(Untestable::without_peers()),
+        }
     }
 }
 
@@ -107,6 +155,7 @@ mod tests {
 
     fn setup(spacing: Spacing) -> MutexSetup {
         MutexSetup {
+            library: Library::Std,
             spacing,
             cpus: vec![0, 1, 0],
             pace: Pace::Slowest,
@@ -115,11 +164,41 @@ mod tests {
 
     #[test]
     fn locks_lie_where_they_are_said_to() {
-        let places = |spacing| [0, 1, 2].map(|index| setup(spacing).lock(index) * LOCK);
-        assert_eq!(places(Spacing::Shared), [0, 0, 0]);
-        assert_eq!(places(Spacing::Apart(8)), [0, LOCK, 2 * LOCK]);
-        assert_eq!(places(Spacing::Apart(64)), [0, 64, 128]);
-        assert_eq!(places(Spacing::Apart(128)), [0, 128, 256]);
-        assert_eq!(size_of::<Line>(), LINE);
+        for bytes in [8, 1] {
+            let places = |spacing| [0, 1, 2].map(|index| setup(spacing).lock(index, bytes) * bytes);
+            assert_eq!(places(Spacing::Shared), [0, 0, 0]);
+            assert_eq!(places(Spacing::Apart(8)), [0, bytes, 2 * bytes]);
+            assert_eq!(places(Spacing::Apart(64)), [0, 64, 128]);
+            assert_eq!(places(Spacing::Apart(128)), [0, 128, 256]);
+        }
+    }
+
+    #[test]
+    fn every_thread_takes_its_turns() {
+        let context = Context {
+            features: crate::cpu::Features::detect(),
+        };
+        for library in [Library::Std, Library::ParkingLot] {
+            for spacing in [Spacing::Shared, Spacing::Apart(8), Spacing::Apart(128)] {
+                let setup = MutexSetup {
+                    library,
+                    ..setup(spacing)
+                };
+                let mut bytes = [0; 256];
+                let region = Region::new(&mut bytes).unwrap();
+                match setup.prepare(region, &context) {
+                    Ok(Subject::Team { mut members, .. }) => {
+                        assert_eq!(members.len(), 3);
+                        let turns = members.iter_mut().map(|member| member.kernel.run(5));
+                        assert_eq!(turns.sum::<u64>(), 15);
+                    }
+                    Ok(other) => panic!("{other:?}"),
+                    Err(reason) => {
+                        let refused = (library, cfg!(feature = "peers"));
+                        assert_eq!(refused, (Library::ParkingLot, false), "{reason}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -1,24 +1,37 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
+mod drepper;
+
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{IncrementSetup, MutexSetup, Spacing};
+use crate::experiment::setup::{IncrementSetup, Library, MutexSetup, Spacing};
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Pace, Plot, Reference, Seating,
-    Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Pace, Plot, Reference,
+    Seating, Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
 
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[COHERENCE, FIG_1, FIG_6_10, FIG_6_11];
+pub(super) static ALL: &[Experiment] = &[COHERENCE, FIG_1, drepper::FIG_6_10, drepper::FIG_6_11];
 
-/// What the threads do: the rows of Sestoft's table, the last by two kinds of lock.
-const WAYS: [(&str, Option<IncrementWay>); 5] = [
-    ("int++", Some(IncrementWay::Plain)),
-    ("fetch_add", Some(IncrementWay::FetchAdd)),
-    ("compare_exchange", Some(IncrementWay::CompareExchange)),
-    ("spin lock", Some(IncrementWay::SpinLock)),
-    ("Mutex", None),
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Increment(IncrementWay),
+    Lock(Library),
+}
+
+/// What the threads do: the rows of Sestoft's table, the last by three kinds of lock.
+const WAYS: [(&str, Way); 6] = [
+    ("int++", Way::Increment(IncrementWay::Plain)),
+    ("fetch_add", Way::Increment(IncrementWay::FetchAdd)),
+    (
+        "compare_exchange",
+        Way::Increment(IncrementWay::CompareExchange),
+    ),
+    ("spin lock", Way::Increment(IncrementWay::SpinLock)),
+    ("Mutex", Way::Lock(Library::Std)),
+    ("parking_lot::Mutex", Way::Lock(Library::ParkingLot)),
 ];
 
 /// Where: the columns of the table, the last in two widths.
@@ -75,7 +88,7 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     let x = threads as f64;
     let pace = Pace::Slowest;
     Some(match kernel {
-        Some(way) => Case::new(
+        Way::Increment(way) => Case::new(
             name,
             x,
             IncrementSetup {
@@ -85,10 +98,11 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
                 pace,
             },
         ),
-        None => Case::new(
+        Way::Lock(library) => Case::new(
             name,
             x,
             MutexSetup {
+                library,
                 spacing,
                 cpus,
                 pace,
@@ -112,17 +126,30 @@ const COHERENCE: Experiment = Experiment {
             they suffer less than locked ones, which need the line each time. 64 bytes suffice, \
             unless the CPU fetches lines in pairs: then neighbouring lines disturb each other a \
             little, and 128 bytes keep them apart. With one thread all places are alike. A thread \
-            that has one place to itself takes the time of the operation alone.",
+            that has one place to itself takes the time of the operation alone. A lock of \
+            parking_lot is a byte, so that 64 of them share a line where 8 of the standard \
+            library's do. The bars show the most threads that had cores of their own.",
     plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("threads"),
-        y: Axis::log("time of a thread's operation"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
+             parking_lot::Mutex (6)",
+        ),
+        y: Axis::log("times as long as 128 B apart"),
+        unit: Unit::Count,
+        reference: &[Reference {
+            file: "sestoft-coherence-factors.csv",
+            machine: "2 x Xeon E5-2680 v3 (2017)",
+            x: "case",
+            columns: &[
+                ("shared_over_padded", "one place (a) over apart (c)"),
+                ("dense_over_padded", "dense (b) over apart (c)"),
+            ],
+        }],
     }),
     events: &[],
     cases: coherence_cases,
-    curves: plain_curves,
+    curves: factors,
     claims: &[
         Claim {
             text: "int++: threads side by side take more than 2 times as long as threads apart (the \
@@ -148,6 +175,11 @@ const COHERENCE: Experiment = Experiment {
             text: "Mutex: threads side by side take more than 2 times as long as threads apart (the \
                    note, with Java's locks: 21)",
             judge: |e| dense_over_padded(e, WAYS[4].0),
+        },
+        Claim {
+            text: "locks of parking_lot: threads side by side take more than 2 times as long as \
+                   threads apart (the note, with Java's: 21)",
+            judge: |e| dense_over_padded(e, WAYS[PEER].0),
         },
         Claim {
             text: "four threads and more: one lock for all is slower than locks side by side, and \
@@ -182,8 +214,11 @@ const COHERENCE: Experiment = Experiment {
             text: "with one thread it is all the same where the word lies: to 10 %",
             judge: |e| {
                 let mut parts = Vec::new();
-                for (way, _) in WAYS {
+                for (index, (way, _)) in WAYS.into_iter().enumerate() {
                     let at = |place| e.at(&series(way, place), 1.0);
+                    if index == PEER && at(SHARED).is_err() {
+                        continue;
+                    }
                     let (shared, dense) = (at(SHARED)?, at(DENSE)?);
                     for (place, other) in [(DENSE, dense), (PADDED, at(PADDED)?)] {
                         let what = format!("{way}: {place} over {SHARED}");
@@ -204,6 +239,33 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
     Ok(at_least(&what, slower, 2.0))
 }
 
+/// The twelve cells of the note's table as bars, and those of more locks and a second width: how
+/// many times as long each takes as the padded one, with the most threads that have cores of their
+/// own.
+fn factors(e: &Evidence<'_>) -> Vec<Curve> {
+    let Ok(threads) = most(e) else {
+        return Vec::new();
+    };
+    let bar = |index: usize, place: &str| {
+        let at = |place| e.at(&series(WAYS[index].0, place), threads as f64).ok();
+        let factor = ratio(at(place)?, at(PADDED)?).ok()?;
+        Some(((index + 1) as f64, factor))
+    };
+    let labels = [
+        "one place (a) over apart (c)",
+        "dense (b) over apart (c)",
+        "64 B apart over 128 B apart",
+    ];
+    let curves = labels.into_iter().zip(PLACES).map(|(label, (place, _))| {
+        let bars = (0..WAYS.len()).filter_map(|index| bar(index, place));
+        Curve {
+            label: label.to_owned(),
+            points: bars.collect(),
+        }
+    });
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
 fn coherence_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in on_cores(machine) {
@@ -218,6 +280,9 @@ fn coherence_cases(machine: &Machine) -> Vec<Case> {
 
 /// The series of Figure 1.
 const MUTEX: usize = 4;
+
+/// The locks that are another crate's.
+const PEER: usize = 5;
 
 const FIG_1: Experiment = Experiment {
     id: "B9",
@@ -257,6 +322,9 @@ const FIG_1: Experiment = Experiment {
             };
             for &place in places {
                 cases.extend(case(machine, MUTEX, place, threads));
+                if !shares || machine.full {
+                    cases.extend(case(machine, PEER, place, threads));
+                }
             }
         }
         cases
@@ -312,138 +380,4 @@ const FIG_1: Experiment = Experiment {
 fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Result<Interval, Untestable> {
     let own = e.at(series, threads as f64)?;
     Ok(own.scaled(1.0 / threads as f64))
-}
-
-const ONE_LINE: &str = "one line";
-const OWN_LINES: &str = "lines of their own";
-
-/// Threads of Drepper's figures, as far as there are cores.
-fn drepper_threads(machine: &Machine) -> Vec<usize> {
-    (1..=machine.seating.cores().clamp(1, 4)).collect()
-}
-
-fn drepper_cases(machine: &Machine) -> Vec<Case> {
-    let mut cases = Vec::new();
-    for threads in drepper_threads(machine) {
-        let Ok(cpus) = machine.seating.of(threads) else {
-            continue;
-        };
-        for (name, spacing) in [
-            (OWN_LINES, Spacing::Apart(128)),
-            (ONE_LINE, Spacing::Apart(8)),
-        ] {
-            let setup = IncrementSetup {
-                way: IncrementWay::Plain,
-                spacing,
-                cpus: cpus.clone(),
-                pace: Pace::Slowest,
-            };
-            cases.push(Case::new(name, threads as f64, setup).in_turn());
-        }
-    }
-    cases
-}
-
-const fn bars(reference: &'static [Reference]) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("threads"),
-        y: Axis::linear("time of a thread's increment"),
-        unit: Unit::Nanoseconds,
-        reference,
-    })
-}
-
-const COLUMNS: &[(&str, &str)] = &[
-    ("ns_separate_cache_lines", OWN_LINES),
-    ("ns_same_cache_line", ONE_LINE),
-];
-
-const FIG_6_10: Experiment = Experiment {
-    id: "F1",
-    name: "drepper-fig-6.10",
-    title: "Threads that increment neighbouring words",
-    question: "What does false sharing cost, by the number of threads?",
-    source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments a thread",
-    today: "The paper's four Pentium 4 pass the line over the front-side bus at almost every \
-            increment: 390 % more time with two threads, 778 % with four. A core with a deep store \
-            buffer reads its own increments back out of it while the line is away, and writes them \
-            all at once when the line comes: the cost is spread over many increments. That makes \
-            the damage of plain increments smaller, and less regular, than that of locked ones.",
-    plot: bars(&[Reference {
-        file: "drepper-fig-6.10-per-increment.csv",
-        machine: "four Pentium 4 (2007)",
-        x: "threads",
-        columns: COLUMNS,
-    }]),
-    events: &[],
-    cases: drepper_cases,
-    curves: plain_curves,
-    claims: &[
-        Claim {
-            text: "threads on one line take more than 2 times as long as on lines of their own",
-            judge: |e| {
-                let threads = most_of_drepper(e)?;
-                let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
-                let what = format!("one line over own lines with {threads} threads");
-                Ok(at_least(&what, slower, 2.0))
-            },
-        },
-        Claim {
-            text: "threads on lines of their own slow each other by less than the paper's 57 %",
-            judge: |e| {
-                let threads = most_of_drepper(e)?;
-                let slower = ratio(e.at(OWN_LINES, threads)?, e.at(OWN_LINES, 1.0)?)?;
-                Ok(at_most(
-                    &format!("{threads} threads over one"),
-                    slower,
-                    1.57,
-                ))
-            },
-        },
-    ],
-};
-
-const FIG_6_11: Experiment = Experiment {
-    id: "F2",
-    name: "drepper-fig-6.11",
-    title: "The same within one package",
-    question: "Is false sharing harmless between cores that share a cache?",
-    source: "Drepper 6.4.1, Figure 6.11: the test of Figure 6.10 on a quad-core Core 2",
-    today: "On the paper's Core 2 the cost was 35 to 81 %, because two cores shared an L2 and the \
-            line seldom left it. Since then every core has its own L2, and a modified line must \
-            be fetched out of another core's: tens to a hundred nanoseconds even within a package.",
-    plot: bars(&[Reference {
-        file: "drepper-fig-6.11-per-increment.csv",
-        machine: "Core 2 QX6700 (2007)",
-        x: "threads",
-        columns: COLUMNS,
-    }]),
-    events: &[],
-    cases: drepper_cases,
-    curves: plain_curves,
-    claims: &[Claim {
-        text: "within a package threads on one line take at most 1.81 times as long as on lines of \
-               their own",
-        judge: |e| {
-            let threads = most_of_drepper(e)?;
-            let one_package = e.machine.seating.seats()[..threads as usize]
-                .windows(2)
-                .all(|pair| pair[0].package == pair[1].package);
-            if !one_package {
-                return Err(Untestable(format!(
-                    "the first {threads} cores here are not of one package"
-                )));
-            }
-            let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
-            let what = format!("one line over own lines with {threads} threads");
-            Ok(at_most(&what, slower, 1.81))
-        },
-    }],
-};
-
-fn most_of_drepper(e: &Evidence<'_>) -> Result<f64, Untestable> {
-    at_least_cores(&e.machine.seating, 2)?;
-    let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
-    Ok(threads as f64)
 }

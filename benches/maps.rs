@@ -1,0 +1,25 @@
+//! Sestoft's program with the maps that he compares, and those that stand for Java's: from an empty
+//! map on, by one thread and by one a core.
+
+mod common;
+
+use common::cases::Bench;
+use linefill::experiment::maps::MapKind;
+
+fn main() {
+    let Some(mut bench) = Bench::new("maps") else {
+        return;
+    };
+    let maps = bench.cases("B10");
+    let cores = bench.machine.seating.cores();
+    let mut timed =
+        |threads: usize| MapKind::ALL.map(|map| bench.time(&maps, map.name(), threads as f64));
+    let alone = timed(1);
+    let all = (cores > 1).then(|| timed(cores));
+    for [striped, write, padded, dash, papaya] in [Some(alone), all].into_iter().flatten() {
+        bench.ratio("StripedMap over StripedWriteMap", &striped, &write);
+        bench.ratio("StripedWriteMap over padded", &write, &padded);
+        bench.ratio("DashMap over StripedMap", &dash, &striped);
+        bench.ratio("papaya::HashMap over StripedMap", &papaya, &striped);
+    }
+}
