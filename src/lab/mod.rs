@@ -16,6 +16,7 @@ pub mod report;
 pub mod run;
 pub mod selection;
 pub mod session;
+pub mod sharing;
 pub mod sheet;
 pub mod simulate;
 pub mod size;

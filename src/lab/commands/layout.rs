@@ -55,7 +55,7 @@ pub(super) struct Args {
 }
 
 /// Reads the size of a cache line.
-fn line_size(text: &str) -> Result<u64, String> {
+pub(super) fn line_size(text: &str) -> Result<u64, String> {
     let size: Option<u64> = text.parse().ok();
     size.filter(|size| size.is_power_of_two() && (8..=65536).contains(size))
         .ok_or_else(|| "a line is a power of two from 8 to 65536 bytes: 64, 128".to_owned())
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 }
 
 /// Says which parts of the debug information could not be read.
-fn warn(missing: &[String]) {
+pub(super) fn warn(missing: &[String]) {
     const SHOWN: usize = 3;
     for problem in missing.iter().take(SHOWN) {
         eprintln!("warning: {problem}; types that only it defines are left out");

@@ -8,6 +8,7 @@ mod list;
 mod machine;
 mod report;
 mod run;
+mod sharing;
 mod simulate;
 
 use std::io::{ErrorKind, Write as _};
@@ -50,6 +51,7 @@ enum Command {
     Simulate(simulate::Args),
     Counters(counters::Args),
     Layout(layout::Args),
+    Sharing(sharing::Args),
 }
 
 /// How a command ended that did what it was asked.
@@ -75,6 +77,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
+        Command::Sharing(args) => sharing::run(&args),
     };
     match result {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -1,0 +1,308 @@
+//! `linefill sharing`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::layout::{line_size, warn};
+use super::{Status, cpu_number, say};
+use crate::experiment::Untestable;
+use crate::experiment::setup::WordWay;
+use crate::lab::convert::machine_of;
+use crate::lab::layout::{Binary, Places, Span};
+use crate::lab::session::{Request, Session, debug_tree, mask, root};
+use crate::lab::sharing::{Field, Measured, Scheme, Touch, json, measure, print, touches, worst};
+use crate::lab::table::width;
+use crate::os::interrupt;
+use crate::time::Rate;
+
+/// Find false sharing: fields that threads touch on one line, what it costs here, and the cure.
+///
+/// Given the fields of a structure, from a binary's debug information or as plain offsets, and which
+/// thread writes or reads which, it says which lines several threads need, predicts from a model of
+/// the MESI protocol and the measured way of a line between cores what that can cost, and measures
+/// the threads' accesses as the fields lie and with each field on lines of its own. A round is one
+/// access of a thread to each of its fields. About five seconds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+If neither --writes nor --reads is given, each field is written by a thread of its own: the first by
+thread 0. A field on several lines is touched once on each of them.
+
+Examples:
+  linefill sharing app --type Stats --field hits --field misses
+  linefill sharing app --type Pool --field 'stats[0].hits' --field 'stats[1].hits' --field limit \\
+      --writes '0:stats[0].hits,1:stats[1].hits' --reads 0:limit,1:limit
+  linefill sharing --offset 0 --offset 8                       two words side by side
+  linefill sharing --offset 0:4 --offset 60:4 --start 0 --writes 0:0 --reads 1:60 --json")]
+pub(super) struct Args {
+    /// A program, shared library or object file with debug information.
+    #[arg(requires = "types", conflicts_with = "offsets")]
+    binary: Option<PathBuf>,
+    /// The type in it: its name, or the end of its path (`Inner` for `outer::Inner`).
+    #[arg(long = "type", value_name = "NAME", requires = "binary")]
+    types: Option<String>,
+    /// A field of the type: `name`, `name[2]` or `outer.inner`. Again for several.
+    #[arg(long = "field", value_name = "FIELD", requires = "types")]
+    fields: Vec<String>,
+    /// A field of no type: its first byte, and its size if it is not 8 bytes. Again for several.
+    #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
+          allow_negative_numbers = true, required_unless_present = "binary")]
+    offsets: Vec<(u64, u64)>,
+    /// Which thread writes which field, THREAD:FIELD, parted by commas; an offset goes by its
+    /// first byte. Again for more.
+    #[arg(long, value_name = "LIST")]
+    writes: Vec<String>,
+    /// Which thread reads which field, likewise.
+    #[arg(long, value_name = "LIST")]
+    reads: Vec<String>,
+    /// The byte of a line at which the structure begins [default: of the places that its alignment
+    /// allows, where most threads share].
+    #[arg(long, value_name = "BYTE")]
+    start: Option<u64>,
+    /// The alignment of the structure [default: the type's; 8 for offsets].
+    #[arg(long, value_name = "BYTES", value_parser = alignment)]
+    align: Option<u64>,
+    /// Bytes of a cache line.
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
+    line: u64,
+    /// How fields are written.
+    #[arg(long, value_enum, default_value = "atomic")]
+    way: Way,
+    /// Predict, and measure nothing.
+    #[arg(long)]
+    predict: bool,
+    /// The CPU of the first thread measured [default: an isolated one, else the last one allowed].
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true,
+          conflicts_with = "predict")]
+    cpu: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// The file with the debug information [default: the binary, or the file that belongs to it by
+    /// build id or debug link].
+    #[arg(long, value_name = "FILE", requires = "binary")]
+    debug_file: Option<PathBuf>,
+}
+
+/// How fields are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Way {
+    /// By locked additions.
+    Atomic,
+    /// By a load, an addition and a store.
+    Plain,
+}
+
+/// The last byte of the largest structure.
+const MOST: u64 = 1 << 24;
+
+/// Reads `8`, or `8:4`.
+fn offset(text: &str) -> Result<(u64, u64), String> {
+    let (first, size) = text.split_once(':').unwrap_or((text, "8"));
+    let number = |text: &str| text.parse::<u64>().ok();
+    match (number(first), number(size)) {
+        (Some(first), Some(size)) if size > 0 && first < MOST && size <= MOST - first => {
+            Ok((first, size))
+        }
+        _ => Err(format!(
+            "an offset is BYTE or BYTE:SIZE within the first {MOST} bytes: 8, 8:4"
+        )),
+    }
+}
+
+/// Reads an alignment.
+fn alignment(text: &str) -> Result<u64, String> {
+    let align: Option<u64> = text.parse().ok();
+    align
+        .filter(|align| align.is_power_of_two() && *align <= 4096)
+        .ok_or_else(|| "an alignment is a power of two from 1 to 4096: 8, 64".to_owned())
+}
+
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let scheme = scheme(args)?;
+    let start = start(args, &scheme)?;
+    let (measured, rate) = measured(args, &scheme, start)?;
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&json(&scheme, start, &measured))?,
+        false => print::text(&scheme, start, &measured, rate, width()),
+    };
+    say(&text)?;
+    match interrupt::install()?.load(core::sync::atomic::Ordering::Relaxed) {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
+}
+
+/// Who touches what.
+fn scheme(args: &Args) -> Result<Scheme> {
+    let mut scheme = match &args.binary {
+        Some(binary) => of_type(args, binary)?,
+        None => of_offsets(args)?,
+    };
+    scheme.align = args.align.unwrap_or(scheme.align);
+    for (lists, write) in [(&args.writes, true), (&args.reads, false)] {
+        let option = if write { "--writes" } else { "--reads" };
+        for list in lists {
+            let found = touches(list, &scheme.fields, write).context(option)?;
+            scheme.touches.extend(found);
+        }
+    }
+    if args.writes.is_empty() && args.reads.is_empty() {
+        let each = (0..scheme.fields.len()).map(|field| Touch {
+            thread: field,
+            field,
+            write: true,
+        });
+        scheme.touches = each.collect();
+    }
+    if scheme.threads().len() < 2 {
+        bail!(
+            "one thread alone shares nothing: name a second field, or a second thread in --writes \
+             or --reads"
+        );
+    }
+    Ok(scheme)
+}
+
+fn of_type(args: &Args, binary: &std::path::Path) -> Result<Scheme> {
+    let Some(name) = &args.types else {
+        bail!("{}: which type? Name it by --type", binary.display());
+    };
+    if args.fields.is_empty() {
+        bail!("which fields of `{name}`? Name them by --field; `linefill layout` shows them");
+    }
+    let tree = debug_tree();
+    let places = Places {
+        named: args.debug_file.as_deref(),
+        tree: &tree,
+    };
+    let opened = Binary::open(binary, &places)?;
+    warn(opened.missing());
+    let aggregate = opened.only(name)?;
+    let mut fields = Vec::new();
+    for words in &args.fields {
+        let span: Span = aggregate.field(words).context("--field")?;
+        if span.bytes() == 0 {
+            bail!("--field: `{words}` takes no bytes, so that nobody can share it");
+        }
+        if span.offset() + span.bytes() > MOST {
+            bail!("--field: `{words}` lies beyond the first {MOST} bytes; name a part before that");
+        }
+        fields.push(Field {
+            name: words.clone(),
+            offset: span.offset(),
+            size: span.bytes(),
+        });
+    }
+    unique(&fields, "--field")?;
+    Ok(Scheme {
+        name: Some(aggregate.path.clone()),
+        size: Some(aggregate.size),
+        align: aggregate.align.max(1),
+        line: args.line,
+        fields,
+        touches: Vec::new(),
+    })
+}
+
+fn of_offsets(args: &Args) -> Result<Scheme> {
+    let fields: Vec<Field> = args
+        .offsets
+        .iter()
+        .map(|&(offset, size)| Field {
+            name: offset.to_string(),
+            offset,
+            size,
+        })
+        .collect();
+    unique(&fields, "--offset")?;
+    Ok(Scheme {
+        name: None,
+        size: None,
+        align: 8,
+        line: args.line,
+        fields,
+        touches: Vec::new(),
+    })
+}
+
+/// Refuses a field that was given twice.
+fn unique(fields: &[Field], option: &str) -> Result<()> {
+    for (index, field) in fields.iter().enumerate() {
+        if fields[..index].iter().any(|other| other.name == field.name) {
+            bail!(
+                "{option}: `{}` was given twice; several threads may touch it by --writes and --reads",
+                field.name
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where in a line the structure begins.
+fn start(args: &Args, scheme: &Scheme) -> Result<u64> {
+    let starts = scheme.starts();
+    match args.start {
+        None => Ok(worst(scheme)),
+        Some(start) if starts.contains(&start) => Ok(start),
+        Some(start) => bail!(
+            "--start {start}: with an alignment of {} the structure begins at a multiple of {} below \
+             {}",
+            scheme.align,
+            scheme.align.min(scheme.line),
+            scheme.line
+        ),
+    }
+}
+
+/// What was measured, or why nothing was; and the clock's rate.
+type Found = (Result<Measured, Untestable>, Option<Rate>);
+
+fn measured(args: &Args, scheme: &Scheme, start: u64) -> Result<Found> {
+    if args.predict {
+        let asked = Untestable("only a prediction was asked for".to_owned());
+        return Ok((Err(asked), None));
+    }
+    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    let request = Request {
+        cpu: args.cpu,
+        seed: 1,
+        masked: mask(),
+        ..Request::default()
+    };
+    let session = Session::open(&request, &root())?;
+    let machine = machine_of(&session.header, &[]);
+    let way = match args.way {
+        Way::Atomic => WordWay::Atomic,
+        Way::Plain => WordWay::Plain,
+    };
+    let found = measure(scheme, start, way, &session, &machine, stop);
+    Ok((found, Some(session.rate)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_and_alignments_are_read() {
+        assert_eq!(offset("8"), Ok((8, 8)));
+        assert_eq!(offset("60:4"), Ok((60, 4)));
+        for text in [
+            "",
+            "-8",
+            "x",
+            "8:",
+            "8:0",
+            "16777216",
+            "0:16777217",
+            "8:4:2",
+        ] {
+            assert!(offset(text).unwrap_err().contains("8, 8:4"), "{text}");
+        }
+        assert_eq!(alignment("64"), Ok(64));
+        for text in ["0", "3", "8192", "-8", "x"] {
+            assert!(alignment(text).unwrap_err().contains("8, 64"), "{text}");
+        }
+    }
+}

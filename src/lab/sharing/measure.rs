@@ -1,0 +1,197 @@
+//! What the sharing takes on this machine.
+
+use core::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+
+use super::place::{Sharing, sharers};
+use super::{Layout, Scheme};
+use crate::experiment::setup::{RoundTripSetup, SharedFieldsSetup, SharedWord, WordWay};
+use crate::experiment::{
+    Case, Crew, Effort, Machine, Pace, Point, Rig, State, Unit, Untestable, merged,
+};
+use crate::kernel::RoundTripWay;
+use crate::lab::session::Session;
+use crate::os::sysfs::Nearness;
+use crate::stats::Interval;
+
+/// How long a layout is measured in a pass, and how often all are.
+const EFFORT: Effort = Effort {
+    warm_up: 0.05,
+    sampling: 0.15,
+    passes: 5,
+};
+
+/// The layouts that are measured: as it is, and with each field so many lines behind the one
+/// before.
+pub const VARIANTS: [(&str, u64); 3] = [
+    ("as laid out", 0),
+    ("each field on lines of its own", 1),
+    ("each on lines of its own, in pairs", 2),
+];
+
+const ROUND_TRIP: &str = "round trip";
+
+/// How long a line takes to another core and back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trip {
+    /// The CPUs between which it was measured.
+    pub cpus: [usize; 2],
+    /// Nanoseconds.
+    pub nanos: Result<Interval, Untestable>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The threads, by number, with the CPU of each: the scheme's, or as many as there are CPUs.
+    pub threads: Vec<(usize, usize)>,
+    /// A line's way to another core and back.
+    pub trip: Trip,
+    /// Nanoseconds of a round of the slowest thread, in which it touches each of its fields once,
+    /// a layout of [`VARIANTS`]; and how the threads spread.
+    pub rounds: Vec<(Result<Interval, Untestable>, Option<Crew>)>,
+}
+
+impl Measured {
+    /// How many times as long a layout takes as the padded one, if both were measured.
+    pub fn over(&self, variant: usize, padded: usize) -> Option<Interval> {
+        let of = |variant: usize| self.rounds.get(variant)?.0.as_ref().ok();
+        of(variant)?.ratio(*of(padded)?)
+    }
+}
+
+/// Measures a round of the threads in each of the layouts, and a line's round trip.
+///
+/// # Errors
+/// If there are not two cores: why this cannot be measured.
+pub fn measure(
+    scheme: &Scheme,
+    start: u64,
+    way: WordWay,
+    session: &Session,
+    machine: &Machine,
+    stop: &AtomicBool,
+) -> Result<Measured, Untestable> {
+    let seating = &machine.seating;
+    if seating.cores() < 2 {
+        return Err(Untestable(format!(
+            "measuring takes 2 cores, and there is {} that this process may use",
+            seating.cores()
+        )));
+    }
+    let chosen = chosen(scheme, start, seating.cpus());
+    let cpus = seating.of(chosen.len())?;
+    let measured = scheme.of_threads(&chosen);
+    let near = seating.nearest().unwrap_or(Nearness::Package);
+    let pair = seating.pair(near)?;
+    let mut cases = vec![Case::new(
+        ROUND_TRIP,
+        0.0,
+        RoundTripSetup {
+            way: RoundTripWay::CompareExchange,
+            cpus: pair.to_vec(),
+        },
+    )];
+    for (name, lines) in VARIANTS {
+        let layout = match lines {
+            0 => Layout::structure(&measured, start),
+            lines => Layout::apart(&measured, lines * scheme.line),
+        };
+        let setup = SharedFieldsSetup {
+            words: words(&measured, &layout),
+            way,
+            cpus: cpus.clone(),
+            pace: Pace::Slowest,
+            bytes: layout.bytes(&measured) as usize,
+        };
+        cases.push(Case::new(name, 0.0, setup));
+    }
+    let mut points: Vec<Point> = Vec::new();
+    let mut rig = Rig::new(session.rate, session.context, EFFORT, stop);
+    for _ in 0..EFFORT.passes {
+        points.extend(cases.iter().map_while(|case| rig.measure(case)));
+    }
+    let points = merged(points);
+    let of = |name: &str| match points.iter().find(|point| point.series == name) {
+        Some(point) => point.interval(Unit::Nanoseconds, session.rate),
+        None => Err(Untestable("it was stopped before".to_owned())),
+    };
+    let crew = |name: &str| {
+        let point = points.iter().find(|point| point.series == name)?;
+        match &point.state {
+            State::Measured(measured) => measured.crew,
+            _ => None,
+        }
+    };
+    Ok(Measured {
+        threads: chosen.into_iter().zip(cpus).collect(),
+        trip: Trip {
+            cpus: pair,
+            nanos: of(ROUND_TRIP),
+        },
+        rounds: VARIANTS.map(|(name, _)| (of(name), crew(name))).to_vec(),
+    })
+}
+
+/// As many threads as there are CPUs, those first that share a line falsely: threads that share a
+/// CPU take turns on it, and disturb nobody.
+fn chosen(scheme: &Scheme, start: u64, cpus: usize) -> Vec<usize> {
+    let shared = sharers(scheme, &Layout::structure(scheme, start));
+    let falsely = shared
+        .iter()
+        .filter(|one| one.how.contains(&Sharing::False));
+    let involved: Vec<usize> = falsely
+        .flat_map(|one| &one.touches)
+        .map(|touch| touch.thread)
+        .collect();
+    let mut threads = scheme.threads();
+    threads.sort_by_key(|thread| !involved.contains(thread));
+    threads.truncate(cpus);
+    threads.sort_unstable();
+    threads
+}
+
+/// The words that each thread touches in a round: one on each line of each of its fields.
+fn words(scheme: &Scheme, layout: &Layout) -> Vec<Vec<SharedWord>> {
+    let of_thread = |thread: usize| {
+        let touches = scheme.touches.iter();
+        let own = touches.filter(move |touch| touch.thread == thread);
+        own.flat_map(|touch| {
+            let parts = layout.parts(scheme, touch.field).into_iter();
+            parts.map(|(_, [first, _])| SharedWord {
+                at: first as usize,
+                write: touch.write,
+            })
+        })
+    };
+    let threads = scheme.threads().into_iter();
+    threads.map(|thread| of_thread(thread).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::planted::{counters, scheme};
+    use super::*;
+
+    #[test]
+    fn those_threads_are_measured_that_share() {
+        let three = scheme(
+            &[(0, 8), (64, 8), (72, 8)],
+            &[(0, 0, true), (1, 1, true), (2, 2, true)],
+        );
+        assert_eq!(chosen(&three, 0, 2), [1, 2]);
+        assert_eq!(chosen(&three, 0, 3), [0, 1, 2]);
+        assert_eq!(chosen(&counters(), 0, 16), [0, 1]);
+    }
+
+    #[test]
+    fn a_round_touches_every_line_of_a_field() {
+        let long = scheme(&[(0, 100), (100, 4)], &[(0, 0, true), (1, 1, false)]);
+        let word = |at, write| SharedWord { at, write };
+        assert_eq!(
+            words(&long, &Layout::structure(&long, 0)),
+            [vec![word(0, true), word(64, true)], vec![word(100, false)]]
+        );
+    }
+}

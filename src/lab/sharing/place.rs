@@ -1,0 +1,193 @@
+//! Where the fields lie, and which lines several threads need.
+
+use std::collections::BTreeMap;
+
+use super::{Field, Scheme, Touch};
+
+/// Where the fields begin, in bytes from a line's beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    begins: Vec<u64>,
+    line: u64,
+}
+
+impl Layout {
+    /// As in the structure, which begins `at` bytes into a line.
+    pub fn structure(scheme: &Scheme, at: u64) -> Self {
+        Layout {
+            begins: scheme
+                .fields
+                .iter()
+                .map(|field| at + field.offset)
+                .collect(),
+            line: scheme.line,
+        }
+    }
+
+    /// Each field begins at a multiple of `apart` bytes, behind the one before.
+    pub fn apart(scheme: &Scheme, apart: u64) -> Self {
+        let mut next = 0;
+        let begins = scheme.fields.iter().map(|field| {
+            let begin = next;
+            next += field.size.next_multiple_of(apart);
+            begin
+        });
+        Layout {
+            begins: begins.collect(),
+            line: scheme.line,
+        }
+    }
+
+    /// The lines on which a field lies, each with the field's first and last byte on it.
+    pub fn parts(&self, scheme: &Scheme, field: usize) -> Vec<(u64, [u64; 2])> {
+        let (begin, size) = (self.begins[field], scheme.fields[field].size);
+        let last = begin + size - 1;
+        let part = |line: u64| {
+            let from = begin.max(line * self.line);
+            (line, [from, last.min((line + 1) * self.line - 1)])
+        };
+        (begin / self.line..=last / self.line).map(part).collect()
+    }
+
+    /// Bytes from the first line to the end of the last.
+    pub fn bytes(&self, scheme: &Scheme) -> u64 {
+        let end = |(begin, field): (&u64, &Field)| begin + field.size;
+        let ends = self.begins.iter().zip(&scheme.fields).map(end);
+        ends.max().unwrap_or(0).next_multiple_of(self.line)
+    }
+}
+
+/// How several threads share a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sharing {
+    /// They touch different bytes of it: padding ends it.
+    False,
+    /// They touch the same bytes: no padding does.
+    True,
+}
+
+/// A line that several threads need, one of them to write it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// Its number, from the first that the structure lies on.
+    pub line: u64,
+    /// The ways in which it is shared, in order.
+    pub how: Vec<Sharing>,
+    /// Who touches it.
+    pub touches: Vec<Touch>,
+}
+
+/// The lines that several threads need, at least one of them to write.
+pub fn sharers(scheme: &Scheme, layout: &Layout) -> Vec<Shared> {
+    let mut lines: BTreeMap<u64, Vec<(Touch, [u64; 2])>> = BTreeMap::new();
+    for touch in &scheme.touches {
+        for (line, bytes) in layout.parts(scheme, touch.field) {
+            lines.entry(line).or_default().push((*touch, bytes));
+        }
+    }
+    let shared = |(line, touches): (u64, Vec<(Touch, [u64; 2])>)| {
+        let mut how = Vec::new();
+        for (index, (one, bytes)) in touches.iter().enumerate() {
+            for (other, others) in &touches[index + 1..] {
+                if one.thread != other.thread && (one.write || other.write) {
+                    let apart = bytes[1] < others[0] || others[1] < bytes[0];
+                    how.push(if apart { Sharing::False } else { Sharing::True });
+                }
+            }
+        }
+        how.sort_unstable();
+        how.dedup();
+        let touches = touches.into_iter().map(|(touch, _)| touch);
+        (!how.is_empty()).then(|| Shared {
+            line,
+            how,
+            touches: touches.collect(),
+        })
+    };
+    lines.into_iter().filter_map(shared).collect()
+}
+
+/// Whether a line is shared falsely.
+pub(super) fn any_false(shared: &[Shared]) -> bool {
+    shared.iter().any(|one| one.how.contains(&Sharing::False))
+}
+
+/// How many of these places in a line make threads share one falsely, if the structure begins there.
+pub(super) fn falsely(scheme: &Scheme, starts: &[u64]) -> usize {
+    let shares = |start: &&u64| any_false(&sharers(scheme, &Layout::structure(scheme, **start)));
+    starts.iter().filter(shares).count()
+}
+
+/// The start in a line that makes most fields of different threads share one, the lowest of
+/// several.
+pub fn worst(scheme: &Scheme) -> u64 {
+    let fields = |start: u64| {
+        let shared = sharers(scheme, &Layout::structure(scheme, start));
+        let falsely = shared
+            .iter()
+            .filter(|one| one.how.contains(&Sharing::False));
+        falsely.map(|one| one.touches.len()).sum::<usize>()
+    };
+    let starts = scheme.starts().into_iter().rev();
+    starts.max_by_key(|&start| fields(start)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::planted::{counters, scheme};
+    use super::*;
+
+    fn how(scheme: &Scheme, layout: &Layout) -> Vec<(u64, Vec<Sharing>)> {
+        let shared = sharers(scheme, layout).into_iter();
+        shared.map(|one| (one.line, one.how)).collect()
+    }
+
+    #[test]
+    fn neighbours_share_a_line_unless_it_ends_between_them() {
+        let counters = counters();
+        for start in counters.starts() {
+            let found = how(&counters, &Layout::structure(&counters, start));
+            let expected = (start != 56).then(|| (0, vec![Sharing::False]));
+            assert_eq!(found, Vec::from_iter(expected), "{start}");
+        }
+        for apart in [64, 128] {
+            assert_eq!(how(&counters, &Layout::apart(&counters, apart)), []);
+        }
+        assert_eq!(worst(&counters), 0);
+    }
+
+    #[test]
+    fn readers_share_with_writers_and_not_with_each_other() {
+        let of = |touches: &[(usize, usize, bool)]| {
+            let scheme = scheme(&[(0, 8), (8, 8)], touches);
+            how(&scheme, &Layout::structure(&scheme, 0))
+        };
+        assert_eq!(of(&[(0, 0, false), (1, 1, false)]), []);
+        assert_eq!(of(&[(0, 0, true), (0, 1, true)]), []);
+        let falsely = vec![(0, vec![Sharing::False])];
+        assert_eq!(of(&[(0, 0, true), (1, 1, false)]), falsely);
+        let truly = vec![(0, vec![Sharing::True])];
+        assert_eq!(of(&[(0, 0, true), (1, 0, false)]), truly);
+        let both = vec![(0, vec![Sharing::False, Sharing::True])];
+        assert_eq!(of(&[(0, 0, true), (1, 0, true), (1, 1, true)]), both);
+    }
+
+    #[test]
+    fn a_long_field_lies_on_several_lines() {
+        let long = scheme(&[(0, 100), (100, 4)], &[(0, 0, true), (1, 1, true)]);
+        let layout = Layout::structure(&long, 0);
+        assert_eq!(layout.parts(&long, 0), [(0, [0, 63]), (1, [64, 99])]);
+        assert_eq!(layout.bytes(&long), 128);
+        assert_eq!(how(&long, &layout), [(1, vec![Sharing::False])]);
+        // It begins on a line of its own, and takes two.
+        let apart = Layout::apart(&long, 64);
+        assert_eq!(apart.parts(&long, 1), [(2, [128, 131])]);
+    }
+
+    #[test]
+    fn the_worst_start_is_where_most_share() {
+        // Side by side from 60 on: they share a line only if the structure begins late in one.
+        let late = scheme(&[(56, 8), (64, 8)], &[(0, 0, true), (1, 1, true)]);
+        assert_eq!(worst(&late), 8);
+    }
+}

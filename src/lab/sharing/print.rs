@@ -1,0 +1,190 @@
+//! What is shared, what it costs, and what to do, as text.
+
+use comfy_table::Row;
+
+use super::place::falsely;
+use super::{
+    Layout, Measured, Scheme, Shared, Sharing, Touch, VARIANTS, advice, requests, sharers,
+};
+use crate::experiment::{Crew, Untestable};
+use crate::lab::table::table;
+use crate::time::Rate;
+
+/// All that is said of a scheme whose structure begins at `start`, `width` columns wide at most.
+/// Without a rate nothing was measured.
+pub fn text(
+    scheme: &Scheme,
+    start: u64,
+    measured: &Result<Measured, Untestable>,
+    rate: Option<Rate>,
+    width: u16,
+) -> String {
+    let layout = Layout::structure(scheme, start);
+    let shared = sharers(scheme, &layout);
+    let mut parts = vec![
+        heading(scheme, start),
+        fields(scheme, &layout, width),
+        lines(scheme, &shared),
+        predicted(scheme, &layout, measured.as_ref().ok()),
+    ];
+    parts.push(match measured {
+        Ok(measured) => timed(scheme, measured, rate, width),
+        Err(reason) => format!("Not measured: {reason}."),
+    });
+    parts.push(advice(scheme, start, measured.as_ref().ok()).join("\n"));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+fn heading(scheme: &Scheme, start: u64) -> String {
+    let name = match (&scheme.name, scheme.size) {
+        (Some(name), Some(size)) => format!("{name}, {size} bytes"),
+        (Some(name), None) => name.clone(),
+        (None, _) => "Offsets".to_owned(),
+    };
+    let starts = scheme.starts();
+    let line = scheme.line;
+    let falsely = falsely(scheme, &starts);
+    let begins = match starts.len() {
+        1 => "it begins on a line".to_owned(),
+        count if falsely == 0 || falsely == count => format!(
+            "wherever in a line it begins (every {} bytes); shown from byte {start} on",
+            scheme.align
+        ),
+        count => format!(
+            "{falsely} of the {count} places in a line where it may begin make threads share \
+             falsely; shown from byte {start} on"
+        ),
+    };
+    format!(
+        "{name}, aligned to {}, lines of {line} bytes: {begins}",
+        scheme.align
+    )
+}
+
+fn who(scheme: &Scheme, field: usize, write: bool) -> String {
+    let touches = scheme.touches.iter();
+    let own = touches.filter(|touch| touch.field == field && touch.write == write);
+    let threads: Vec<String> = own.map(|touch| touch.thread.to_string()).collect();
+    match threads.is_empty() {
+        true => "-".to_owned(),
+        false => threads.join(", "),
+    }
+}
+
+fn fields(scheme: &Scheme, layout: &Layout, width: u16) -> String {
+    let headings = ["field", "offset", "size", "line", "written by", "read by"];
+    let mut table = table(&headings, width);
+    for (index, field) in scheme.fields.iter().enumerate() {
+        let parts = layout.parts(scheme, index);
+        let line = match (parts.first(), parts.last()) {
+            (Some((first, _)), Some((last, _))) if first != last => format!("{first} to {last}"),
+            (Some((first, _)), _) => first.to_string(),
+            (None, _) => "-".to_owned(),
+        };
+        table.add_row(Row::from([
+            field.name.clone(),
+            field.offset.to_string(),
+            field.size.to_string(),
+            line,
+            who(scheme, index, true),
+            who(scheme, index, false),
+        ]));
+    }
+    table.trim_fmt()
+}
+
+fn lines(scheme: &Scheme, shared: &[Shared]) -> String {
+    let does = |touch: &Touch| {
+        let verb = if touch.write { "writes" } else { "reads" };
+        let field = &scheme.fields[touch.field].name;
+        format!("thread {} {verb} {field}", touch.thread)
+    };
+    let line = |one: &Shared| {
+        let how = match one.how[..] {
+            [Sharing::False] => "false sharing",
+            [Sharing::True] => "true sharing",
+            _ => "false and true sharing",
+        };
+        let touches: Vec<String> = one.touches.iter().map(does).collect();
+        format!("Line {}: {how}: {}.", one.line, touches.join(", "))
+    };
+    match shared {
+        [] => "No line is shared with a writer.".to_owned(),
+        some => some.iter().map(line).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> String {
+    let asked = requests(scheme, layout);
+    let trip = measured.and_then(|measured| measured.trip.nanos.as_ref().ok());
+    let mut text = "Predicted, if the threads make one access each in turn (MESI):".to_owned();
+    for (index, thread) in scheme.threads().into_iter().enumerate() {
+        let (own, waited) = (asked.of_thread[index], asked.waited_for[index]);
+        text += &format!("\n  thread {thread} asks for a line {own:.2} times a round");
+        if let Some(trip) = trip.filter(|_| waited > 0.0) {
+            text += &format!(
+                ", and waits for {waited:.2} ways of a line: at most {} ns",
+                trip.scaled(waited / 2.0)
+            );
+        }
+    }
+    if let Some(measured) = measured {
+        let [first, second] = measured.trip.cpus;
+        text += &match &measured.trip.nanos {
+            Ok(trip) => format!(
+                "\nA way is half a round trip between CPU {first} and {second}, which takes {trip} ns. \
+                 A core that keeps a line for several accesses waits less often."
+            ),
+            Err(reason) => format!("\nThe round trip of a line was not measured: {reason}."),
+        };
+    }
+    text
+}
+
+fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -> String {
+    let threads = measured.threads.iter();
+    let seats: Vec<String> = threads
+        .map(|(thread, cpu)| format!("thread {thread} on CPU {cpu}"))
+        .collect();
+    let mut text = format!("Measured: {}.", seats.join(", "));
+    if measured.threads.len() < scheme.threads().len() {
+        text += " Others are left out: two on one CPU take turns, and disturb nobody.";
+    }
+    let headings = [
+        "layout",
+        "ns a round, slowest",
+        "quickest",
+        "times own lines",
+        "times pairs",
+    ];
+    let mut table = table(&headings, width);
+    let all = VARIANTS.iter().zip(&measured.rounds).enumerate();
+    for (index, ((name, lines), (nanos, crew))) in all {
+        let name = match lines {
+            0 => (*name).to_owned(),
+            lines => format!("{name} ({} B)", lines * scheme.line),
+        };
+        let over = |padded| {
+            let over = measured.over(index, padded).filter(|_| index != padded);
+            over.map_or_else(|| "-".to_owned(), |over| over.to_string())
+        };
+        table.add_row(Row::from([
+            name,
+            match nanos {
+                Ok(nanos) => nanos.to_string(),
+                Err(reason) => reason.to_string(),
+            },
+            quickest(*crew, rate),
+            over(1),
+            over(2),
+        ]));
+    }
+    text + "\n" + &table.trim_fmt()
+}
+
+/// Nanoseconds of a round of the quickest thread.
+fn quickest(crew: Option<Crew>, rate: Option<Rate>) -> String {
+    let nanos = |(crew, rate): (Crew, Rate)| format!("{:.2}", crew.fastest * 1e9 / rate.hz());
+    crew.zip(rate).map_or_else(|| "-".to_owned(), nanos)
+}
