@@ -169,6 +169,11 @@ impl Cache {
         with!(&mut self.0, level => level.count(op, hit))
     }
 
+    #[inline]
+    pub(super) fn count_hits(&mut self, op: Op, hits: u64) {
+        with!(&mut self.0, level => level.count_hits(op, hits))
+    }
+
     pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
         with!(&mut self.0, level => level.take(line))
     }

@@ -232,6 +232,12 @@ impl<P: Policy> Level<P> {
         self.outcomes[op as usize][usize::from(hit)] += 1;
     }
 
+    /// Counts so many hits.
+    #[inline]
+    pub(super) fn count_hits(&mut self, op: Op, hits: u64) {
+        self.outcomes[op as usize][1] += hits;
+    }
+
     /// A store past the cache: its lines go, and it goes on.
     #[cold]
     fn pass(&mut self, reference: Reference) {

@@ -16,6 +16,7 @@ pub mod mesi;
 mod policy;
 mod prefetch;
 mod reference;
+mod runs;
 mod stack;
 mod tlb;
 pub mod trace;
@@ -32,5 +33,6 @@ pub use hierarchy::{
 pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
 pub use prefetch::{MOST_AHEAD, Prefetcher};
 pub use reference::{Op, Reference};
+pub use runs::{NotByRuns, Runs};
 pub use stack::Stack;
 pub use tlb::{Tlb, TlbDesign};

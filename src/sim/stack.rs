@@ -9,7 +9,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::geometry::{Geometry, GeometryError};
-use super::reference::Reference;
+use super::reference::{Op, Reference};
+use super::runs::{NotByRuns, Runs};
 
 /// No line.
 const EMPTY: u64 = u64::MAX;
@@ -71,6 +72,21 @@ impl Stack {
         }
         self.depths[depth] += 1;
         depth + 1
+    }
+
+    /// Serves the loads and stores of a trace as runs, which is quicker.
+    ///
+    /// # Errors
+    /// If its lines are shorter than those of the runs: nothing is served then.
+    pub fn data(&mut self, runs: &Runs) -> Result<(), NotByRuns> {
+        if self.geometry.line() < runs.line() {
+            return Err(NotByRuns("what happens in lines shorter than theirs"));
+        }
+        for run in runs.iter().filter(|run| run.first.op != Op::Fetch) {
+            self.reference(run.first);
+            self.depths[0] += run.more.iter().map(|&more| u64::from(more)).sum::<u64>();
+        }
+        Ok(())
     }
 
     /// Brings a line to the front, and says how far from there it lay.

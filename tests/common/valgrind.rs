@@ -73,6 +73,13 @@ impl Program {
             .ok_or_else(|| io::Error::other("cachegrind wrote no summary of nine counts"))
     }
 
+    /// Runs it under valgrind's translator alone, which simulates nothing.
+    #[allow(dead_code, reason = "for benches, which subtract it")]
+    pub fn translated(&self) -> io::Result<()> {
+        let log = self.place.join("none");
+        self.under(["--tool=none".to_owned()], "--log-file", &log)
+    }
+
     fn under<const N: usize>(
         &self,
         options: [String; N],

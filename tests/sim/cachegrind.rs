@@ -64,7 +64,7 @@ fn simulated(caches: [&str; 3], trace: &[Reference]) -> [u64; 9] {
     ]
 }
 
-fn kept_trace() -> Vec<Reference> {
+pub fn kept_trace() -> Vec<Reference> {
     let bytes = KEPT_TRACE.strip_prefix(MAGIC).unwrap();
     let mut trace = Vec::new();
     let mut decoder = Decoder::default();

@@ -5,5 +5,7 @@ mod cachegrind;
 mod hierarchy;
 mod mesi;
 mod naive;
+mod policies;
+mod runs;
 mod stack;
 mod vectors;

@@ -10,16 +10,20 @@ pub use design::{HierarchyDesign, HierarchyError, Inclusion, Instructions, Level
 
 use super::cache::Cache;
 use super::counters::Counters;
-use super::design::Design;
+use super::design::{Design, WriteHit, WriteMiss};
 use super::geometry::Geometry;
 use super::level::Evicted;
 use super::prefetch::Engine;
 use super::reference::{Op, Reference};
+use super::runs::{NotByRuns, Runs};
 use super::tlb::Tlb;
 
 /// Lines that the write-combining buffers hold at a time: fill buffers of a core since Nehalem
 /// (Intel's optimization manual, "Write Combining").
 const COMBINING: u64 = 10;
+
+/// What a run counts, in its order.
+const RUN: [Op; 4] = [Op::Fetch, Op::Load, Op::Store, Op::Modify];
 
 /// What memory behind the last level saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -238,6 +242,77 @@ impl Hierarchy {
         for &reference in references {
             self.reference(reference);
         }
+    }
+
+    /// Serves a trace as runs, which is quicker, and counts what its references would count.
+    ///
+    /// # Errors
+    /// If the hierarchy has what runs do not tell, such as an inclusive level, prefetchers or TLBs:
+    /// nothing is served then.
+    pub fn runs(&mut self, runs: &Runs) -> Result<(), NotByRuns> {
+        self.told_by(runs)?;
+        for run in runs.iter() {
+            let first = run.first;
+            let side = match (first.op, &self.instructions) {
+                (Op::Fetch, Some(_)) => Side::Instructions,
+                (Op::Fetch, None) if !self.fetches => continue,
+                _ => Side::Data,
+            };
+            let cache = self.at_mut(side, 0);
+            for (op, more) in RUN.into_iter().zip(run.more) {
+                cache.count_hits(op, more.into());
+            }
+            match cache.only_line(first) {
+                Some(line) if first.op != Op::NonTemporalStore => {
+                    self.serve_run(side, first.op, line, run.writes());
+                }
+                _ => {
+                    self.reference(first);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether runs tell all that happens in this hierarchy.
+    fn told_by(&self, runs: &Runs) -> Result<(), NotByRuns> {
+        let firsts = [
+            self.instructions.as_ref(),
+            self.levels.first().map(|level| &level.cache),
+        ];
+        for cache in firsts.into_iter().flatten() {
+            let design = cache.design();
+            if design.geometry.line() < runs.line() {
+                return Err(NotByRuns("what happens in lines shorter than theirs"));
+            }
+            if !design.replacement.again_is_nothing() {
+                return Err(NotByRuns("how lines age that are used again"));
+            }
+            let plain = design.write_hit == WriteHit::Back
+                && design.write_miss == WriteMiss::Allocate
+                && cache.heat().is_empty();
+            if !plain {
+                return Err(NotByRuns(
+                    "which stores go on, nor which sets are used again",
+                ));
+            }
+        }
+        if self.joint() {
+            return Err(NotByRuns("the order of instructions and data in one L1"));
+        }
+        let inclusions = self.levels.iter().map(|level| level.inclusion);
+        if self.prefetching || self.tlb.is_some() {
+            return Err(NotByRuns("what prefetchers and TLBs see"));
+        }
+        if inclusions
+            .into_iter()
+            .any(|of| of != Inclusion::NonInclusive)
+        {
+            return Err(NotByRuns(
+                "when an inclusive or exclusive level takes a line away",
+            ));
+        }
+        Ok(())
     }
 
     #[inline]

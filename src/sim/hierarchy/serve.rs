@@ -60,6 +60,24 @@ impl Hierarchy {
         outcome.hit()
     }
 
+    /// Serves the first reference of a run, which lies in one line; `write` says whether any of the
+    /// run changes it.
+    #[inline]
+    pub(super) fn serve_run(&mut self, side: Side, op: Op, line: u64, write: bool) {
+        let first = self.at_mut(side, 0);
+        let address = line << first.geometry().offset_bits();
+        let outcome = first.access(line, write);
+        first.count(op, outcome.hit());
+        if !outcome.hit() {
+            let reference = Reference {
+                address,
+                bytes: 1,
+                op,
+            };
+            self.serve_behind(side, reference, outcome);
+        }
+    }
+
     /// Goes on behind the first level, which said `outcome`.
     fn serve_behind(&mut self, side: Side, reference: Reference, mut outcome: Outcome) {
         for depth in 0..self.levels.len() {

@@ -40,6 +40,13 @@ pub enum Replacement {
     Qlru(Qlru),
 }
 
+impl Replacement {
+    /// Whether using a line again that was used last changes nothing.
+    pub(super) const fn again_is_nothing(self) -> bool {
+        !matches!(self, Replacement::Qlru(_))
+    }
+}
+
 /// An entry of a set: the line's number above two flags, or [`EMPTY`].
 pub(super) type Entry = u64;
 
