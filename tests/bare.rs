@@ -5,12 +5,15 @@
 //! `CI` they fail instead.
 #![cfg(feature = "lab")]
 
+mod cli_common;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use cli_common::Folder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::experiment::LADDER;
 use linefill::kernel::x86_64::asm::code;
@@ -101,6 +104,12 @@ fn boot(command_line: &str) -> Boot {
     }
 }
 
+/// One boot without any words, for all tests that only read what it says.
+fn plain() -> &'static Boot {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    BOOT.get_or_init(|| boot(""))
+}
+
 impl Boot {
     /// The checks that the image reported, each with its result.
     fn checks(&self) -> Vec<(&str, bool)> {
@@ -162,7 +171,7 @@ fn the_record_is_one_that_the_lab_reads() {
     if !have_qemu() {
         return;
     }
-    let record = boot("").record();
+    let record = plain().record();
     let [Line::Header(header), points @ .., Line::End(end)] = record.as_slice() else {
         panic!("no header or no end: {record:?}");
     };
@@ -201,6 +210,51 @@ fn the_record_is_one_that_the_lab_reads() {
     let machine = machine_of(header, &ladder_of(&record));
     assert_eq!(machine.ladder.len(), working_sets().count());
     assert_eq!(machine.largest, 32 << 20);
+}
+
+/// What came over the serial port, comments and line ends and all, is held against the record of a
+/// machine: by the ladder, which is what both have.
+#[test]
+fn the_serial_port_is_compared_with_a_recorded_machine() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = plain();
+    assert_eq!(boot.status, Some(PASSED));
+    let folder = Folder::new("bare-compare");
+    std::fs::write(folder.at("serial.txt"), &boot.serial).unwrap();
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/records/2026-11-20-zen4-guest.jsonl"
+    );
+    let compared = folder.run(&["compare", recorded, "serial.txt", "--json"]);
+    assert_eq!(compared.status, Some(0), "{compared:?}");
+    let json: serde_json::Value = serde_json::from_str(&compared.out).unwrap();
+    assert_eq!(json["records"][1]["name"], "serial");
+    let differences = json["differences"].as_array().unwrap();
+    let experiments: BTreeSet<_> = differences
+        .iter()
+        .map(|difference| difference["experiment"].as_str().unwrap())
+        .collect();
+    assert_eq!(experiments, BTreeSet::from([MACHINE]));
+    // Every rung that both climbed, and each in its own time.
+    let rungs = differences[0]["points"].as_array().unwrap();
+    assert_eq!(rungs.len(), working_sets().count());
+    let ratio = |rung: &serde_json::Value| rung["ratio"][1].as_f64().unwrap();
+    assert!(rungs.iter().all(|rung| ratio(rung) > 0.0));
+
+    // The page, and a gate, which a record held against itself passes.
+    folder.run(&["compare", recorded, "serial.txt"]).ok();
+    let page = std::fs::read_to_string(folder.at("compare.html")).unwrap();
+    assert!(page.contains("QEMU TCG"), "no word of the hypervisor");
+    let gated = [
+        "compare",
+        "serial.txt",
+        "serial.txt",
+        "--fail-if",
+        "machine > 1.05",
+    ];
+    folder.run(&gated).ok();
 }
 
 /// With counters that CPUID does not report, the image programs and reads them all the same: QEMU
