@@ -43,6 +43,8 @@ pub struct Case {
     pub pages: Wish,
     /// What is laid out and run.
     pub setup: Box<dyn Setup>,
+    /// Whether its pages are what it is about: other pages for all cases are not for this one.
+    pub own_pages: bool,
     /// Whether it is compared with the cases beside it, point by point, and so must be measured
     /// in turn with them: another experiment's point of the same setup will not do.
     pub in_turn: bool,
@@ -56,7 +58,16 @@ impl Case {
             x: x.into(),
             pages: Wish::Base,
             setup: Box::new(setup),
+            own_pages: false,
             in_turn: false,
+        }
+    }
+
+    /// The same case, whose pages are what it is about, whatever pages a run is made in.
+    pub fn in_its_own_pages(self) -> Self {
+        Case {
+            own_pages: true,
+            ..self
         }
     }
 

@@ -82,8 +82,8 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Measures every case in `pages`, whatever it asks for, save addresses without memory: nothing
-    /// could back all of those.
+    /// Measures every case in `pages`, whatever it asks for, save those that are [about their own
+    /// pages](Case::in_its_own_pages), and addresses without memory: nothing could back all of those.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
         Rig {
             pages: pages.map(Wish::from),
@@ -123,8 +123,8 @@ impl<'a> Rig<'a> {
     /// The pages that a case gets, as far as the system has them.
     fn pages_for(&self, case: &Case) -> Wish {
         match (case.pages, self.pages) {
-            (Wish::Reserved, _) | (_, None) => case.pages,
-            (_, Some(pages)) => pages,
+            (_, Some(pages)) if !case.own_pages && case.pages != Wish::Reserved => pages,
+            _ => case.pages,
         }
     }
 
@@ -303,4 +303,29 @@ fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<
         })
     };
     pairs.filter_map(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Features;
+    use crate::experiment::setup::RegisterSetup;
+
+    /// Pages for all cases are for all but those that are about their own.
+    #[test]
+    fn a_case_about_its_own_pages_keeps_them() {
+        let stop = AtomicBool::new(false);
+        let features = Features::detect();
+        let rig = Rig::new(
+            Rate::from_hz(1e9),
+            Context { features },
+            Effort::QUICK,
+            &stop,
+        );
+        let rig = rig.with_pages(Some(Pages::Huge));
+        let case = || Case::new("a case", 1.0, RegisterSetup);
+        assert_eq!(rig.pages_for(&case()), Wish::Huge);
+        assert_eq!(rig.pages_for(&case().in_its_own_pages()), Wish::Base);
+        assert_eq!(rig.pages_for(&case().in_reservation()), Wish::Reserved);
+    }
 }

@@ -1,7 +1,7 @@
 //! The first touch of a page.
 
-use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Wish};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -134,4 +134,21 @@ pub fn rows() -> Vec<Row> {
         row("X3", READ_FIRST, Inconclusive, |m| after_read(m, 1000.0)),
         row("X3", READ_FIRST, Untestable, |m| without(m, "first read")),
     ]
+}
+
+/// Whatever pages a run is made in, 4 KiB are 4 KiB and 2 MiB are 2 MiB here.
+#[test]
+fn every_point_has_the_pages_that_it_is_about() {
+    let machine = super::machines::zen().machine();
+    let cases = (super::planted::experiment("X3").cases)(&machine);
+    assert_eq!(cases.len(), 14);
+    for case in cases {
+        let about = if case.x == 0.0 {
+            Wish::Base
+        } else {
+            Wish::Huge
+        };
+        assert!(case.own_pages, "{}", case.series);
+        assert_eq!(case.pages, about, "{}", case.series);
+    }
 }

@@ -154,11 +154,12 @@ const FIRST_TOUCH: Experiment = Experiment {
 
 /// The case in pages of the size that it is about.
 fn of_size(case: Case, pages: Pages) -> Case {
-    match pages {
+    let case = match pages {
         Pages::Base => case,
         Pages::Huge => case.in_huge_pages(),
         Pages::Giant => case.in_giant_pages(),
-    }
+    };
+    case.in_its_own_pages()
 }
 
 fn page_bytes(x: f64) -> f64 {
