@@ -5,14 +5,15 @@ use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
     Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
-    LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pick, Placed,
-    Places, PrefetchWalk, Reach, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate,
-    SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk,
-    Width, Work,
+    LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pending, Pick,
+    Placed, Places, PrefetchWalk, Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay,
+    Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Translate,
+    Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
     Arrangement, Chain, Deck, Fill, Indices, Lanes, Layout, Matrix, Order, Orders, Picks, Ring,
+    Visits,
 };
 
 fn work(loads: u32, stores: u32, bytes_read: u32, bytes_written: u32) -> Work {
@@ -54,6 +55,19 @@ fn walks_and_jumps() {
         plain
     });
     assert_eq!(jump, work(1, 0, 4, 0));
+}
+
+#[test]
+fn lines_again_and_stores_that_wait() {
+    let revisit = declared(|region| {
+        let visits = Visits::new(region, &[0, 64, 8]).unwrap();
+        Revisit::new(visits).work()
+    });
+    assert_eq!(revisit, work(1, 0, 8, 0));
+    for stores in [0, 1, 128] {
+        let pending = declared(|region| Pending::new(region, stores).unwrap().work());
+        assert_eq!(pending, work(0, stores, 0, 8 * stores));
+    }
 }
 
 #[test]

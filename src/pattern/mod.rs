@@ -9,7 +9,7 @@
 //! its rows or its columns. [`Orders`] are records of which few bytes are read.
 //! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
 //! two square matrices of doubles and what they come to. A [`Tensor`] has four indices, and is one
-//! run of floats or arrays that refer to arrays.
+//! run of floats or arrays that refer to arrays. [`Visits`] are words in any order, several to a line.
 
 mod chain;
 mod deck;
@@ -27,6 +27,7 @@ mod ring;
 mod rng;
 mod shared;
 mod tensor;
+mod visits;
 
 pub use chain::{Chain, ChainError, Fill};
 pub(crate) use deck::DeckParts;
@@ -45,3 +46,4 @@ pub use ring::Ring;
 pub use rng::Rng;
 pub use shared::SharedRing;
 pub use tensor::{Allocation, Heap, Hop, Shape, ShapeError, Storage, Tensor, TensorError};
+pub use visits::{Visits, VisitsError};

@@ -18,6 +18,8 @@ pub const STATED: &[Stated] = &[
     stated("linefill_rewrite", 0, 1, 0, 8),
     stated("linefill_rewrite_through", 0, 1, 0, 8),
     stated("linefill_rewrite_stream", 0, 1, 0, 8),
+    // As many of them as a round is to have are jumped to.
+    stated("linefill_pending", 0, 128, 0, 1024),
     stated("linefill_fill_cached", 0, 4, 0, 64),
     stated("linefill_fill_stream", 0, 4, 0, 64),
     stated("linefill_fill_interleaved", 0, 1, 0, 16),

@@ -23,6 +23,7 @@ mod lock;
 mod matmul;
 mod orders;
 mod pair;
+mod pending;
 mod pick;
 mod prefetch;
 mod register;
@@ -74,6 +75,7 @@ pub fn check_all(
     oracle.loads(*features);
     oracle.bandwidths(*features);
     oracle.rewrites(*features);
+    oracle.pendings();
     oracle.bursts(*features);
     oracle.straddles(*features);
     oracle.aliases();

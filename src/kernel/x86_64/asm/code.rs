@@ -174,6 +174,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_orders_split
         linefill_orders_whole
         linefill_pair
+        linefill_pending
         linefill_pick
         linefill_prefetch_none
         linefill_prefetch_none_serial

@@ -19,6 +19,7 @@ pub mod lock;
 pub mod matmul;
 pub mod orders;
 pub mod pair;
+pub mod pending;
 pub mod pick;
 pub mod prefetch;
 pub mod register;

@@ -1,0 +1,83 @@
+//! Stores that wait behind a long latency: how many of them a core holds.
+
+// Calls assembly with an address inside the region.
+#![allow(unsafe_code)]
+
+use super::x86_64::asm::pending as asm;
+use super::{Access, Kernel, Work};
+use crate::mem::Region;
+
+/// The most stores of a round.
+pub const MOST_PENDING: u32 = 128;
+
+/// More stores than a round has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyStores(pub u32);
+
+impl core::fmt::Display for TooManyStores {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} stores a round; {MOST_PENDING} are the most", self.0)
+    }
+}
+
+impl core::error::Error for TooManyStores {}
+
+/// Rounds of a chain of divisions and stores behind it, to the region's first word. An operation is
+/// a round.
+///
+/// No round waits for the one before, so that several run side by side until the stores between two
+/// chains no longer find room in the store buffer.
+#[derive(Debug)]
+pub struct Pending<'m> {
+    region: Region<'m>,
+    stores: u32,
+    count: u64,
+}
+
+impl<'m> Pending<'m> {
+    /// Rounds of `stores` stores.
+    ///
+    /// # Errors
+    /// If there are more than [`MOST_PENDING`].
+    pub fn new(region: Region<'m>, stores: u32) -> Result<Self, TooManyStores> {
+        if stores > MOST_PENDING {
+            return Err(TooManyStores(stores));
+        }
+        Ok(Pending {
+            region,
+            stores,
+            count: 0,
+        })
+    }
+}
+
+impl Kernel for Pending<'_> {
+    /// Returns the rounds so far, which is what the word holds if there are stores.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
+            // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably;
+            // there is at least one round, and `new` has seen to it that the stores are not too many.
+            self.count =
+                unsafe { asm::linefill_pending(at, operations, self.stores.into(), self.count) };
+        }
+        self.count
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            stores: self.stores,
+            bytes_written: 8 * self.stores,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            for _ in 0..self.stores {
+                sink(Access::store(0, 8));
+            }
+        }
+        self.count += operations;
+    }
+}

@@ -1,0 +1,111 @@
+//! Words visited in any order, lines more than once: the access sequences that tell replacement
+//! policies apart.
+
+use super::layout::WORD;
+use crate::mem::Region;
+
+/// Words of a region, each of which holds the address of the one visited next; the last leads back
+/// to the first.
+///
+/// Only this type writes them, so that following them never leaves the region.
+#[derive(Debug)]
+pub struct Visits<'m> {
+    region: Region<'m>,
+    count: usize,
+    cursor: usize,
+}
+
+/// Why words cannot be visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitsError {
+    /// There are none.
+    None,
+    /// No word lies at this place: outside the region, or not at a multiple of 8.
+    NoWord(usize),
+    /// This place comes twice, and holds but one address.
+    Twice(usize),
+}
+
+impl core::fmt::Display for VisitsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            VisitsError::None => write!(f, "there must be at least 1 place to visit"),
+            VisitsError::NoWord(place) => {
+                write!(
+                    f,
+                    "byte {place} is not the first of a word inside the region"
+                )
+            }
+            VisitsError::Twice(place) => write!(
+                f,
+                "the word at byte {place} comes twice; another word of its line will do"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for VisitsError {}
+
+impl<'m> Visits<'m> {
+    /// Visits the words at `places`, in bytes from the start of the region, in this order.
+    ///
+    /// # Errors
+    /// If there is no place, if one is no word of the region, or comes twice.
+    pub fn new(mut region: Region<'m>, places: &[usize]) -> Result<Self, VisitsError> {
+        let first = *places.first().ok_or(VisitsError::None)?;
+        for (index, &place) in places.iter().enumerate() {
+            if place % WORD != 0 || place >= region.len() / WORD * WORD {
+                return Err(VisitsError::NoWord(place));
+            }
+            if places[..index].contains(&place) {
+                return Err(VisitsError::Twice(place));
+            }
+        }
+        let start = region.address();
+        let next = places.iter().skip(1).chain([&first]);
+        for (&place, &next) in places.iter().zip(next) {
+            region.set_word(place, (start + next) as u64);
+        }
+        Ok(Visits {
+            count: places.len(),
+            cursor: start + first,
+            region,
+        })
+    }
+
+    /// Words of a round.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Address of the word that is visited next.
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// Moves the cursor to where a kernel stopped.
+    ///
+    /// # Panics
+    /// If no word of the region lies there.
+    pub(crate) fn set_cursor(&mut self, address: usize) {
+        let offset = address.wrapping_sub(self.region.address());
+        assert!(
+            offset <= self.region.len() - WORD,
+            "a walk left its words: {address:#x}"
+        );
+        self.cursor = address;
+    }
+
+    /// Address of the word behind the one at `address`.
+    ///
+    /// # Panics
+    /// If `address` does not lie in the region.
+    pub fn next(&self, address: usize) -> usize {
+        self.region.word(self.offset(address)) as usize
+    }
+
+    /// Byte offset of `address` in the region.
+    pub fn offset(&self, address: usize) -> usize {
+        address - self.region.address()
+    }
+}
