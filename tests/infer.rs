@@ -3,8 +3,8 @@
 #![cfg(feature = "std")]
 
 use linefill::infer::{
-    Curve, decide, entries, in_parallel, last_before_rise, levels, line, lost, policy, sets,
-    settled, size,
+    Curve, decide, entries, in_parallel, last_abreast, last_before_rise, levels, line, lost,
+    policy, sets, sets_within, settled, size,
 };
 use linefill::model::{Level, Placement, Walk};
 use linefill::pattern::Rng;
@@ -336,6 +336,61 @@ fn entries_and_buffers_come_out_of_their_knees() {
             Some(found.abs_diff(truth) <= 1)
         });
         assert_eq!(near, 0.0, "{truth}");
+    }
+}
+
+/// Rounds run side by side in threes, then in twos, then alone, each with its stores behind it.
+#[test]
+fn stores_that_wait_come_out_of_rounds_that_run_abreast() {
+    let rounds = |truth: u32| {
+        (8..=128).step_by(4).map(move |stores: u32| {
+            // So many chains of divisions are under way as the stores between them find room.
+            let abreast = f64::from((truth / stores + 1).min(3));
+            let stores = f64::from(stores);
+            (stores, (156.0 + stores / 2.0) / abreast)
+        })
+    };
+    for truth in [20, 32, 42, 56, 64, 72, 114] {
+        for (share, allowed) in [(0.0, 0.0), (0.03, 0.0), (0.08, 0.05)] {
+            let wrong = errors(share, &true, |noise| {
+                let [least, most] = last_abreast(&noise.curve(rounds(truth)))?.value;
+                Some(least <= truth && truth <= most)
+            });
+            assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
+        }
+    }
+    let flat = Noise::new(1, 0.0).curve((8..=128).map(|n: u32| (f64::from(n), 100.0)));
+    assert_eq!(last_abreast(&flat), None);
+}
+
+/// Behind an L1d of 8 ways: what leaves L2 goes to a level that takes four times as long.
+#[test]
+fn ways_and_sets_of_the_second_level_come_out_of_lists_far_apart() {
+    for (ways, sets_of) in [(8, 2048), (16, 2048), (4, 1024), (20, 1024)] {
+        let truth = (f64::from(sets_of) * 64.0, ways);
+        let wrong = errors(0.05, &truth, |noise| {
+            let distances = [16, 32, 64, 128, 256].map(|kib| kib * 1024);
+            let curves = distances.map(|distance: u32| {
+                let times = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24].map(|length: u32| {
+                    let sets = (sets_of * 64 / distance).max(1);
+                    let lost = length.div_ceil(sets) > ways;
+                    let time = match (length > 8, lost) {
+                        (_, true) => 60.0,
+                        (true, false) => 15.0,
+                        (false, false) => 4.0,
+                    };
+                    (f64::from(length), time)
+                });
+                (f64::from(distance), noise.curve(times))
+            });
+            let borrowed: Vec<(f64, &Curve)> = curves
+                .iter()
+                .map(|(distance, of)| (*distance, of.as_slice()))
+                .collect();
+            let found = sets_within(&borrowed, 37.0)?;
+            Some((found.value.period, found.value.ways))
+        });
+        assert_eq!(wrong, 0.0, "{ways} ways");
     }
 }
 

@@ -25,9 +25,12 @@ impl Core {
     /// Published number of write-combining buffers; `None` if not known here. AMD publishes none
     /// for its Zen cores.
     pub fn combining_buffers(&self) -> Option<u32> {
-        let row = PUBLISHED
-            .iter()
-            .find(|(names, _)| names.contains(&self.name))?;
+        Core::combining_buffers_of(self.name)
+    }
+
+    /// The same for the core of this name.
+    pub fn combining_buffers_of(core: &str) -> Option<u32> {
+        let row = PUBLISHED.iter().find(|(names, _)| names.contains(&core))?;
         Some(row.1)
     }
 }

@@ -25,6 +25,7 @@ mod outstanding;
 pub mod ports;
 pub mod prefetch;
 mod split;
+mod stores;
 pub mod stream;
 mod switch;
 pub mod tlb;

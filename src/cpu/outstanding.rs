@@ -26,9 +26,12 @@ impl Core {
     /// Published number of misses of L1d that the core keeps outstanding; `None` if not known
     /// here.
     pub fn outstanding_misses(&self) -> Option<u32> {
-        let row = PUBLISHED
-            .iter()
-            .find(|(names, _)| names.contains(&self.name))?;
+        Core::outstanding_misses_of(self.name)
+    }
+
+    /// The same for the core of this name.
+    pub fn outstanding_misses_of(core: &str) -> Option<u32> {
+        let row = PUBLISHED.iter().find(|(names, _)| names.contains(&core))?;
         Some(row.1)
     }
 }

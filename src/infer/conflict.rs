@@ -36,13 +36,34 @@ fn fits(points: &[(f64, f64)]) -> Option<u32> {
     Some(*length as u32)
 }
 
+/// The longest list, up to which all cost less than `limit` a step. `None` if none costs more.
+fn fits_below(points: &[(f64, f64)], limit: f64) -> Option<u32> {
+    let at = points.iter().position(|(_, time)| *time > limit)?;
+    let (length, _) = points.get(at.checked_sub(1)?)?;
+    Some(*length as u32)
+}
+
 /// The sets of the nearest cache: the shortest lists that no longer fit are those whose elements
 /// all fall into one set, and the smallest distance at which that is so is how far sets repeat.
 /// `None` if no list is in conflict.
 pub fn sets(conflicts: Conflicts<'_>) -> Option<Found<Sets>> {
+    sets_by(conflicts, fits)
+}
+
+/// The sets of a cache behind the nearest, likewise: lists fit in it as long as a step costs less
+/// than `limit`, between its own latency and that of what lies behind. Where lists of some lengths
+/// only were measured, the ways are the longest of these that fits.
+pub fn sets_within(conflicts: Conflicts<'_>, limit: f64) -> Option<Found<Sets>> {
+    sets_by(conflicts, |points| fits_below(points, limit))
+}
+
+fn sets_by(
+    conflicts: Conflicts<'_>,
+    fits: impl Fn(&[(f64, f64)]) -> Option<u32>,
+) -> Option<Found<Sets>> {
     let each: Vec<(f64, Found<u32>)> = conflicts
         .iter()
-        .filter_map(|(distance, times)| Some((*distance, decide(times, fits)?)))
+        .filter_map(|(distance, times)| Some((*distance, decide(times, &fits)?)))
         .collect();
     let ways = each.iter().map(|(_, longest)| longest.value).min()?;
     let shortest = each.iter().filter(|(_, longest)| longest.value == ways);

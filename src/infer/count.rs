@@ -58,3 +58,21 @@ pub fn in_parallel(times: &Curve) -> Option<Found<u32>> {
         (fastest > 0.0).then(|| (alone / fastest + 0.5) as u32)
     })
 }
+
+/// What a round takes longer where the last two of them no longer run side by side: twice as long
+/// but for the stores themselves.
+const ALONE: f64 = 1.4;
+
+/// How many stores a core holds that cannot leave yet: from the time of a round over its number of
+/// stores, where rounds run side by side as long as the stores between them find room. The steepest
+/// rise is that from two rounds at a time to one; at least as many as lie before it, and fewer than
+/// lie behind. `None` if nothing rises by two fifths from one number to the next.
+pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
+    decide(times, |points| {
+        let steps = points.windows(2).filter(|pair| pair[0].1 > 0.0);
+        let rise = |pair: &[(f64, f64)]| pair[1].1 / pair[0].1;
+        let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
+        let [before, behind] = [steepest[0].0, steepest[1].0];
+        (rise(steepest) > ALONE).then_some([before as u32, behind as u32 - 1])
+    })
+}

@@ -10,10 +10,12 @@ mod count;
 mod found;
 mod line;
 mod policy;
+mod replacement;
 
 pub use capacity::{Level, levels, size};
-pub use conflict::{Conflicts, Sets, sets};
-pub use count::{entries, in_parallel, last_before_rise};
+pub use conflict::{Conflicts, Sets, sets, sets_within};
+pub use count::{entries, in_parallel, last_abreast, last_before_rise};
 pub use found::{Curve, Found, decide, settled};
 pub use line::line;
 pub use policy::{lost, policy};
+pub use replacement::{Known, replacement};
