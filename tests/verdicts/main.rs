@@ -54,6 +54,7 @@ mod planted;
 mod policy;
 mod prefetch;
 mod random;
+mod replacement;
 mod reuse;
 mod sequential;
 mod share;
@@ -141,6 +142,7 @@ fn rows() -> Vec<Row> {
         topology::rows(),
         tlb::rows(),
         together::rows(),
+        replacement::rows(),
         view::rows(),
         word::rows(),
     ]

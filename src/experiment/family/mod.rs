@@ -49,6 +49,7 @@ mod placement;
 mod policy;
 mod prefetch;
 mod random;
+pub mod replacement;
 mod reuse;
 mod sequential;
 mod share;

@@ -1,5 +1,6 @@
 //! Drepper 3.3.5 and 3.4.1: one page at two addresses, and code that modifies itself.
 
+use super::replacement;
 use super::word::paired;
 use crate::counters::Quantity;
 use crate::experiment::evidence::ratio;
@@ -21,14 +22,18 @@ const TWO: &str = "a line at two addresses in turn";
 const SYNONYMS: Experiment = Experiment {
     id: "D32",
     name: "drepper-3.3.5-details",
-    title: "One physical page at two addresses",
-    question: "Does it cost anything to read memory that is mapped twice?",
+    title: "One physical page at two addresses, and full sets",
+    question: "Does it cost anything to read memory that is mapped twice, and which line does a full \
+               set of L1d give up?",
     source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so do not map a page at two of \
-             them; the caches behind it are physical",
+             them; the caches behind it are physical; replacement is LRU",
     today: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
             which is why its size grows by ways. AMD's Zen predicts the way by a hash of the \
             linear address, and a line has one such mark: reached by another address it counts as \
-            a miss, is found by its physical address, and gets the new mark, every time anew.",
+            a miss, is found by its physical address, and gets the new mark, every time anew. Full \
+            sets are said to replace by LRU; its cost grows fast with the ways, and what is built \
+            are stand-ins. On Zen 4 loads of one set cost what they do under tree-PLRU, sequence by \
+            sequence, and not what they do under LRU.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("views"),
@@ -36,20 +41,24 @@ const SYNONYMS: Experiment = Experiment {
         unit: Unit::CoreCycles,
         reference: &[],
     }),
-    cases: |_| {
-        [(ONE, false), (TWO, true)]
-            .map(|(series, two)| Case::new(series, HERE, SynonymSetup { two }).in_turn())
-            .into()
+    cases: |machine| {
+        let views = [(ONE, false), (TWO, true)]
+            .map(|(series, two)| Case::new(series, HERE, SynonymSetup { two }).in_turn());
+        let sets = replacement::cases(machine);
+        views.into_iter().chain(sets).collect()
     },
     curves: plain_curves,
     events: &[],
-    claims: &[Claim {
-        text: "a line read at two addresses in turn costs more than at one, by 10 % at least",
-        judge: |e| {
-            let slower = ratio(e.at(TWO, HERE)?, e.at(ONE, HERE)?)?;
-            Ok(at_least("two addresses over one", slower, 1.1))
+    claims: &[
+        Claim {
+            text: "a line read at two addresses in turn costs more than at one, by 10 % at least",
+            judge: |e| {
+                let slower = ratio(e.at(TWO, HERE)?, e.at(ONE, HERE)?)?;
+                Ok(at_least("two addresses over one", slower, 1.1))
+            },
         },
-    }],
+        replacement::LRU,
+    ],
 };
 
 const PATCHES: [(&str, Patched); 4] = [

@@ -1,0 +1,26 @@
+//! Stores behind a long latency.
+
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::Pending;
+use crate::mem::{LINE, Region};
+
+/// Rounds of a chain of divisions and stores behind it. An operation is a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PendingSetup {
+    /// Stores of a round.
+    pub stores: u32,
+}
+
+impl Setup for PendingSetup {
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let pending = Pending::new(region, self.stores).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(pending),
+            lap: 1,
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! Which line a full set gives up: every policy is planted, and found again.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::family::replacement::replaced;
+use linefill::pattern::Rng;
+use linefill::sim::{Cache, Design, Geometry, Reference, Replacement};
+use linefill::stats::Interval;
+
+use super::machines;
+use super::planted::{Planted, Row, Value, row};
+
+const LRU: &str = "used longest ago";
+
+/// What serves a sequence: a policy of the simulator, or one that it does not have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Truth {
+    Known(&'static str),
+    /// Two misses a round, whatever the sequence.
+    Two,
+}
+
+fn policy(name: &str) -> Replacement {
+    match name {
+        "LRU" => Replacement::Lru,
+        "round robin" => Replacement::RoundRobin,
+        "tree-PLRU" => Replacement::TreePlru,
+        "bit-PLRU" => Replacement::BitPlru,
+        "random" => Replacement::Random { seed: 99 },
+        "SRRIP" => Replacement::Qlru("QLRU_H00_M2_R0_U0_UMO".parse().unwrap()),
+        qlru => Replacement::Qlru(qlru.parse().unwrap()),
+    }
+}
+
+/// Whether each access of a sequence hits.
+fn server(truth: Truth, ways: usize, letters: usize) -> Box<dyn FnMut(u64) -> bool> {
+    match truth {
+        Truth::Known(name) => {
+            let geometry = Geometry::new(64 * ways as u64, ways as u64, 64).unwrap();
+            let mut cache = Cache::new(Design::lru(geometry).replacing(policy(name)));
+            Box::new(move |line| cache.reference(Reference::load(64 * line, 8)))
+        }
+        Truth::Two => {
+            let mut seen = 0;
+            Box::new(move |_| {
+                seen += 1;
+                seen % letters > 1
+            })
+        }
+    }
+}
+
+/// The share of accesses that miss once all has settled.
+fn missing(letters: &str, truth: Truth, ways: usize) -> f64 {
+    let mut hits = server(truth, ways, letters.len());
+    let mut misses = |rounds: usize| {
+        let mut misses = 0;
+        for _ in 0..rounds {
+            let missed = letters.bytes().filter(|line| !hits((line - b'a').into()));
+            misses += missed.count();
+        }
+        misses
+    };
+    misses(50);
+    misses(360) as f64 / (360 * letters.len()) as f64
+}
+
+/// Core cycles of a load that hits, and what a miss takes more.
+const HIT: f64 = 4.0;
+const MISS: f64 = 10.0;
+
+/// Times of every sequence under a policy; `noise` turns a time into what is measured.
+fn served(machine: &Machine, truth: Truth, noise: impl Fn(&str, f64) -> Interval) -> Planted {
+    let ways = machine.data_cache(1).unwrap().ways.unwrap() as usize;
+    Planted::new("D32", machine, |series, _| {
+        let time = match series.strip_prefix("a set, in turn: ") {
+            Some(letters) => HIT + MISS * missing(letters, truth, ways),
+            None if series.starts_with("four loads") => HIT + MISS / 4.0,
+            None => HIT,
+        };
+        Value::Timed(noise(series, time))
+    })
+}
+
+fn exactly(machine: &Machine, truth: Truth) -> Planted {
+    served(machine, truth, |_, time| {
+        Interval::exact(time).widened(0.002)
+    })
+}
+
+/// The policies that are told apart from all others.
+const USUAL: [&str; 5] = ["LRU", "round robin", "tree-PLRU", "bit-PLRU", "random"];
+const OTHERS: [&str; 3] = ["QLRU_H11_M1_R0_U0", "QLRU_H21_M2_R0_U0_UMO", "SRRIP"];
+
+#[test]
+fn every_policy_is_found_again() {
+    let machine = machines::zen().machine();
+    for name in USUAL.into_iter().chain(OTHERS) {
+        let planted = exactly(&machine, Truth::Known(name));
+        let found = replaced(&planted.evidence()).unwrap();
+        assert_eq!(found.value, [name]);
+        assert!(found.confidence > 0.9, "{name}: {found:?}");
+    }
+    let none = exactly(&machine, Truth::Two);
+    assert!(replaced(&none.evidence()).unwrap().value.is_empty());
+}
+
+/// With 2 % of noise about every time, in intervals as wide, one answer in twenty may be wrong;
+/// with half a percent none.
+#[test]
+fn noise_seldom_leads_to_another_policy() {
+    const RUNS: u64 = 20;
+    let machine = machines::zen().machine();
+    for (share, allowed) in [(0.005, 0.0), (0.02, 0.05)] {
+        for name in USUAL {
+            let clean = exactly(&machine, Truth::Known(name));
+            let wrong = (0..RUNS).filter(|&seed| {
+                let noisy = with_noise(&clean, seed, share);
+                replaced(&noisy.evidence()).unwrap().value != [name]
+            });
+            let wrong = wrong.count() as f64 / RUNS as f64;
+            assert!(wrong <= allowed, "{name} at {share}: {wrong} wrong");
+        }
+    }
+}
+
+/// The same points with noise, triangular within `share`.
+fn with_noise(clean: &Planted, seed: u64, share: f64) -> Planted {
+    let times: Vec<(String, Interval)> = clean
+        .points
+        .iter()
+        .map(|point| {
+            let value = clean.evidence().at(&point.series, point.x).unwrap();
+            (point.series.clone(), value)
+        })
+        .collect();
+    let mut rng = Rng::new(seed);
+    let mut uniform = || rng.below(1 << 20) as f64 / f64::from(1 << 20);
+    let noisy: Vec<(String, Interval)> = times
+        .into_iter()
+        .map(|(series, time)| {
+            let off = 1.0 + (uniform() + uniform() - 1.0) * share;
+            (series, Interval::exact(time.middle() * off).widened(share))
+        })
+        .collect();
+    Planted::new("D32", &clean.machine, |series, _| {
+        let (_, time) = noisy.iter().find(|(other, _)| other == series).unwrap();
+        Value::Timed(*time)
+    })
+}
+
+/// Twelve ways, as in a larger L1d: no sequences are known for them.
+#[test]
+fn what_has_no_sequences_is_not_judged() {
+    let machine = machines::server().machine();
+    let planted = exactly(&machine, Truth::Known("LRU"));
+    let reason = replaced(&planted.evidence()).unwrap_err();
+    assert!(reason.0.contains("sets of 12 ways"), "{reason}");
+}
+
+/// The sequences are for eight ways: judged on a machine that has them.
+fn of_eight(truth: Truth) -> Planted {
+    exactly(&machines::zen().machine(), truth)
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D32", LRU, Holds, |_| of_eight(Truth::Known("LRU"))).says("LRU, as are"),
+        row("D32", LRU, DoesNotHold, |_| {
+            of_eight(Truth::Known("tree-PLRU"))
+        })
+        .says("tree-PLRU, as"),
+        row("D32", LRU, DoesNotHold, |_| of_eight(Truth::Two)).says("none of the policies known"),
+        row("D32", LRU, Inconclusive, |_| {
+            let machine = machines::zen().machine();
+            served(&machine, Truth::Known("LRU"), |series, time| {
+                let share = if series.contains("in turn") {
+                    0.4
+                } else {
+                    0.002
+                };
+                Interval::exact(time).widened(share)
+            })
+        }),
+        row("D32", LRU, Untestable, |m| {
+            Planted::new("D32", m, |_, _| Value::Untestable("no memory"))
+        }),
+    ]
+}
