@@ -1,19 +1,25 @@
 //! What the points of a run tell of the machine, beside what it says of itself: the curves that
 //! [`infer`] wants, out of the experiments that draw them.
 
+use crate::experiment::family::replacement;
+use crate::experiment::setup::{PendingSetup, WalkSetup};
 use crate::experiment::{Case, Entry, Evidence, Experiment, Machine, Point, State, Unit, find};
 use crate::infer::{self, Curve, Found, Level, Sets};
+use crate::kernel::MOST_PENDING;
+use crate::lab::record::MACHINE;
 use crate::mem::LINE;
+use crate::pattern::{Layout, Order};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use crate::stats::Interval;
 
 /// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
-/// stores to many lines in turn; exchanges in many chains.
+/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set.
 const CONFLICTS: &str = "E18";
 const OFFSETS: &str = "X5";
 const PAGES: &str = "X9";
 const STREAMS: &str = "E2";
 const CHAINS: &str = "A7";
+const SEQUENCES: &str = "D32";
 
 /// Series of those experiments.
 const LOADS_OF_8: &str = "8 bytes";
@@ -21,6 +27,11 @@ const LINE_A_PAGE: &str = "a line of each page";
 const LINES_ALONE: &str = "as many lines side by side";
 const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
 const EXCHANGES: &str = "exchanges in n chains";
+
+/// Series that no experiment has: rounds over their number of stores, and lists of so many lines
+/// over the distance between two.
+const PENDING: &str = "divisions, and n stores behind them";
+const FAR_APART: &str = "lines of a list, n bytes apart: ";
 
 /// What was inferred of a machine, as far as its points go.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,12 +42,17 @@ pub struct Inferred {
     pub line: Option<Found<u32>>,
     /// Sets and ways of L1d.
     pub l1: Option<Found<Sets>>,
-    /// Which line a set of L1d gives up.
-    pub policy: Option<Found<&'static str>>,
+    /// The policies that explain which lines a set of L1d gives up; empty if none that is known
+    /// does.
+    pub policy: Option<Found<Vec<&'static str>>>,
     /// Bytes of L2.
     pub l2: Option<Found<f64>>,
+    /// Sets and ways of L2.
+    pub l2_sets: Option<Found<Sets>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
     pub entries: [Option<Interval>; 2],
+    /// Stores that wait at once: at least, and at most.
+    pub stores: Option<Found<[u32; 2]>>,
     /// Write-combining buffers.
     pub combining: Option<Found<u32>>,
     /// Misses of independent chains that are on their way at once.
@@ -56,18 +72,23 @@ impl Inferred {
         let of = |id: &str, series: &str| curve(machine, &points(id), series);
         let l1 = sets(machine, &points(CONFLICTS));
         let pages = points(PAGES);
+        let levels = infer::levels(&rungs);
+        let by_lists = || {
+            let found = policy(machine, &points(CONFLICTS), l1.as_ref()?.value)?;
+            Some(found.map(|policies| vec![policies]))
+        };
         Inferred {
-            levels: infer::levels(&rungs),
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
-            policy: l1
-                .as_ref()
-                .and_then(|l1| policy(machine, &points(CONFLICTS), l1.value)),
+            policy: by_sequences(machine, &points(SEQUENCES)).or_else(by_lists),
             l1,
             l2: infer::size(&rungs, 1),
+            l2_sets: sets_behind(machine, &points(MACHINE), &levels),
+            levels,
             entries: entries(
                 &curve(machine, &pages, LINE_A_PAGE),
                 &curve(machine, &pages, LINES_ALONE),
             ),
+            stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
             parallel: infer::in_parallel(&of(CHAINS, EXCHANGES)),
             clock: clock(ladder),
@@ -127,6 +148,79 @@ fn sets(machine: &Machine, points: &[Point]) -> Option<Found<Sets>> {
         .map(|(distance, times)| (*distance, times.as_slice()))
         .collect();
     infer::sets(&borrowed)
+}
+
+/// By sequences that were chosen to tell policies apart.
+fn by_sequences(machine: &Machine, points: &[Point]) -> Option<Found<Vec<&'static str>>> {
+    let of = |unit| {
+        let evidence = Evidence {
+            machine,
+            points,
+            unit,
+        };
+        replacement::replaced(&evidence).ok()
+    };
+    of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds))
+}
+
+/// Lengths of lists whose lines lie far apart: about the ways that an L2 can have.
+const LENGTHS: [usize; 10] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24];
+
+/// Distances, in bytes, at which the lines of an L2 meet: of 256 sets to 4,096.
+const DISTANCES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
+
+/// Sets and ways of L2, from lists that leave it: only where 2 MiB pages let addresses choose the
+/// sets.
+fn sets_behind(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
+    let in_large_pages = |point: &&Point| match &point.state {
+        State::Measured(measured) => measured.pages.starts_with("2 MiB"),
+        _ => false,
+    };
+    let far = |point: &&Point| point.series.starts_with(FAR_APART);
+    let points: Vec<Point> = points
+        .iter()
+        .filter(far)
+        .filter(in_large_pages)
+        .cloned()
+        .collect();
+    let [_, l2, next, ..] = levels else {
+        return None;
+    };
+    // Halfway to the next level, as the times of a list that half leaves L2.
+    let limit = (l2.latency.value + next.latency.value) / 2.0;
+    let all: Vec<(f64, Vec<(f64, Interval)>)> = DISTANCES
+        .iter()
+        .map(|&distance| {
+            let times = LENGTHS.iter().filter_map(|&length| {
+                let series = format!("{FAR_APART}{length}");
+                let times = curve(machine, &points, &series);
+                let (_, time) = times.into_iter().find(|(x, _)| *x == distance as f64)?;
+                Some((length as f64, time))
+            });
+            (distance as f64, times.collect())
+        })
+        .collect();
+    let borrowed: Vec<(f64, &Curve)> = all
+        .iter()
+        .map(|(distance, times)| (*distance, times.as_slice()))
+        .collect();
+    infer::sets_within(&borrowed, limit)
+}
+
+/// The cases of [`sets_behind`].
+fn far_apart(machine: &Machine) -> impl Iterator<Item = Case> {
+    let seed = machine.seed;
+    DISTANCES.into_iter().flat_map(move |distance| {
+        LENGTHS.into_iter().map(move |length| {
+            let setup = WalkSetup {
+                layout: Layout::npad(7).spaced(distance),
+                count: length,
+                order: Order::Random { seed },
+                step: crate::kernel::Step::Follow,
+            };
+            Case::new(format!("{FAR_APART}{length}"), distance as f64, setup).in_large_pages()
+        })
+    })
 }
 
 /// The policies that are told apart: lists that are walked in turn lose every line under LRU, and
@@ -213,7 +307,14 @@ fn clock(ladder: &[Point]) -> Option<Found<f64>> {
     infer::settled(ratios, 0.01)
 }
 
-/// The cases that all of this needs beside the ladder, experiment by experiment: some twenty
+/// Rounds of up to as many stores as the largest store buffer has, and then some.
+fn pending() -> impl Iterator<Item = Case> {
+    (8..=MOST_PENDING)
+        .step_by(4)
+        .map(|stores| Case::new(PENDING, f64::from(stores), PendingSetup { stores }))
+}
+
+/// The cases that all of this needs beside the ladder, experiment by experiment: some thirty
 /// seconds of measuring.
 pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
@@ -236,8 +337,10 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
         }),
         needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
         needed(CHAINS, |case| case.series == EXCHANGES),
+        needed(SEQUENCES, |case| replacement::is_of(&case.series)),
     ]
     .into_iter()
     .flatten()
+    .chain([(MACHINE, pending().chain(far_apart(machine)).collect())])
     .collect()
 }

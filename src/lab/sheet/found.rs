@@ -1,7 +1,9 @@
 //! What was inferred, as rows of the sheet and in those that are there.
 
 use super::{Row, SAME_SIZE, level_name};
-use crate::infer::Found;
+use crate::cpu::Core;
+use crate::experiment::family::replacement;
+use crate::infer::{Found, Sets};
 use crate::lab::inferred::Inferred;
 use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
@@ -29,12 +31,14 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             let same = cache.bytes as f64 == sets.size() && [0, sets.ways].contains(&cache.ways);
             (!same).then(|| "not the size or the ways that CPUID reports".to_owned())
         });
-        let policy = inferred.policy.as_ref().map(|policy| Row {
+    }
+    if let (Some(index), Some(policy)) = (l1, &inferred.policy) {
+        let row = Row {
             name: "L1d replaces".into(),
-            measured: Some(sure(policy, policy.value)),
+            measured: Some(sure(policy, &replacement::named(&policy.value))),
             ..Row::default()
-        });
-        rows.splice(index + 1..index + 1, policy);
+        };
+        rows.insert(index + 1, row);
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         row.measured = Some(sure(found, &show(found.value)));
@@ -43,21 +47,104 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             differs.then(|| "not the size that CPUID reports".to_owned())
         });
     }
+    if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2_sets) {
+        ways_of_l2(row, header, found);
+    }
+    if let Some(row) = last_level(rows) {
+        row.measured = row
+            .measured
+            .take()
+            .map(|size| format!("{size}; ways not seen: a program cannot choose its sets"));
+    }
     for (index, name) in [(0, "dTLB, pages of 4 KiB"), (1, "STLB, pages of 4 KiB")] {
         if let Some(found) = inferred.entries[index] {
             tlb(rows, header, index as u8 + 1, name, found);
         }
     }
-    rows.extend(inferred.combining.as_ref().map(|found| Row {
-        name: "write-combining buffers".into(),
-        measured: Some(sure(found, &found.value.to_string())),
-        ..Row::default()
+    let published = |of: fn(&str) -> Option<u32>| core_names(header).into_iter().find_map(of);
+    rows.extend(inferred.stores.as_ref().map(|found| {
+        let [least, most] = found.value;
+        let known = published(Core::pending_stores_of);
+        let half = |known: u32| (least..=most).contains(&(known / 2));
+        let differs = known.filter(|known| !(least..=most).contains(known));
+        buffers(
+            "store buffer",
+            sure(found, &format!("{least} to {most} stores")),
+            known,
+            differs.map(|known| match half(known) {
+                true => "half of those published: the core's other thread has the rest",
+                false => "not the number published",
+            }),
+        )
     }));
-    rows.extend(inferred.parallel.as_ref().map(|found| Row {
-        name: "misses at once".into(),
-        measured: Some(sure(found, &format!("about {}", found.value))),
-        ..Row::default()
+    rows.extend(inferred.combining.as_ref().map(|found| {
+        let known = published(Core::combining_buffers_of);
+        let differs = known.filter(|known| *known != found.value);
+        buffers(
+            "write-combining buffers",
+            sure(found, &found.value.to_string()),
+            known,
+            differs.map(|_| "not the number published"),
+        )
     }));
+    rows.extend(inferred.parallel.as_ref().map(|found| {
+        let known = published(Core::outstanding_misses_of);
+        // The chains of exchanges share the fill buffers with what they write back.
+        let far = |known: &u32| f64::from(known.abs_diff(found.value)) > 0.25 * f64::from(*known);
+        buffers(
+            "misses at once",
+            sure(found, &format!("about {}", found.value)),
+            known,
+            known.filter(far).map(|_| "not the number published"),
+        )
+    }));
+}
+
+/// A row of something that a core has so many of.
+fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&str>) -> Row {
+    Row {
+        name: name.into(),
+        measured: Some(measured),
+        cpuid: known.map(|known| format!("{known}, published for this core")),
+        differs: differs.map(str::to_owned),
+        ..Row::default()
+    }
+}
+
+/// The names that the record's core may have in tables: a generation may stand before it.
+fn core_names(header: &Header) -> Vec<&str> {
+    let Some(name) = header.cpu.microarchitecture.as_deref() else {
+        return Vec::new();
+    };
+    let inner = name
+        .rsplit_once(" (")
+        .and_then(|(_, core)| core.strip_suffix(')'));
+    [name].into_iter().chain(inner).collect()
+}
+
+/// The row of the last level, if it lies behind L2.
+fn last_level(rows: &mut [Row]) -> Option<&mut Row> {
+    let names: Vec<String> = (3..=4).map(level_name).collect();
+    rows.iter_mut().rev().find(|row| names.contains(&row.name))
+}
+
+/// Adds the ways of L2 to its row.
+fn ways_of_l2(row: &mut Row, header: &Header, found: &Found<Sets>) {
+    let sets = found.value;
+    let text = format!(
+        "{} ways, sets repeat after {}",
+        sets.ways,
+        show(sets.period)
+    );
+    let more = sure(found, &text);
+    row.measured = Some(match row.measured.take() {
+        Some(size) => format!("{size}; {more}"),
+        None => more,
+    });
+    let differs = stated(header, 2).is_some_and(|cache| ![0, sets.ways].contains(&cache.ways));
+    if differs && row.differs.is_none() {
+        row.differs = Some("not the ways that CPUID reports".into());
+    }
 }
 
 fn named<'a>(rows: &'a mut [Row], name: &str) -> Option<&'a mut Row> {
