@@ -1,5 +1,8 @@
 //! Sequences of accesses to one set that tell policies apart, and what each policy makes of them.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use crate::infer::Known;
 use crate::mem::LINE;
 use crate::pattern::Rng;
@@ -22,7 +25,7 @@ const POLICIES: [(&str, &str); 8] = [
 ];
 
 /// Accesses to lines of one set, again and again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sequence {
     /// The lines, numbered from 0.
     pub(super) lines: Vec<u8>,
@@ -52,7 +55,7 @@ const COUNTED: usize = 36;
 const COUNTED_BY_CHANCE: usize = 400;
 
 /// Beginnings of which each may lead to another settled state.
-const BEGINNINGS: u64 = 24;
+const BEGINNINGS: u64 = 12;
 
 /// Misses of a round under a policy, by the state that it settles in. None if there is no such set.
 fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<Vec<f64>> {
@@ -68,23 +71,21 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     let mut states: Vec<f64> = Vec::new();
     for seed in 0..beginnings {
         let mut set = Cache::new(Design::lru(geometry).replacing(replacement));
+        // Whether it misses, as a number.
         let mut access = |number: u8| {
-            set.reference(Reference::load(u64::from(number) * line, 8));
-            set.counters().reads.misses
+            let load = Reference::load(u64::from(number) * line, 8);
+            u64::from(!set.reference(load))
         };
         let mut rng = Rng::new(seed);
         for _ in 0..17 * seed {
             access(sequence.lines[rng.below(sequence.lines.len())]);
         }
-        let mut take = |rounds: usize| {
-            let mut misses = 0;
-            for &number in sequence.lines.repeat(rounds).iter() {
-                misses = access(number);
-            }
-            misses
+        let mut take = |rounds: usize| -> u64 {
+            let numbers = sequence.lines.repeat(rounds);
+            numbers.into_iter().map(&mut access).sum()
         };
-        let before = take(SETTLING);
-        let misses = (take(rounds) - before) as f64 / rounds as f64;
+        take(SETTLING);
+        let misses = take(rounds) as f64 / rounds as f64;
         if !states.iter().any(|known| (known - misses).abs() < 0.1) {
             states.push(misses);
         }
@@ -94,18 +95,29 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
 
 /// What every policy that is known makes of some sequences, in a set of so many ways.
 pub(super) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
-    let of = |replacement: Replacement| {
-        let misses = sequences
-            .iter()
-            .map(|sequence| settled(sequence, replacement, ways).unwrap_or_default());
-        misses.collect()
-    };
-    policies()
-        .map(|(name, replacement)| Known {
+    let each: Vec<Vec<Vec<f64>>> = sequences
+        .iter()
+        .map(|sequence| by_policy(sequence, ways))
+        .collect();
+    let names = policies().map(|(name, _)| name).enumerate();
+    names
+        .map(|(index, name)| Known {
             name,
-            misses: of(replacement),
+            misses: each.iter().map(|misses| misses[index].clone()).collect(),
         })
         .collect()
+}
+
+/// What [`settled`] says of each policy. It is the same every time, and asked for with every verdict.
+fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
+    type Settled = HashMap<(Sequence, u32), Vec<Vec<f64>>>;
+    static SETTLED: Mutex<Option<Settled>> = Mutex::new(None);
+    let mut all = SETTLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let of = |(_, policy)| settled(sequence, policy, ways).unwrap_or_default();
+    all.get_or_insert_with(HashMap::new)
+        .entry((sequence.clone(), ways))
+        .or_insert_with(|| policies().map(of).collect())
+        .clone()
 }
 
 fn policies() -> impl Iterator<Item = (&'static str, Replacement)> {
