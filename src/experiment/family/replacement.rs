@@ -27,8 +27,7 @@ fn shape(machine: &Machine) -> Option<(u32, usize)> {
     Some((ways, (cache.size / u64::from(ways)) as usize))
 }
 
-/// A set that is full, lines that surely miss, and the sequences. None without the ways of L1d, or
-/// sequences for so many.
+/// A set that is full, lines that surely miss, and the sequences. None without the ways of L1d.
 pub(super) fn cases(machine: &Machine) -> Vec<Case> {
     let Some((ways, apart)) = shape(machine) else {
         return Vec::new();
@@ -37,17 +36,14 @@ pub(super) fn cases(machine: &Machine) -> Vec<Case> {
         Case::new(series, HERE, RevisitSetup { lines, apart }).in_large_pages()
     };
     // Four times the ways: a policy that keeps any of them is yet to be found.
-    let many = (4 * ways as u8).min(MOST_LINES);
+    let held = ways.min(MOST_LINES) as u8;
+    let many = (4 * ways).min(MOST_LINES) as u8;
     let row = |line| core::iter::repeat_n(line, ROW);
-    let sequences = sequences(ways);
-    if sequences.is_empty() {
-        return Vec::new();
-    }
     let mut cases = vec![
-        case(HELD, (0..ways as u8).collect()),
+        case(HELD, (0..held).collect()),
         case(LOST, (0..many).flat_map(row).collect()),
     ];
-    cases.extend(sequences.iter().map(|sequence| {
+    cases.extend(sequences(ways).iter().map(|sequence| {
         let series = format!("{SEQUENCE}{}", sequence.letters());
         case(&series, sequence.lines.clone())
     }));
@@ -55,7 +51,7 @@ pub(super) fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// The most lines of one set that a setup lays out.
-const MOST_LINES: u8 = 64;
+const MOST_LINES: u32 = 64;
 
 /// Whether a series is one of these.
 pub fn is_of(series: &str) -> bool {
@@ -72,12 +68,12 @@ pub type Replaced = Found<Vec<&'static str>>;
 pub fn replaced(e: &Evidence<'_>) -> Result<Replaced, Untestable> {
     let (ways, _) =
         shape(e.machine).ok_or_else(|| Untestable("CPUID reports no ways of L1d".to_owned()))?;
+    let (held, lost) = (e.at(HELD, HERE)?, e.at(LOST, HERE)?);
     if sequences(ways).is_empty() {
         return Err(Untestable(format!(
             "no sequences are known that tell policies apart in sets of {ways} ways"
         )));
     }
-    let (held, lost) = (e.at(HELD, HERE)?, e.at(LOST, HERE)?);
     let miss = beyond(lost, held, ROW);
     if miss.lo <= 0.0 {
         return Err(Untestable(format!(
