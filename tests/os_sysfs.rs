@@ -6,7 +6,9 @@ mod os_fixture;
 use std::path::Path;
 
 use linefill::cpu::CacheKind;
-use linefill::os::sysfs::{Cache, Nearness, Node, Seat, Sharing, Sysfs, Topology};
+use linefill::os::sysfs::{
+    Arrangement, Cache, CpuMask, Nearness, Node, Seat, Sharing, Sysfs, Topology,
+};
 use os_fixture::Machine;
 
 const KIB: u64 = 1024;
@@ -336,4 +338,111 @@ fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
         package: 0,
     };
     assert_eq!(nothing.seats(&[3, 4]), [seat(3), seat(4)]);
+}
+
+/// Where the fixtures describe the hyper-threads of a few CPUs alone: all of them, as `other` says.
+fn with_threads(machine: &str, cores: usize, other: Option<usize>) -> Machine {
+    let mut tree = String::new();
+    for core in 0..cores {
+        let threads = [Some(core), other.map(|other| core + other)];
+        let all: Vec<String> = threads.iter().flatten().map(usize::to_string).collect();
+        let package = core * usize::from(machine.starts_with("intel")) / 8;
+        for cpu in &all {
+            let dir = format!("sys/devices/system/cpu/cpu{cpu}/topology");
+            tree += &format!("{dir}/core_id = {core}\n{dir}/physical_package_id = {package}\n");
+            tree += &format!("{dir}/thread_siblings_list = {}\n", all.join(","));
+        }
+    }
+    Machine::recorded(machine).with(&tree)
+}
+
+#[test]
+fn the_four_arrangements_of_2007_and_those_since() {
+    let arranged = |machine: &Machine| sysfs(machine).arrangement().unwrap();
+    // Two dies of a Core 2, and one of them alone.
+    let quad = Machine::recorded("core2-quad");
+    assert_eq!(arranged(&quad), Arrangement::L2OfGroups);
+    let dual = quad.with("sys/devices/system/cpu/online = 0-1");
+    assert_eq!(arranged(&dual), Arrangement::SharedL2);
+    let single = dual.with("sys/devices/system/cpu/online = 0");
+    assert_eq!(arranged(&single), Arrangement::OneCore);
+    // An L3 for each processor, for each complex, and for a guest.
+    let server = with_threads("intel-sapphire-rapids", 16, Some(16));
+    assert_eq!(arranged(&server), Arrangement::SharedL3);
+    let zen = with_threads("amd-zen2-two-ccx", 8, Some(8));
+    assert_eq!(arranged(&zen), Arrangement::L3OfGroups);
+    let guest = Machine::recorded("vm-genoa");
+    assert_eq!(arranged(&guest), Arrangement::SharedL3);
+}
+
+/// Table 5.2 of the paper once more, and a processor of efficient cores.
+#[test]
+fn separate_caches_and_clusters_under_a_third_level() {
+    let seat = |cpu: usize, l2: usize, last_level: usize| Seat {
+        cpu,
+        core: cpu,
+        l2,
+        last_level,
+        package: 0,
+    };
+    let separate: Vec<Seat> = (0..2).map(|cpu| seat(cpu, cpu, cpu)).collect();
+    assert_eq!(Arrangement::of(&separate), Some(Arrangement::Separate));
+    let clusters: Vec<Seat> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
+    assert_eq!(Arrangement::of(&clusters), Some(Arrangement::L2InL3));
+    // Hyper-threads are no cores.
+    let threads = [0, 1].map(|cpu| Seat {
+        core: 0,
+        ..seat(cpu, 0, 0)
+    });
+    assert_eq!(Arrangement::of(&threads), Some(Arrangement::OneCore));
+    assert_eq!(Arrangement::of(&[]), None);
+}
+
+#[test]
+fn an_arrangement_takes_caches() {
+    let machine = Machine::empty().with("sys/devices/system/cpu/online = 0-1");
+    let error = sysfs(&machine).arrangement().unwrap_err();
+    assert!(error.path.ends_with("cpu0/cache"), "{error}");
+}
+
+fn mask(cpus: &[usize]) -> CpuMask {
+    cpus.iter().copied().collect()
+}
+
+/// The steps of the paper: the mask of level 1, and XOR with the CPU itself.
+#[test]
+fn a_mask_less_the_cpu_itself_are_its_other_hyper_threads() {
+    let recorded = Machine::recorded("amd-zen2-two-ccx");
+    let zen = sysfs(&recorded);
+    let itself = mask(&[5]);
+    let threads = zen.hyper_threads(&itself).unwrap();
+    assert_eq!(threads, mask(&[5, 13]));
+    assert_eq!(&threads ^ &itself, mask(&[13]));
+    assert!(threads.contains(5) && !(&threads ^ &itself).contains(5));
+    assert_eq!(zen.sharers_of_l1d(5).unwrap(), threads);
+    // Of several CPUs, those of all of their cores.
+    let two = zen.hyper_threads(&mask(&[0, 13])).unwrap();
+    assert_eq!(two.cpus().collect::<Vec<_>>(), [0, 5, 8, 13]);
+    // Where a core has one thread nothing is left.
+    let guest = Machine::recorded("vm-genoa");
+    let alone = sysfs(&guest).hyper_threads(&mask(&[1])).unwrap();
+    assert_eq!((&alone ^ &mask(&[1])).count(), 0);
+}
+
+#[test]
+fn a_mask_of_siblings_counts_before_the_list() {
+    let dir = "sys/devices/system/cpu/cpu2/topology";
+    let machine =
+        Machine::recorded("vm-genoa").with(&format!("{dir}/thread_siblings = 1,00000004"));
+    assert_eq!(
+        sysfs(&machine).hyper_threads(&mask(&[2])),
+        Ok(mask(&[2, 32]))
+    );
+    for text in ["", "0", "4x"] {
+        let machine = Machine::empty().with(&format!("{dir}/thread_siblings = {text}"));
+        let error = sysfs(&machine).hyper_threads(&mask(&[2])).unwrap_err();
+        assert!(error.path.ends_with("thread_siblings"), "{error}");
+    }
+    let error = sysfs(&machine).sharers_of_l1d(7).unwrap_err();
+    assert!(error.path.ends_with("cpu7/cache"), "{error}");
 }

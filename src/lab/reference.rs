@@ -120,6 +120,7 @@ embedded![
     "drepper-table-6.2-per-multiply-add.csv",
     "drepper-table-pentium-m.csv",
     "sestoft-coherence-factors.csv",
+    "sestoft_kmeans_per_point.csv",
     "sestoft_memory_hierarchy.csv",
     "startin-shuffle.csv",
     "startin-small.csv",

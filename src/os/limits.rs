@@ -79,6 +79,18 @@ pub fn memory_here() -> MachineMemory {
     })
 }
 
+/// `sysconf(_SC_LEVEL2_CACHE_SIZE)`: bytes of the level-2 cache that a core reaches, as the C
+/// library has it from CPUID; `None` where it does not tell, or is not glibc.
+#[doc(alias = "_SC_LEVEL2_CACHE_SIZE")]
+pub fn level_2_cache() -> Option<u64> {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: the call takes a number and has no preconditions.
+    let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
+    #[cfg(not(target_env = "gnu"))]
+    let bytes = -1;
+    u64::try_from(bytes).ok().filter(|bytes| *bytes > 0)
+}
+
 fn pages_in_bytes(name: libc::c_int) -> u64 {
     // SAFETY: the call takes a number and has no preconditions.
     let (pages, size) = unsafe { (libc::sysconf(name), libc::sysconf(libc::_SC_PAGESIZE)) };

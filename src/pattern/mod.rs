@@ -3,8 +3,8 @@
 //! A [`Ring`] is a circular list that is one cycle through all its elements; only this module
 //! can build one, which is what makes walking it safe; threads walk a [`SharedRing`]. A [`Chain`] is Sestoft's array of
 //! indices; both come with the fills of their documents. A [`Deck`] is an array to be shuffled, by
-//! indices of [`java`]'s generators. [`Lanes`] are rings that are walked side by side. A
-//! [`Listing`] is code, to be executed for its own sake. [`Links`] are a ring whose elements name
+//! indices of [`java`]'s generators. [`kmeans`] has points that lie in clusters. [`Lanes`] are rings
+//! that are walked side by side. A [`Listing`] is code, to be executed for its own sake. [`Links`] are a ring whose elements name
 //! the next in other ways than by its address. A [`Matrix`] is rows of bytes, to be swept along
 //! its rows or its columns. [`Orders`] are records of which few bytes are read.
 //! [`Picks`] are elements that an array of indices leads to. A [`Product`] is
@@ -14,6 +14,7 @@
 mod chain;
 mod deck;
 pub mod java;
+pub mod kmeans;
 mod lanes;
 mod layout;
 mod links;

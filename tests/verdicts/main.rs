@@ -34,6 +34,7 @@ mod hwprefetch;
 mod hyperthread;
 mod inclusive;
 mod jump;
+mod kmeans;
 mod ladders;
 mod lanes;
 mod late;
@@ -103,6 +104,7 @@ fn rows() -> Vec<Row> {
         hugepages::rows(),
         hwprefetch::rows(),
         jump::rows(),
+        kmeans::rows(),
         lanes::rows(),
         late::rows(),
         loaduse::rows(),
@@ -182,6 +184,7 @@ fn exact() -> Vec<Exact> {
         faster::EXACT,
         cluster::EXACT,
         maps::EXACT,
+        kmeans::EXACT,
     ]
     .concat()
 }

@@ -20,6 +20,12 @@ pub const EXACT: &[super::Exact] = &[
     ("D3", "every core"),
     ("D3", "one last level"),
     ("D3", "share no cache"),
+    ("D43", "one of the four ways"),
+    ("D43", "share a second level"),
+    ("D43", "all share the third"),
+    ("E43", "every CPU is in its mask"),
+    ("E43", "what XOR leaves"),
+    ("E43", "sysconf, the kernel and CPUID"),
 ];
 
 fn ratio(machine: &Machine, cache: f64, memory: f64) -> Planted {
@@ -52,7 +58,90 @@ fn figure(machine: &Machine, other: &'static [(&'static str, f64)]) -> Planted {
     })
 }
 
+const FOUR_WAYS: &str = "one of the four ways";
+const SHARED_L2: &str = "share a second level";
+const SHARED_L3: &str = "all share the third";
+const ITSELF: &str = "every CPU is in its mask";
+const OTHERS: &str = "what XOR leaves";
+const SIZE: &str = "sysconf, the kernel and CPUID";
+
+/// The arrangement of this number.
+fn arranged(machine: &Machine, number: f64) -> Planted {
+    Planted::new("D43", machine, |_, _| Value::Counted(number))
+}
+
+/// CPUs missing from their masks, hyper-threads beside a CPU, CPUs whose L1d others share; bytes
+/// of L2 by sysconf, and by the others.
+fn siblings(machine: &Machine, counts: [f64; 3], bytes: [f64; 2]) -> Planted {
+    Planted::new("E43", machine, |series, _| {
+        Value::Counted(match () {
+            () if series.contains("leaves out") => counts[0],
+            () if series.contains("XOR itself") => counts[1],
+            () if series.contains("L1d") => counts[2],
+            () if series.ends_with("sysconf") => bytes[0],
+            () => bytes[1],
+        })
+    })
+}
+
+const MIB: f64 = 1048576.0;
+
+fn arrangements() -> Vec<Row> {
+    vec![
+        row("D43", FOUR_WAYS, Holds, |m| arranged(m, 4.0)),
+        row("D43", FOUR_WAYS, Holds, |m| arranged(m, 1.0)),
+        row("D43", FOUR_WAYS, DoesNotHold, |m| arranged(m, 5.0)),
+        row("D43", FOUR_WAYS, DoesNotHold, |m| arranged(m, 6.0)),
+        row("D43", FOUR_WAYS, Untestable, |m| arranged(m, 7.0)).says("one core"),
+        row("D43", SHARED_L2, Holds, |m| arranged(m, 3.0)),
+        row("D43", SHARED_L2, Holds, |m| arranged(m, 6.0)),
+        row("D43", SHARED_L2, DoesNotHold, |m| arranged(m, 4.0))
+            .says("arrangement of the caches 4"),
+        row("D43", SHARED_L2, Untestable, |m| arranged(m, 7.0)),
+        row("D43", SHARED_L3, Holds, |m| arranged(m, 4.0)),
+        row("D43", SHARED_L3, DoesNotHold, |m| arranged(m, 5.0)),
+        row("D43", SHARED_L3, Untestable, |m| {
+            Planted::new("D43", m, |_, _| Value::Untestable("no cache is described"))
+        })
+        .says("no cache is described"),
+        row("E43", ITSELF, Holds, |m| {
+            siblings(m, [0.0, 1.0, 0.0], [MIB; 2])
+        }),
+        row("E43", ITSELF, DoesNotHold, |m| {
+            siblings(m, [2.0, 1.0, 0.0], [MIB; 2])
+        }),
+        row("E43", ITSELF, Untestable, |m| {
+            siblings(m, [0.0; 3], [MIB; 2]).without(|_, _| true)
+        }),
+        row("E43", OTHERS, Holds, |m| {
+            siblings(m, [0.0, 1.0, 0.0], [MIB; 2])
+        }),
+        row("E43", OTHERS, DoesNotHold, |m| {
+            siblings(m, [0.0, 1.0, 4.0], [MIB; 2])
+        }),
+        row("E43", OTHERS, Untestable, |m| {
+            siblings(m, [0.0, 0.0, 0.0], [MIB; 2])
+        })
+        .says("no core here has a hyper-thread"),
+        row("E43", SIZE, Holds, |m| siblings(m, [0.0; 3], [MIB; 2])),
+        row("E43", SIZE, DoesNotHold, |m| {
+            siblings(m, [0.0; 3], [MIB, 2.0 * MIB])
+        })
+        .says("by sysfs, 1048576 by sysconf"),
+        row("E43", SIZE, Untestable, |m| {
+            siblings(m, [0.0; 3], [0.0, MIB])
+        })
+        .says("sysconf does not tell"),
+    ]
+}
+
 pub fn rows() -> Vec<Row> {
+    let mut rows = arrangements();
+    rows.extend(schematics());
+    rows
+}
+
+fn schematics() -> Vec<Row> {
     vec![
         row("D2", RATIO, Holds, |m| ratio(m, 32e6, 32e9)),
         row("D2", RATIO, DoesNotHold, |m| ratio(m, 260e6, 32e9)),

@@ -17,6 +17,29 @@ fn trips(machine: &Machine, hit: f64, miss: f64, step: f64) -> Planted {
     })
 }
 
+/// Round trips on the same last level and beyond it, beside a miss of 100 ns.
+fn quad_core(machine: &Machine, near: f64, far: f64) -> Planted {
+    Planted::new("D46", machine, |series, place| {
+        time(match series {
+            "a load from memory" => 100.0,
+            _ if place > 2.0 => far,
+            _ => near,
+        })
+    })
+}
+
+/// A machine whose CPUs share one last level.
+fn one_last_level(machine: &Machine) -> Machine {
+    let mut seats = machine.seating.seats().to_vec();
+    for seat in &mut seats {
+        (seat.last_level, seat.package) = (0, 0);
+    }
+    Machine {
+        seating: Seating::around(None, seats),
+        ..machine.clone()
+    }
+}
+
 /// A machine on which only this thread has a place.
 fn alone(machine: &Machine) -> Machine {
     let only = machine.seating.seats()[..1].to_vec();
@@ -66,6 +89,8 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
 
 const TEN: &str = "more than 10 times a hit";
 const TWO: &str = "shorter than two loads from memory";
+const ACROSS: &str = "of another last level";
+const BUS: &str = "which took the same bus";
 const LESS: &str = "the less two CPUs share";
 const MODIFIED: &str = "a line that a near core modified";
 const CLEAN: &str = "a modified line costs its reader";
@@ -96,6 +121,21 @@ pub fn rows() -> Vec<Row> {
             trips(m, 1.0, 100.0, 3.0).on(alone(m))
         })
         .says("share all the same"),
+        row("D46", ACROSS, Holds, |m| quad_core(m, 50.0, 200.0)),
+        row("D46", ACROSS, DoesNotHold, |m| quad_core(m, 50.0, 75.0))
+            .says("over same last level 1.50"),
+        row("D46", ACROSS, Inconclusive, |m| quad_core(m, 50.0, 100.0)),
+        row("D46", ACROSS, Untestable, |m| {
+            quad_core(m, 50.0, 100.0).on(one_last_level(m))
+        })
+        .says("one last-level cache"),
+        row("D46", BUS, Holds, |m| quad_core(m, 50.0, 200.0)),
+        row("D46", BUS, DoesNotHold, |m| quad_core(m, 50.0, 120.0)).says("over a miss 0.60"),
+        row("D46", BUS, Inconclusive, |m| quad_core(m, 50.0, 160.0)),
+        row("D46", BUS, Untestable, |m| {
+            quad_core(m, 50.0, 200.0).without(|series, _| series.contains("memory"))
+        })
+        .says("was not measured"),
         row("X13", MODIFIED, Holds, |m| loads(m, 60.0)),
         row("X13", MODIFIED, DoesNotHold, |m| loads(m, 150.0)).says("over memory 1.50"),
         row("X13", MODIFIED, Inconclusive, |m| loads(m, 100.0)),

@@ -32,6 +32,7 @@ mod hwprefetch;
 mod hyperthread;
 mod inclusive;
 mod jump;
+mod kmeans;
 mod lanes;
 mod late;
 mod loaduse;
@@ -146,6 +147,7 @@ families![
     hyperthread,
     faster,
     cluster,
+    kmeans,
     sharing,
     threads,
     maps,

@@ -1,5 +1,5 @@
 //! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
-//! 3.3).
+//! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
 
 use crate::experiment::setup::CountSetup;
 use crate::experiment::{
@@ -7,12 +7,13 @@ use crate::experiment::{
 };
 use crate::mem::Region;
 use crate::os::Sysfs;
-use crate::os::limits::memory_here;
-use crate::os::sysfs::Sharing;
+use crate::os::limits::{level_2_cache, memory_here};
+use crate::os::preempt::current_cpu;
+use crate::os::sysfs::{Arrangement, CpuMask, Sharing};
 use crate::stats::Interval;
 
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS];
+pub(super) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
 
 type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
 
@@ -174,3 +175,185 @@ fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestab
         false => Ok(()),
     }
 }
+
+const ARRANGED: &str = "arrangement of the caches";
+
+/// The number by which an arrangement goes: 1 for the first.
+fn number(of: Arrangement) -> f64 {
+    let index = Arrangement::ALL.iter().position(|other| *other == of);
+    index.map_or(0.0, |index| index as f64 + 1.0)
+}
+
+const ARRANGEMENT: Experiment = Experiment {
+    id: "D43",
+    name: "drepper-3.5.3-placement",
+    title: "Which caches beyond the first level cores share",
+    question: "Are the caches of today's processors arranged in one of the ways of 2007?",
+    source: "Drepper 3.5.3: early multi-core processors have separate L2 caches and none beyond; \
+             Intel's dual cores share one, and its quad cores have one for each pair of cores; AMD's \
+             family 10h has separate L2 caches and a unified L3",
+    today: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own (1), all \
+            cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and one L3 (4), \
+            own L2 and several L3 (5), an L2 for some cores under an L3 (6), one core (7). AMD's \
+            way has become everybody's, and AMD itself went on: a processor of several complexes \
+            or dies has an L3 in each, so that threads that share data belong on the cores of one, \
+            and threads that do not on different ones. Pairs and fours that share an L2 are back \
+            in clusters of efficient cores. A guest is told what its host chooses. What sharing \
+            costs is D44's matter, and what it saves X12's.",
+    plot: None,
+    cases: |_| {
+        vec![counted(ARRANGED, 0, |_, _| {
+            let arranged = Sysfs::live().arrangement().map_err(Untestable::because)?;
+            Ok(number(arranged))
+        })]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the caches are arranged in one of the four ways of 2007",
+            judge: |e| {
+                let arranged = arranged(e)?;
+                Ok(between(ARRANGED, arranged, 1.0, 4.0))
+            },
+        },
+        Claim {
+            text: "cores share a second level, as on Intel's processors of 2007",
+            judge: |e| {
+                let arranged = arranged(e)?;
+                let shared = [
+                    Arrangement::SharedL2,
+                    Arrangement::L2OfGroups,
+                    Arrangement::L2InL3,
+                ];
+                let shared = shared.map(number).contains(&arranged.lo);
+                let what = format!("{ARRANGED} {}: L2s that cores share", arranged.lo);
+                let shared = Interval::exact(f64::from(u8::from(shared)));
+                Ok(between(&what, shared, 1.0, 1.0))
+            },
+        },
+        Claim {
+            text: "each core has its second level and all share the third, as on AMD's family 10h",
+            judge: |e| {
+                let wanted = number(Arrangement::SharedL3);
+                Ok(between(ARRANGED, arranged(e)?, wanted, wanted))
+            },
+        },
+    ],
+};
+
+/// The number of the arrangement, of processors that have several cores.
+fn arranged(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let arranged = count(e, ARRANGED)?;
+    if arranged.lo == number(Arrangement::OneCore) {
+        return Err(Untestable("each processor here has one core".to_owned()));
+    }
+    Ok(arranged)
+}
+
+const ABSENT: &str = "CPUs that their own mask of level 1 leaves out";
+const OTHERS: &str = "hyper-threads beside a CPU: its mask XOR itself";
+const ASTRAY: &str = "CPUs whose other hyper-threads are not who shares their L1d";
+const BY_SYSCONF: &str = "bytes of L2 by sysconf";
+const BY_SYSFS: &str = "bytes of L2 by sysfs";
+const BY_CPUID: &str = "bytes of L2 by CPUID";
+
+/// What is found of a CPU, the others of its core being known.
+type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Untestable>;
+
+/// Finds something of every CPU that is online.
+fn of_each(find: OfCpu) -> Result<Vec<usize>, Untestable> {
+    let sysfs = Sysfs::live();
+    let online = sysfs.online().map_err(Untestable::because)?;
+    let each = online.into_iter().map(|cpu| {
+        let itself = CpuMask::from_iter([cpu]);
+        let threads = sysfs.hyper_threads(&itself);
+        find(&sysfs, cpu, &threads.map_err(Untestable::because)?, &itself)
+    });
+    each.collect()
+}
+
+const SIBLINGS: Experiment = Experiment {
+    id: "E43",
+    name: "drepper-libnuma",
+    title: "How a program finds its hyper-threads and its cache",
+    question: "Does the mask of a core's hyper-threads, less the CPU itself, name those to which a \
+               helper thread can be bound, and is L2 as large as the system says?",
+    source: "Drepper 6.3.4: `NUMA_cpu_level_mask` of level 1, `CPU_XOR` with the CPU itself, and \
+             `sysconf(_SC_LEVEL2_CACHE_SIZE)`",
+    today: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is the \
+            same mask. It holds the CPU itself, so that XOR takes just this one out, and \
+            nothing is left where a core has one thread: the sign, in the paper, to do without a \
+            helper. `sysconf` asks CPUID, and the kernel does too: they can differ in a guest, and \
+            between cores of two kinds.",
+    plot: None,
+    cases: |machine| {
+        let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
+        vec![
+            counted(ABSENT, 0, |_, _| {
+                let absent = of_each(|_, cpu, threads, _| Ok(usize::from(!threads.contains(cpu))))?;
+                Ok(absent.into_iter().sum::<usize>() as f64)
+            }),
+            counted(OTHERS, 0, |_, _| {
+                let others = of_each(|_, _, threads, itself| Ok((threads ^ itself).count()))?;
+                Ok(others.into_iter().max().unwrap_or(0) as f64)
+            }),
+            counted(ASTRAY, 0, |_, _| {
+                let astray = of_each(|sysfs, cpu, threads, itself| {
+                    let sharers = sysfs.sharers_of_l1d(cpu).map_err(Untestable::because)?;
+                    Ok(usize::from(threads ^ itself != &sharers ^ itself))
+                })?;
+                Ok(astray.into_iter().sum::<usize>() as f64)
+            }),
+            counted(BY_SYSCONF, 0, |_, _| {
+                let bytes = level_2_cache().map(|bytes| bytes as f64);
+                bytes.ok_or_else(|| Untestable("sysconf does not tell".to_owned()))
+            }),
+            counted(BY_SYSFS, 0, |_, _| {
+                // The one that this thread reaches, where cores are of two kinds.
+                let cpu = current_cpu().unwrap_or(0);
+                let caches = Sysfs::live().caches(cpu).map_err(Untestable::because)?;
+                let mut second = caches.iter().filter(|cache| cache.level == 2);
+                let second = second.find(|cache| cache.holds_data());
+                let bytes = second.map(|cache| cache.size as f64);
+                bytes.ok_or_else(|| Untestable("the kernel describes no L2".to_owned()))
+            }),
+            counted(BY_CPUID, by_cpuid, |_, bytes| match bytes {
+                0 => Err(Untestable("CPUID reports no L2".to_owned())),
+                bytes => Ok(bytes as f64),
+            }),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "every CPU is in its mask, so that XOR takes it out",
+            judge: |e| Ok(between(ABSENT, count(e, ABSENT)?, 0.0, 0.0)),
+        },
+        Claim {
+            text: "what XOR leaves are the CPUs that share the L1d",
+            judge: |e| {
+                if count(e, OTHERS)?.hi < 1.0 {
+                    let none = "no core here has a hyper-thread beside the first";
+                    return Err(Untestable(none.to_owned()));
+                }
+                Ok(between(ASTRAY, count(e, ASTRAY)?, 0.0, 0.0))
+            },
+        },
+        Claim {
+            text: "sysconf, the kernel and CPUID agree on the bytes of L2",
+            judge: |e| {
+                let told = count(e, BY_SYSCONF)?.lo;
+                if told <= 0.0 {
+                    return Err(Untestable("sysconf does not tell".to_owned()));
+                }
+                let parts = [BY_SYSFS, BY_CPUID].map(|by| {
+                    let what = format!("{by}, {told} by sysconf:");
+                    Ok(between(&what, count(e, by)?, told, told))
+                });
+                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+            },
+        },
+    ],
+};

@@ -11,7 +11,7 @@ use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
 /// The rows of this family.
-pub(super) static ALL: &[Experiment] = &[ROUND_TRIPS, STATES, MATRIX];
+pub(super) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, STATES, MATRIX];
 
 const WAYS: [(&str, RoundTripWay); 2] = [
     ("loads and stores", RoundTripWay::Store),
@@ -139,6 +139,85 @@ fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
         others,
         seed: 1,
     }
+}
+
+const QUAD_CORE: Experiment = Experiment {
+    id: "D46",
+    name: "drepper-quad-core",
+    title: "Between the caches of one processor",
+    question: "What does a line cost on its way from one last-level cache to another?",
+    source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can talk to each \
+             other by way of the front-side bus alone",
+    today: "The paper has no number for it. Its two L2s are today's core complexes, dies or clusters \
+            on a die with a last level each, and its bus is their fabric: a line that goes from one \
+            to the other leaves the caches behind, as one from memory does, but need not wait for \
+            memory. The round trips are those of X12. A machine, or a guest, whose CPUs share one \
+            last level has no such way.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+        ),
+        y: Axis::linear("round trip"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: |machine| {
+        let mut cases = vec![own_miss()];
+        let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
+        for (near, cpus) in pairs {
+            let (name, way) = WAYS[0];
+            let cpus = cpus.to_vec();
+            cases.push(Case::new(name, place(near), RoundTripSetup { way, cpus }));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label == WAYS[0].0);
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "a round trip to a core of another last level takes more than twice as long as one \
+                   to a core of the same",
+            judge: |e| {
+                let (near, far) = across(e)?;
+                let at = |near| e.at(WAYS[0].0, place(near));
+                let longer = ratio(at(far)?, at(near)?)?;
+                let what = format!("{} over {}", far.name(), near.name());
+                Ok(at_least(&what, longer, 2.0))
+            },
+        },
+        Claim {
+            text: "the way there takes as long as a load from memory, which took the same bus: 0.8 \
+                   times or more",
+            judge: |e| {
+                let (_, far) = across(e)?;
+                let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
+                let longer = ratio(way, e.at(OWN_MISS, 0.0)?)?;
+                let what = format!("half a round trip, {}, over a miss", far.name());
+                Ok(at_least(&what, longer, 0.8))
+            },
+        },
+    ],
+};
+
+/// The nearest cores that share a cache, and the nearest whose last levels are two.
+fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
+    let there = |near: &Nearness| e.machine.seating.pair(*near).is_ok();
+    let within = [Nearness::Level2, Nearness::LastLevel];
+    let beyond = [Nearness::Package, Nearness::System];
+    let far = beyond.into_iter().find(there).ok_or_else(|| {
+        let one = "the CPUs here show one last-level cache, and it takes two";
+        Untestable(one.to_owned())
+    })?;
+    let near = within.into_iter().find(there).ok_or_else(|| {
+        let none = "no two cores here share a cache beside which to see it";
+        Untestable(none.to_owned())
+    })?;
+    Ok((near, far))
 }
 
 const LOADS: &str = "load";

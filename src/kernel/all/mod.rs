@@ -16,6 +16,7 @@ pub mod lanes;
 pub mod load;
 pub mod lock;
 pub mod matmul;
+pub mod nearest;
 pub mod orders;
 pub mod pair;
 pub mod pending;

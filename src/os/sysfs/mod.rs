@@ -3,8 +3,10 @@
 //! The file names are those of the kernel's `Documentation/ABI/stable/sysfs-devices-system-cpu`
 //! and `.../sysfs-devices-node`.
 
+mod arrangement;
 mod cache;
 pub(super) mod list;
+mod mask;
 mod node;
 mod seat;
 mod sharing;
@@ -12,7 +14,9 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
+pub use arrangement::Arrangement;
 pub use cache::Cache;
+pub use mask::CpuMask;
 pub use node::Node;
 pub use seat::{Nearness, Seat};
 pub use sharing::Sharing;

@@ -1,0 +1,99 @@
+//! Sestoft's k-means: an iteration in each of the note's variants and of our own, on one thread and
+//! on a thread a core. Elements of the throughput are points.
+
+mod common {
+    pub mod clock;
+    pub mod driver;
+}
+
+use common::driver::Driver;
+use criterion::Throughput;
+use linefill::cpu::Features;
+use linefill::experiment::setup::{KMeansSetup, KMeansWay};
+use linefill::experiment::{Context, Seating, Setup, Subject, Untestable};
+use linefill::mem::Region;
+use linefill::os::preempt::current_cpu;
+use linefill::os::{Manner, Member, Sysfs, Turn, allowed, team};
+
+/// Points of a thread.
+const POINTS: usize = 4000;
+
+/// Nanoseconds from the call of a round to its start.
+const AHEAD: f64 = 30_000.0;
+
+const WAYS: [(&str, KMeansWay); 7] = [
+    ("1P", KMeansWay::Lists),
+    ("2P", KMeansWay::InTurn),
+    ("2Q", KMeansWay::AtOnce),
+    ("2Q padded", KMeansWay::Padded),
+    ("3P", KMeansWay::Streams),
+    ("own sums", KMeansWay::OwnSums),
+    ("own sums, vectors", KMeansWay::Vectors),
+];
+
+fn main() {
+    let Some(mut driver) = Driver::new("kmeans") else {
+        return;
+    };
+    let seating = Seating::around(current_cpu(), Sysfs::live().seats(&allowed()));
+    let mut threads = vec![1, seating.cores().max(1)];
+    threads.dedup();
+    for threads in threads {
+        let seats = seating.seats().iter().map(|seat| seat.cpu);
+        let cpus: Vec<usize> = seats.take(threads).collect();
+        let place = format!("threads {threads}");
+        let timed = WAYS.map(|(name, way)| {
+            let name = format!("{name}, {place}");
+            let timed = iteration(&mut driver, &name, way, &cpus);
+            timed.unwrap_or_else(|reason| {
+                driver.say(&format!("{name}: skipped: {reason}"));
+                None
+            })
+        });
+        let Some(two_p) = timed[1] else { continue };
+        for ((name, _), ticks) in WAYS.iter().zip(timed) {
+            if let Some(ticks) = ticks {
+                driver.say(&format!("{name} over 2P, {place}: {:.2}", ticks / two_p));
+            }
+        }
+    }
+}
+
+/// Times whole iterations of a thread a CPU, each with a task, and returns the ticks of one.
+fn iteration(
+    driver: &mut Driver,
+    name: &str,
+    way: KMeansWay,
+    cpus: &[usize],
+) -> Result<Option<f64>, Untestable> {
+    let setup = KMeansSetup {
+        way,
+        points: cpus.len() * POINTS,
+        tasks: cpus.len(),
+        cpus: cpus.to_vec(),
+    };
+    let manner = Manner {
+        ahead: driver.rate().ticks(AHEAD),
+        keep_on: false,
+    };
+    let work = Some(Throughput::Elements(setup.points as u64));
+    let timed = team(&mut members(&setup)?, manner, |team| {
+        driver.time(name, work, &mut |operations| {
+            let turns = team.round(operations).iter();
+            turns.map(Turn::until).max().unwrap_or(0)
+        })
+    });
+    Ok(timed.map_err(Untestable::because)?.ticks)
+}
+
+fn members(setup: &KMeansSetup) -> Result<Vec<Member<'static>>, Untestable> {
+    let context = Context {
+        features: Features::detect(),
+    };
+    // It lies in memory of its own.
+    let region = Region::new(Box::leak(Box::new([0; 128]))).map_err(Untestable::because)?;
+    match setup.prepare(region, &context)? {
+        Subject::Team { members, .. } => Ok(members),
+        other => Err(Untestable(format!("{other:?} is no team"))),
+    }
+}
