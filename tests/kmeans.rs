@@ -25,6 +25,7 @@ fn setup(way: KMeansWay, points: usize, tasks: usize) -> KMeansSetup {
         points,
         tasks,
         cpus,
+        turn: 0,
     }
 }
 

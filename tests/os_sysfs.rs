@@ -340,22 +340,6 @@ fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
     assert_eq!(nothing.seats(&[3, 4]), [seat(3), seat(4)]);
 }
 
-/// Where the fixtures describe the hyper-threads of a few CPUs alone: all of them, as `other` says.
-fn with_threads(machine: &str, cores: usize, other: Option<usize>) -> Machine {
-    let mut tree = String::new();
-    for core in 0..cores {
-        let threads = [Some(core), other.map(|other| core + other)];
-        let all: Vec<String> = threads.iter().flatten().map(usize::to_string).collect();
-        let package = core * usize::from(machine.starts_with("intel")) / 8;
-        for cpu in &all {
-            let dir = format!("sys/devices/system/cpu/cpu{cpu}/topology");
-            tree += &format!("{dir}/core_id = {core}\n{dir}/physical_package_id = {package}\n");
-            tree += &format!("{dir}/thread_siblings_list = {}\n", all.join(","));
-        }
-    }
-    Machine::recorded(machine).with(&tree)
-}
-
 #[test]
 fn the_four_arrangements_of_2007_and_those_since() {
     let arranged = |machine: &Machine| sysfs(machine).arrangement().unwrap();
@@ -367,10 +351,10 @@ fn the_four_arrangements_of_2007_and_those_since() {
     let single = dual.with("sys/devices/system/cpu/online = 0");
     assert_eq!(arranged(&single), Arrangement::OneCore);
     // An L3 for each processor, for each complex, and for a guest.
-    let server = with_threads("intel-sapphire-rapids", 16, Some(16));
-    assert_eq!(arranged(&server), Arrangement::SharedL3);
-    let zen = with_threads("amd-zen2-two-ccx", 8, Some(8));
-    assert_eq!(arranged(&zen), Arrangement::L3OfGroups);
+    let processors = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 1 1 1 1");
+    assert_eq!(arranged(&processors), Arrangement::SharedL3);
+    let complexes = composed(PAIRS, PAIRS, HALVES, "0 0 0 0 0 0 0 0");
+    assert_eq!(arranged(&complexes), Arrangement::L3OfGroups);
     let guest = Machine::recorded("vm-genoa");
     assert_eq!(arranged(&guest), Arrangement::SharedL3);
 }

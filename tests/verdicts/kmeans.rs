@@ -48,7 +48,10 @@ fn found(machine: &Machine, id: &str, apart: [f64; 2], ms: impl Fn(&str) -> [f64
     Planted::new(id, machine, |series, tasks| match series.split_once(": ") {
         Some((_, what)) if what.starts_with("iterations") => Value::Counted(apart[0]),
         Some(_) => Value::Counted(apart[1]),
-        None => time(ms(series)[usize::from(tasks > 1.0)]),
+        None => {
+            let variant = series.split_once(", turn").map_or(series, |(of, _)| of);
+            time(ms(variant)[usize::from(tasks > 1.0)])
+        }
     })
 }
 

@@ -143,6 +143,7 @@ fn ended(cpu: u64) -> Result<Arc<Clustering>, Untestable> {
         points: POINTS,
         tasks: 1,
         cpus: vec![cpu as usize],
+        turn: 0,
     };
     Clustering::once(&of, &Features::detect())
 }

@@ -128,6 +128,8 @@ pub struct KMeansSetup {
     /// The CPUs of the threads that do them, each a CPU of its own. A thread more than there are
     /// tasks is left out.
     pub cpus: Vec<usize>,
+    /// Which of several measurements of the same it is: setups that are equal are measured once.
+    pub turn: u32,
 }
 
 impl KMeansSetup {
