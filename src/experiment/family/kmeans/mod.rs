@@ -219,7 +219,7 @@ const LISTS: Experiment = Experiment {
             mean that all others read, as the lock of every Java object lies in its head: 1P is a \
             2Q with lists. Its means are plain numbers here, which the other variants read as \
             atomic ones, by way of a general register: that makes it the faster one on one thread. \
-            With two it is not.",
+            With two it is not: whoever finds a lock taken while its list grows goes to sleep.",
     plot: plot(&[]),
     cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
     curves,
@@ -228,11 +228,9 @@ const LISTS: Experiment = Experiment {
         text: "with a task on each core 1P gains less, beside one task, than 2P does",
         judge: |e| {
             let tasks = several(e, 2)?;
-            let gain = |series| {
-                let at = |tasks: usize| e.at(series, tasks as f64);
-                ratio(at(1)?, at(tasks)?)
-            };
-            let less = ratio(gain(ONE_P)?, gain(TWO_P)?)?;
+            // The same as the quotient of both gains, but of times that were taken in turn.
+            let at = |tasks| over(e, ONE_P, TWO_P, tasks);
+            let less = ratio(at(1)?, at(tasks)?)?;
             Ok(at_most(
                 &format!("1P's gain over 2P's, {}", of_tasks(tasks)),
                 less,
