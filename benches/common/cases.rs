@@ -211,6 +211,7 @@ impl<'m> Stretch<'m> {
                 operations,
             }),
             Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
+            Subject::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
             Subject::Team { .. } => Err(Untestable("it takes several threads".to_owned())),
             Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }

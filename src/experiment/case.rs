@@ -4,7 +4,7 @@ use crate::cpu::Features;
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::{Member, Pages};
+use crate::os::{Chore, Member, Pages};
 
 use super::{Machine, Pace};
 
@@ -174,6 +174,15 @@ pub enum Subject<'m> {
         /// Operations of one round over its working set.
         lap: u64,
     },
+    /// The same while a second process is at work, which is there for as long as that takes.
+    Beside {
+        /// The kernel.
+        kernel: Box<dyn Kernel + 'm>,
+        /// Operations of one round over its working set.
+        lap: u64,
+        /// What the second process does.
+        chore: Chore,
+    },
     /// Kernels to be timed in their steady state, all at once.
     Team {
         /// The threads.
@@ -213,6 +222,9 @@ impl core::fmt::Debug for Subject<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Subject::Steady { lap, .. } => write!(f, "Steady {{ lap: {lap} }}"),
+            Subject::Beside { lap, chore, .. } => {
+                write!(f, "Beside {{ lap: {lap}, chore: {chore:?} }}")
+            }
             Subject::Team { members, pace, .. } => {
                 write!(f, "Team {{ members: {members:?}, pace: {pace:?} }}")
             }

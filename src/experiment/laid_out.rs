@@ -8,7 +8,7 @@ use crate::counters::{Each, of_kernel, of_shot};
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, Watch, one_shot, steady};
 use crate::os::perf::{Event, Group, Refusal};
-use crate::os::{Granted, Switches};
+use crate::os::{Chore, Granted, Neighbour, Switches};
 use crate::time::Rate;
 
 /// A case laid out in memory.
@@ -63,14 +63,14 @@ impl<'m> LaidOut<'m> {
     /// there is nothing to time.
     ///
     /// # Errors
-    /// If it takes threads that cannot be had.
+    /// If it takes threads or a second process that cannot be had.
     pub fn time(
         &mut self,
         rate: Rate,
         plan: &Plan<'_>,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
-        if let Subject::Steady { .. } | Subject::Team { .. } = self.subject {
+        if !matches!(self.subject, Subject::Shot { .. } | Subject::Count(_)) {
             // SAFETY: the region's memory stays mapped as long as the subject borrows it.
             unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
         }
@@ -83,6 +83,9 @@ impl<'m> LaidOut<'m> {
             Subject::Steady { kernel, lap } => {
                 steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
             }
+            Subject::Beside { kernel, lap, chore } => beside(*chore, || {
+                steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
+            })?,
             Subject::Team {
                 members,
                 pace,
@@ -120,7 +123,7 @@ impl<'m> LaidOut<'m> {
     /// What an operation does.
     pub fn work(&self) -> Work {
         match &self.subject {
-            Subject::Steady { kernel, .. } => kernel.work(),
+            Subject::Steady { kernel, .. } | Subject::Beside { kernel, .. } => kernel.work(),
             Subject::Team { members, .. } | Subject::Runs { members, .. } => members
                 .first()
                 .map_or_else(Work::default, |member| member.kernel.work()),
@@ -139,6 +142,12 @@ impl<'m> LaidOut<'m> {
             let each = match &mut self.subject {
                 _ if idle => Ok(vec![None; group.len()]),
                 Subject::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
+                Subject::Beside { kernel, chore, .. } => {
+                    let counted = || of_kernel(kernel.as_mut(), operations, &group);
+                    beside(*chore, counted)
+                        .map_err(std::io::Error::other)
+                        .flatten()
+                }
                 Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
                 Subject::Team { .. } | Subject::Runs { .. } => Err(std::io::Error::other(
                     "events are counted of one thread, and these are several",
@@ -158,5 +167,22 @@ impl<'m> LaidOut<'m> {
             }));
         }
         counts
+    }
+}
+
+/// What comes of `measure` while a second process is at work.
+///
+/// # Errors
+/// If there is none, or if it stopped meanwhile: nothing was measured beside it then.
+fn beside<T>(chore: Chore, measure: impl FnOnce() -> T) -> Result<T, Untestable> {
+    let mut neighbour = Neighbour::start(chore).map_err(Untestable::because)?;
+    let before = neighbour.stretches();
+    let value = measure();
+    if neighbour.lives() && neighbour.stretches() > before {
+        Ok(value)
+    } else {
+        Err(Untestable(
+            "the second process stopped working in the middle of it".to_owned(),
+        ))
     }
 }

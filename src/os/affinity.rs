@@ -69,6 +69,15 @@ pub struct Pinned {
     of_this_thread: PhantomData<*const ()>,
 }
 
+/// `sched_setaffinity` for a thread that never gets its old mask back. Allocates nothing, so that
+/// a child may call it between fork and its end.
+pub(super) fn keep_on(cpu: usize) -> io::Result<()> {
+    match Mask::one(cpu) {
+        Some(mask) => mask.apply(),
+        None => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }
+}
+
 /// The CPU that this thread is kept on; `None` if it may run on several.
 pub fn only() -> Option<usize> {
     let mut cpus = Mask::of_this_thread().ok()?.cpus();

@@ -54,6 +54,7 @@ mod placement;
 mod planted;
 mod policy;
 mod prefetch;
+mod processes;
 mod random;
 mod replacement;
 mod reuse;
@@ -120,6 +121,7 @@ fn rows() -> Vec<Row> {
         placement::rows(),
         policy::rows(),
         prefetch::rows(),
+        processes::rows(),
         random::rows(),
         sequential::rows(),
         share::rows(),

@@ -2,6 +2,7 @@
 
 mod bus;
 mod figures;
+mod processes;
 mod together;
 
 use super::explain;
@@ -27,6 +28,7 @@ pub(super) static ALL: &[Experiment] = &[
     together::FIG_3_27,
     together::FIG_3_29,
     bus::SHARED_BUS,
+    processes::FIG_3_31,
 ];
 
 /// What vectors do, and what the series are called.

@@ -1,9 +1,11 @@
-//! Memory that is read, written, updated or copied as fast as it goes, by one thread or several.
+//! Memory that is read, written, updated or copied as fast as it goes, by one thread, by several, or
+//! beside a second process.
 
 use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
 use crate::kernel::{Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
-use crate::os::Member;
+use crate::os::preempt::current_cpu;
+use crate::os::{Chore, Member};
 
 /// What moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +57,61 @@ impl Setup for BandwidthSetup {
         Ok(Subject::Steady {
             kernel: Box::new(bandwidth),
             lap,
+        })
+    }
+}
+
+/// What a second process does meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Background {
+    /// Bytes that it works on.
+    pub bytes: usize,
+    /// What it does to them, by the same vectors.
+    pub motion: Motion,
+    /// Where.
+    pub cpu: usize,
+}
+
+/// Blocks, what is done to them, and a second process beside it. An operation is a block of 512
+/// bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BesideSetup {
+    /// What is measured.
+    pub measured: BandwidthSetup,
+    /// What goes on beside it.
+    pub background: Background,
+}
+
+impl Setup for BesideSetup {
+    fn bytes(&self) -> usize {
+        self.measured.bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let Background { bytes, motion, cpu } = self.background;
+        // Two of one CPU would take turns.
+        if current_cpu() == Some(cpu) {
+            return Err(Untestable(
+                "it takes a CPU other than the measuring one".to_owned(),
+            ));
+        }
+        let vector = self.measured.mover.vector(context)?;
+        let kernel =
+            Bandwidth::new(region, self.measured.motion, vector).map_err(Untestable::because)?;
+        let lap = kernel.pass();
+        Ok(Subject::Beside {
+            kernel: Box::new(kernel),
+            lap,
+            chore: Chore {
+                cpu,
+                bytes,
+                motion,
+                vector,
+            },
         })
     }
 }

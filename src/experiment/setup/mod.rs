@@ -56,7 +56,7 @@ mod walk;
 
 pub use alias::AliasSetup;
 pub use arrive::{ArriveSetup, Streamed};
-pub use bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+pub use bandwidth::{Background, BandwidthSetup, BandwidthTeamSetup, BesideSetup, Mover, Owner};
 pub use blocked::BlockedSetup;
 pub use burst::BurstSetup;
 pub use chase::ChaseSetup;

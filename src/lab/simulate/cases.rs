@@ -105,10 +105,14 @@ fn trace(
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
     let (region, _) = arena.region(bytes, Wish::Base)?;
-    let Subject::Steady { mut kernel, lap } = case.setup.prepare(region, context)? else {
-        return Err(Untestable(
-            "it is timed once or counted, and has no trace of its own".to_owned(),
-        ));
+    let (mut kernel, lap) = match case.setup.prepare(region, context)? {
+        // What a second process would do is none of its accesses.
+        Subject::Steady { kernel, lap } | Subject::Beside { kernel, lap, .. } => (kernel, lap),
+        _ => {
+            return Err(Untestable(
+                "it is timed once or counted, and has no trace of its own".to_owned(),
+            ));
+        }
     };
     run(&mut *kernel, lap, &mut configs);
     for config in &mut configs {

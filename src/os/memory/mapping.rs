@@ -94,8 +94,11 @@ impl Mapping {
         Ok(reserved)
     }
 
-    /// `mprotect(PROT_READ | PROT_WRITE)` on the area.
+    /// `mprotect(PROT_READ | PROT_WRITE)` on the area, which no child is to have: after a fork,
+    /// this process would have to take its own pages back by a fault each.
     pub(super) fn open(&self) -> io::Result<()> {
+        // Refused, it costs time alone.
+        let _ = self.advise(libc::MADV_DONTFORK);
         // SAFETY: the area is this mapping's own; widening access breaks no reference.
         check(unsafe {
             libc::mprotect(

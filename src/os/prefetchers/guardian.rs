@@ -4,11 +4,11 @@
 #![allow(unsafe_code)]
 
 use std::io::{self, Read};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 
 use crate::os::msr::Msr;
+use crate::os::signals::Blocked;
 
 /// A child that waits for the other end of a socket to close, which the kernel sees to whatever
 /// ends its parent, and then writes a register.
@@ -99,38 +99,6 @@ impl Ends {
             {}
             let written = libc::pwrite(self.msr, bytes.as_ptr().cast(), 8, register.into());
             libc::_exit(i32::from(written != 8))
-        }
-    }
-}
-
-/// All signals of this thread held back, until dropped.
-struct Blocked {
-    before: libc::sigset_t,
-}
-
-impl Blocked {
-    fn all() -> io::Result<Self> {
-        let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-        let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: both sets are valid to write, and the first is filled before it is read.
-        let status = unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr())
-        };
-        if status != 0 {
-            return Err(io::Error::from_raw_os_error(status));
-        }
-        // SAFETY: the call succeeded, and zero bytes are a valid set in any case.
-        let before = unsafe { before.assume_init() };
-        Ok(Blocked { before })
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        // SAFETY: the set is one that this thread had.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
         }
     }
 }

@@ -143,9 +143,7 @@ impl Apart {
         let points = points.filter(|(x, _)| here(*x));
         let of_passes = |(_, passes): (f64, Vec<Interval>)| {
             let apart = passes.iter().zip(&self.0).filter(|(_, apart)| **apart);
-            apart
-                .map(|(pass, _)| *pass)
-                .reduce(|a, b| Interval::new(a.lo.min(b.lo), a.hi.max(b.hi)))
+            apart.map(|(pass, _)| *pass).reduce(Interval::hull)
         };
         let levels: Vec<Interval> = points
             .filter_map(of_passes)

@@ -1,0 +1,380 @@
+//! A second process that moves memory for ever, on a CPU of its own.
+//!
+//! It is forked and not started from a program, so that benches and tests of others have it as well,
+//! and it ends with this process whatever ends that: dropped, it is killed; if the thread that
+//! started it ends, by a panic or with the process, the kernel kills it (`PR_SET_PDEATHSIG`); and
+//! should that come too early to be asked for, it sees that it has got another parent.
+
+// Forks, and the child may only make calls that are safe after fork.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::affinity::keep_on;
+use super::signals::Blocked;
+use crate::kernel::{Bandwidth, Kernel, Motion, Vector};
+use crate::mem::{PAGE, Region};
+
+/// What a second process does.
+#[derive(Clone, Copy, Debug)]
+pub struct Chore {
+    /// The CPU that it is kept on.
+    pub cpu: usize,
+    /// Bytes of its memory, whole blocks of 512, in each half if there are two.
+    pub bytes: usize,
+    /// What it does to them, round and round.
+    pub motion: Motion,
+    /// By what.
+    pub vector: Vector,
+}
+
+/// Why there is no second process.
+#[derive(Debug)]
+pub enum NeighbourError {
+    /// The kernel gave none, or no page to talk over.
+    Fork(io::Error),
+    /// It could not be kept on this CPU.
+    Cpu(usize, io::Error),
+    /// It got no memory: so many bytes.
+    Memory(usize, io::Error),
+    /// So many bytes cannot be moved in this way.
+    Blocks(usize),
+    /// It ended, or was not ready in time.
+    Ended,
+}
+
+impl fmt::Display for NeighbourError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NeighbourError::Fork(error) => write!(f, "no second process: {error}"),
+            NeighbourError::Cpu(cpu, error) => {
+                write!(f, "the second process cannot run on CPU {cpu}: {error}")
+            }
+            NeighbourError::Memory(bytes, error) => {
+                write!(f, "the second process gets no {bytes} bytes: {error}")
+            }
+            NeighbourError::Blocks(bytes) => {
+                write!(f, "{bytes} bytes are no whole number of blocks")
+            }
+            NeighbourError::Ended => f.write_str("the second process ended before it was at work"),
+        }
+    }
+}
+
+impl std::error::Error for NeighbourError {}
+
+/// A second process at work, until dropped.
+///
+/// Stays on the thread that started it: when that thread ends, the process does.
+#[derive(Debug)]
+pub struct Neighbour {
+    child: libc::pid_t,
+    board: NonNull<Board>,
+    /// Whether its end was seen: its number may be another's then.
+    ended: bool,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+/// What the two processes share: a page.
+#[repr(C, align(4096))]
+struct Board {
+    /// 0 at first; then one of the states below, and an error number above.
+    state: AtomicU64,
+    /// Stretches of work done.
+    stretches: AtomicU64,
+}
+
+const AT_WORK: u64 = 1;
+const NO_CPU: u64 = 2;
+const NO_MEMORY: u64 = 3;
+
+/// Bits of the state below the error number.
+const STATE_BITS: u32 = 8;
+
+/// How long the second process may take to get its memory.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Blocks between two looks at the parent: a fraction of a millisecond.
+const STRETCH: u64 = 2048;
+
+impl Neighbour {
+    /// Forks a process that does `chore`, and waits until it is at work.
+    ///
+    /// # Errors
+    /// If there is none, or if it lacks its CPU or memory.
+    #[doc(alias = "fork")]
+    pub fn start(chore: Chore) -> Result<Self, NeighbourError> {
+        if chore.bytes == 0 || !chore.bytes.is_multiple_of(chore.motion.granularity()) {
+            return Err(NeighbourError::Blocks(chore.bytes));
+        }
+        let board = Board::map().map_err(NeighbourError::Fork)?;
+        let signals = Blocked::all().map_err(NeighbourError::Fork)?;
+        // SAFETY: a number, and no more.
+        let parent = unsafe { libc::getpid() };
+        // SAFETY: the child makes only system calls and runs assembly on memory of its own,
+        // allocates nothing, and never returns.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the board stays mapped in the child.
+            work(&chore, parent, unsafe { board.as_ref() });
+        }
+        let refused = io::Error::last_os_error();
+        drop(signals);
+        if child < 0 {
+            // SAFETY: nobody refers to it.
+            unsafe { Board::unmap(board) };
+            return Err(NeighbourError::Fork(refused));
+        }
+        let mut neighbour = Neighbour {
+            child,
+            board,
+            ended: false,
+            of_this_thread: PhantomData,
+        };
+        neighbour.wait(chore)?;
+        Ok(neighbour)
+    }
+
+    fn wait(&mut self, chore: Chore) -> Result<(), NeighbourError> {
+        let began = Instant::now();
+        loop {
+            let state = self.board().state.load(Ordering::Acquire);
+            let error = || io::Error::from_raw_os_error((state >> STATE_BITS) as i32);
+            match state & ((1 << STATE_BITS) - 1) {
+                AT_WORK => return Ok(()),
+                NO_CPU => return Err(NeighbourError::Cpu(chore.cpu, error())),
+                NO_MEMORY => return Err(NeighbourError::Memory(chore.bytes, error())),
+                _ if !self.lives() || began.elapsed() > PATIENCE => {
+                    return Err(NeighbourError::Ended);
+                }
+                _ => std::thread::sleep(Duration::from_micros(100)),
+            }
+        }
+    }
+
+    /// How many stretches of work it has done so far: if that grows, it is at work.
+    pub fn stretches(&self) -> u64 {
+        self.board().stretches.load(Ordering::Relaxed)
+    }
+
+    /// Whether it still exists.
+    pub fn lives(&mut self) -> bool {
+        if !self.ended {
+            let mut status = 0;
+            // SAFETY: `status` is valid to write; the child is ours and was not waited for.
+            let found = unsafe { libc::waitpid(self.child, &mut status, libc::WNOHANG) };
+            // An error: somebody else has waited for it, or nobody may.
+            self.ended = found != 0;
+        }
+        !self.ended
+    }
+
+    /// The number of the process.
+    pub fn process(&self) -> u32 {
+        self.child.unsigned_abs()
+    }
+
+    fn board(&self) -> &Board {
+        // SAFETY: mapped until this is dropped, and made of atomic words.
+        unsafe { self.board.as_ref() }
+    }
+}
+
+impl Drop for Neighbour {
+    /// Kills it, and waits for its end.
+    fn drop(&mut self) {
+        if self.lives() {
+            let mut status = 0;
+            // SAFETY: the child is ours and was not waited for, so the number is still its own;
+            // `status` is valid to write.
+            unsafe {
+                libc::kill(self.child, libc::SIGKILL);
+                while libc::waitpid(self.child, &mut status, 0) < 0
+                    && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+                {
+                }
+            }
+        }
+        // SAFETY: mapped by `start`, and nobody refers to it any more.
+        unsafe { Board::unmap(self.board) };
+    }
+}
+
+impl Board {
+    fn map() -> io::Result<NonNull<Board>> {
+        let (access, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+        );
+        map(size_of::<Board>(), access, flags).map(NonNull::cast)
+    }
+
+    /// # Safety
+    /// It is mapped, and nobody refers to it.
+    unsafe fn unmap(board: NonNull<Board>) {
+        // SAFETY: the caller's.
+        unsafe { libc::munmap(board.as_ptr().cast(), size_of::<Board>()) };
+    }
+
+    /// Ends the child, and says why.
+    fn leave(&self, state: u64, error: io::Error) -> ! {
+        self.say(state, error.raw_os_error().unwrap_or(libc::EINVAL));
+        // SAFETY: ends the child, whose destructors are the parent's affair.
+        unsafe { libc::_exit(1) }
+    }
+
+    fn say(&self, state: u64, error: i32) {
+        let error = u64::from(error.unsigned_abs()) << STATE_BITS;
+        self.state.store(error | state, Ordering::Release);
+    }
+}
+
+/// `mmap` of anonymous memory anywhere.
+fn map(bytes: usize, access: libc::c_int, flags: libc::c_int) -> io::Result<NonNull<u8>> {
+    // SAFETY: without MAP_FIXED, a new mapping replaces no other.
+    let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
+}
+
+/// Aborts when dropped: a panic of the child would unwind into the parent's frames.
+struct NoWayBack;
+
+impl Drop for NoWayBack {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
+/// What the child does, to its end.
+fn work(chore: &Chore, parent: libc::pid_t, board: &Board) -> ! {
+    let _never_dropped = NoWayBack;
+    // SAFETY: numbers alone, and safe after fork. Its descriptors are of no use to the child, and
+    // whoever waits for the end of the parent's output would wait for the child, too; Linux before
+    // 5.9 has no such call.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+        libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
+    }
+    if let Err(error) = keep_on(chore.cpu) {
+        board.leave(NO_CPU, error);
+    }
+    let (access, flags) = (
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+    );
+    let pages = chore.bytes.next_multiple_of(PAGE);
+    let memory = match map(pages, access, flags) {
+        Ok(memory) => memory,
+        Err(error) => board.leave(NO_MEMORY, error),
+    };
+    // SAFETY: just mapped, zeroes, of at least as many bytes, and unmapped by the child's end.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), chore.bytes) };
+    let kernel = Region::new(bytes)
+        .ok()
+        .and_then(|region| Bandwidth::new(region, chore.motion, chore.vector).ok());
+    let Some(mut kernel) = kernel else {
+        board.leave(NO_MEMORY, io::Error::from_raw_os_error(libc::EINVAL));
+    };
+    // Once over all of it before it counts as at work.
+    kernel.run(kernel.pass());
+    board.say(AT_WORK, 0);
+    loop {
+        kernel.run(STRETCH);
+        board.stretches.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: numbers alone.
+        unsafe {
+            if libc::getppid() != parent {
+                libc::_exit(0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::allowed;
+
+    fn chore(cpu: usize, motion: Motion) -> Chore {
+        Chore {
+            cpu,
+            bytes: 1 << 20,
+            motion,
+            vector: Vector::Sse2,
+        }
+    }
+
+    /// Whether a process of this number exists, dead and not waited for ones included.
+    fn exists(process: u32) -> bool {
+        std::path::Path::new(&format!("/proc/{process}")).exists()
+    }
+
+    #[test]
+    fn it_works_until_dropped() {
+        let cpu = *allowed().last().unwrap();
+        for motion in [Motion::Read, Motion::Write, Motion::Copy] {
+            let mut neighbour = Neighbour::start(chore(cpu, motion)).unwrap();
+            let (process, first) = (neighbour.process(), neighbour.stretches());
+            let began = Instant::now();
+            while neighbour.stretches() < first + 3 {
+                assert!(neighbour.lives() && began.elapsed() < PATIENCE);
+                std::thread::yield_now();
+            }
+            assert!(exists(process));
+            drop(neighbour);
+            assert!(!exists(process));
+        }
+    }
+
+    #[test]
+    fn what_it_lacks_is_named() {
+        let said = |chore| Neighbour::start(chore).unwrap_err().to_string();
+        let cpu = allowed()[0];
+        assert!(said(chore(8191, Motion::Read)).contains("CPU 8191"));
+        let huge = Chore {
+            bytes: 1 << 46,
+            ..chore(cpu, Motion::Read)
+        };
+        assert!(said(huge).contains("gets no 70368744177664 bytes"));
+        let part = Chore {
+            bytes: 512,
+            ..chore(cpu, Motion::Copy)
+        };
+        assert!(said(part).contains("512 bytes are no whole number"));
+    }
+
+    #[test]
+    fn an_end_that_nobody_asked_for_is_seen() {
+        let mut neighbour = Neighbour::start(chore(allowed()[0], Motion::Read)).unwrap();
+        // SAFETY: a child of this process, which nobody has waited for.
+        unsafe { libc::kill(neighbour.child, libc::SIGKILL) };
+        let began = Instant::now();
+        while neighbour.lives() {
+            assert!(began.elapsed() < PATIENCE);
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_it() {
+        let cpu = allowed()[0];
+        let (tell, told) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let neighbour = Neighbour::start(chore(cpu, Motion::Write)).unwrap();
+            tell.send(neighbour.process()).unwrap();
+            panic!("in the middle of a measurement");
+        });
+        assert!(thread.join().is_err());
+        assert!(!exists(told.recv().unwrap()));
+    }
+}

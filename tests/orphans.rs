@@ -1,0 +1,252 @@
+//! No worker survives the process that started it, whatever ends that: threads end with their
+//! process, and second processes see to it.
+#![cfg(feature = "std")]
+// Processes are ended and waited for by calls into C.
+#![allow(unsafe_code)]
+
+#[cfg(feature = "lab")]
+mod cli_common;
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
+use linefill::mem::Region;
+use linefill::os::{Chore, Manner, Member, Neighbour, allowed, team};
+use linefill::pattern::Rng;
+
+/// How long what is orphaned may take to end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Says what the process that is to be ended does.
+const VICTIM: &str = "LINEFILL_TEST_VICTIM";
+
+/// Makes this process the parent of every orphan among its descendants, those in sessions of
+/// their own included, and keeps other tests of this file from waiting for them meanwhile.
+fn adopting() -> MutexGuard<'static, ()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: a number alone.
+    let adopted = unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+    assert_eq!(adopted, 0);
+    guard
+}
+
+/// Waits until this process has no child any more, living or dead.
+fn none_is_left(what: &str) {
+    let began = Instant::now();
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is valid to write.
+        match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+            -1 => return,
+            0 => {
+                let left = children_of(std::process::id());
+                assert!(began.elapsed() < PATIENCE, "{what}: {left:?} are left");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The processes whose parent is `parent`.
+fn children_of(parent: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_child = |number: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        // The name, in parentheses, may hold anything.
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        rest.split(' ').nth(1) == Some(parent.to_string().as_str())
+    };
+    numbers.filter(is_child).collect()
+}
+
+fn chore(cpu: usize) -> Chore {
+    Chore {
+        cpu,
+        bytes: 1 << 20,
+        motion: Motion::Write,
+        vector: Vector::Sse2,
+    }
+}
+
+/// Two threads that hand a token to each other.
+fn threads_at_work(cpus: &[usize], rounds: usize) {
+    let mut memory = vec![0; 256];
+    let words = Region::new(&mut memory).unwrap().into_atomics();
+    let member = |index: usize| Member {
+        cpu: cpus[index % cpus.len()],
+        kernel: Box::new(RoundTrip::new(words, 0, index, 2, RoundTripWay::Store).unwrap()),
+    };
+    let manner = Manner {
+        ahead: 50_000,
+        keep_on: false,
+    };
+    team(&mut [member(0), member(1)], manner, |team| {
+        for _ in 0..rounds {
+            team.round(10);
+        }
+    })
+    .unwrap();
+}
+
+/// Not a test of its own: what the processes below do.
+#[test]
+fn start_workers() {
+    let Ok(how) = std::env::var(VICTIM) else {
+        return;
+    };
+    let cpus = allowed();
+    loop {
+        let neighbour = Neighbour::start(chore(cpus[0])).unwrap();
+        let another = Neighbour::start(chore(cpus[cpus.len() - 1])).unwrap();
+        match how.as_str() {
+            "panics" => panic!("in the middle of a measurement"),
+            "exits" => std::process::exit(3),
+            "aborts" => std::process::abort(),
+            // On one CPU, a round takes time slices.
+            _ if cpus.len() > 1 => threads_at_work(&cpus, 3),
+            _ => {}
+        }
+        drop((neighbour, another));
+    }
+}
+
+/// A process that starts workers and ends them, again and again, or ends itself.
+fn victim(how: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "start_workers"])
+        .env(VICTIM, how)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn send(child: &Child, signal: i32) {
+    // SAFETY: a child of this process, which nobody has waited for.
+    unsafe { libc::kill(child.id() as i32, signal) };
+}
+
+#[test]
+fn a_process_killed_at_any_moment_leaves_no_worker() {
+    let _adopting = adopting();
+    let mut rng = Rng::new(7);
+    let mut with_workers = 0;
+    for round in 0..100 {
+        let mut child = victim("works");
+        let pause = rng.below(30_000) as u64;
+        std::thread::sleep(Duration::from_micros(pause));
+        with_workers += usize::from(!children_of(child.id()).is_empty());
+        send(&child, libc::SIGKILL);
+        child.wait().unwrap();
+        none_is_left(&format!("round {round}, killed after {pause} us"));
+    }
+    assert!(with_workers > 10, "{with_workers} of 100 had any");
+}
+
+#[test]
+fn whatever_else_ends_it_leaves_none_either() {
+    let _adopting = adopting();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGSEGV] {
+        let mut child = victim("works");
+        let began = Instant::now();
+        while children_of(child.id()).is_empty() {
+            assert!(began.elapsed() < PATIENCE, "it starts no worker");
+        }
+        send(&child, signal);
+        child.wait().unwrap();
+        none_is_left(&format!("signal {signal}"));
+    }
+    for how in ["panics", "exits", "aborts"] {
+        let ended = victim(how).wait().unwrap();
+        assert!(!ended.success());
+        none_is_left(how);
+    }
+}
+
+#[cfg(feature = "lab")]
+mod of_a_run {
+    use super::*;
+    use crate::cli_common::Folder;
+
+    /// Kills runs of `ids` at random moments after each has begun to measure; returns how often
+    /// one had a second process then.
+    fn kill_runs(folder: &Folder, command: impl Fn() -> Command, kills: usize) -> usize {
+        let record = folder.at("linefill-out/record.jsonl");
+        let mut rng = Rng::new(11);
+        let mut with_workers = 0;
+        for round in 0..kills {
+            let _ = fs::remove_file(&record);
+            let mut run = command()
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let began = Instant::now();
+            let measuring = || {
+                let text = fs::read_to_string(&record).unwrap_or_default();
+                !children_of(run.id()).is_empty() || text.contains(r#""experiment":"D"#)
+            };
+            while !measuring() {
+                assert!(began.elapsed() < 3 * PATIENCE, "it does not begin");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let pause = rng.below(300) as u64;
+            std::thread::sleep(Duration::from_millis(pause));
+            with_workers += usize::from(!children_of(run.id()).is_empty());
+            let signal = [libc::SIGKILL, libc::SIGKILL, libc::SIGINT][round % 3];
+            send(&run, signal);
+            run.wait().unwrap();
+            none_is_left(&format!("run {round}, signal {signal} after {pause} ms"));
+        }
+        with_workers
+    }
+
+    #[test]
+    fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
+        let _adopting = adopting();
+        let folder = Folder::new("orphans");
+        let command = || folder.linefill(&["run", "D44", "D39", "--memory", "16MiB"]);
+        let with_workers = kill_runs(&folder, command, 6);
+        let two_cpus = allowed().len() > 1;
+        assert!(!two_cpus || with_workers > 0, "none had a second process");
+    }
+
+    /// The process that would put the prefetchers back has nothing to wait for then.
+    #[test]
+    fn neither_does_the_guardian_of_a_register_stay() {
+        use std::os::unix::fs::FileExt;
+        let _adopting = adopting();
+        let folder = Folder::new("orphans-msr");
+        for cpu in allowed() {
+            let dir = folder.at(&format!("root/dev/cpu/{cpu}"));
+            fs::create_dir_all(&dir).unwrap();
+            let file = fs::File::create(dir.join("msr")).unwrap();
+            for register in [0x1A0, 0x1A4, 0xC000_0108] {
+                file.write_all_at(&[0; 8], register).unwrap();
+            }
+        }
+        for pause in [0, 5, 20, 60] {
+            let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
+            command.env("LINEFILL_ROOT", folder.at("root"));
+            let mut run = command
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            // Until the guardian is there, or the run has ended: no register may be known here.
+            while run.try_wait().unwrap().is_none() && children_of(run.id()).is_empty() {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+            send(&run, libc::SIGKILL);
+            run.wait().unwrap();
+            none_is_left(&format!("killed {pause} ms after the guardian came"));
+        }
+    }
+}

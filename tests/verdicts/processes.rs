@@ -1,0 +1,104 @@
+//! A process beside another: Drepper's Figure 3.31.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::machines::MIB;
+use super::planted::{Planted, Row, noisy, row, time};
+
+const READ_FALLS: &str = "reading falls";
+const WRITE_FALLS: &str = "writing falls";
+const READ_ORDER: &str = "half of the cache is read slower";
+const WRITE_ORDER: &str = "half of the cache is written slower";
+
+/// Bandwidths of 10 that fall to 5 above these shares of the cache: alone, beside a reader, beside
+/// a writer.
+fn falls(machine: &Machine, shares: [f64; 3]) -> Planted {
+    let cache = machine.ranges.capacities[2].reported.expect("is known");
+    Planted::new("D44", machine, |series, x| {
+        let share = match series.split_once(", ").expect("names both").1 {
+            "alone" => shares[0],
+            "beside a reader" => shares[1],
+            _ => shares[2],
+        };
+        time(if x > share * cache { 5.0 } else { 10.0 })
+    })
+}
+
+/// The same of half of the cache: 10 alone, and these beside a reader and beside a writer.
+fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
+    Planted::new("D44", machine, |series, _| {
+        time(match series.split_once(", ").expect("names both").1 {
+            "alone" => 10.0,
+            "beside a reader" => reader,
+            _ => writer,
+        })
+    })
+}
+
+/// A machine whose last level is all but taken by strangers.
+fn crowded(machine: &Machine) -> Machine {
+    let mut crowded = machine.clone();
+    crowded.ranges.capacities[2].measured = Some(2.5 * MIB);
+    crowded
+}
+
+/// A machine on which only this thread has a place.
+fn alone(machine: &Machine) -> Machine {
+    let only = machine.seating.seats()[..1].to_vec();
+    Machine {
+        seating: Seating::around(None, only),
+        ..machine.clone()
+    }
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for claim in [READ_FALLS, WRITE_FALLS] {
+        rows.extend([
+            row("D44", claim, Holds, |m| falls(m, [1.1, 0.6, 0.3])),
+            row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 1.1])),
+            // It never falls.
+            row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 9.0])),
+            row("D44", claim, Inconclusive, |m| falls(m, [0.6, 0.6, 0.6])),
+            row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3])).says("does not fall"),
+            row("D44", claim, Untestable, |m| {
+                falls(m, [1.1, 0.6, 0.3]).on(crowded(m))
+            })
+            .says("there is nothing to share"),
+            row("D44", claim, Untestable, |m| {
+                falls(&alone(m), [1.1, 0.6, 0.3])
+            })
+            .says("no two CPUs here share a cache"),
+        ]);
+    }
+    for claim in [READ_ORDER, WRITE_ORDER] {
+        rows.extend([
+            row("D44", claim, Holds, |m| half(m, [8.0, 6.0])),
+            row("D44", claim, DoesNotHold, |m| half(m, [6.0, 8.0]))
+                .says("beside a writer over beside a reader 1.33"),
+            row("D44", claim, DoesNotHold, |m| half(m, [12.0, 6.0])),
+            row("D44", claim, Inconclusive, |m| half(m, [10.0, 6.0])),
+            row("D44", claim, Untestable, |m| {
+                half(m, [8.0, 6.0]).on(crowded(m))
+            })
+            .says("there is nothing to share"),
+            row("D44", claim, Untestable, |m| {
+                half(m, [8.0, 6.0]).without(|series, _| series.ends_with("reader"))
+            })
+            .says("was not measured at"),
+        ]);
+    }
+    rows
+}
+
+/// A fall in noise that hides it is no fall.
+#[test]
+fn noise_hides_a_fall() {
+    let machine = super::machines::server().machine();
+    let planted = Planted::new("D44", &machine, |_, _| noisy(10.0, 0.5));
+    for claim in &planted.experiment.claims[..2] {
+        let verdict = claim.decide(&planted.evidence()).verdict;
+        assert_eq!(verdict, Untestable, "{}", claim.text);
+    }
+}
