@@ -4,10 +4,10 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
+    Direction, Fetched, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
     LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pending, Pick,
     Placed, Places, PrefetchWalk, Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay,
-    Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, Temporal, Transfer, Translate,
+    Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, TakeLines, TakeWay, Temporal, Transfer, Translate,
     Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
@@ -342,6 +342,24 @@ fn loads_behind_stores_that_come_late() {
         let chain = declared(|region| Speculate::new(region, issue, 16, 1).unwrap().work());
         let miss = declared(|region| SpeculateMiss::new(ring(region), issue).unwrap().work());
         assert_eq!([chain, miss], [work(2, 1, 16, 8); 2]);
+    }
+}
+
+#[test]
+fn lines_that_are_taken() {
+    for (way, expected) in [
+        (TakeWay::Store, work(0, 1, 0, 8)),
+        (TakeWay::Add, work(1, 1, 8, 8)),
+    ] {
+        for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
+            let found = declared(|region| {
+                let words = region.into_atomics();
+                assert!(TakeLines::new(words, 3, way, fetched).is_none());
+                assert!(TakeLines::new(words, 512, way, fetched).is_none());
+                TakeLines::new(words, 64, way, fetched).unwrap().work()
+            });
+            assert_eq!(found, expected, "{way:?}, {fetched:?}");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, Entry, Experiment, Machine, Ranges, Run, Seating, Shape,
+    Arena, Case, Context, Counting, Entry, Experiment, Machine, Pace, Ranges, Run, Seating, Shape,
     Subject, Unit, Untestable, find,
 };
 use linefill::kernel::{Kernel, Work};
@@ -188,11 +188,58 @@ impl Cases {
 enum Stretch<'m> {
     Steady(Box<dyn Kernel + 'm>),
     Shots(Box<dyn Shot + 'm>, Work),
+    Team(Threads<'m>),
     Runs {
         members: Vec<Member<'m>>,
         renew: Box<dyn FnMut(Run) + 'm>,
         operations: u64,
     },
+}
+
+/// Threads that start at one tick, as the lab's do.
+struct Threads<'m> {
+    members: Vec<Member<'m>>,
+    pace: Pace,
+    manner: Manner,
+}
+
+impl<'m> Threads<'m> {
+    /// Ticks from a call to the common start: some tens of microseconds.
+    const AHEAD: u64 = 100_000;
+
+    fn new(members: Vec<Member<'m>>, pace: Pace, in_step: bool) -> Self {
+        let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let manner = Manner {
+            ahead: Self::AHEAD,
+            keep_on: cpus.len() == members.len() && !in_step,
+        };
+        Threads {
+            members,
+            pace,
+            manner,
+        }
+    }
+
+    fn run(&mut self, operations: u64) -> u64 {
+        let pace = self.pace;
+        let ticks = team(&mut self.members, self.manner, |team| {
+            let turns = team.round(operations);
+            let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
+            own.sort_unstable();
+            match pace {
+                Pace::Fastest => own[0],
+                Pace::Median => own[own.len() / 2],
+                Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
+            }
+        });
+        // A bench says so and goes on to the next; Criterion wants a time.
+        ticks.unwrap_or_else(|error| {
+            println!("the threads did not start: {error}");
+            1
+        })
+    }
 }
 
 impl<'m> Stretch<'m> {
@@ -212,7 +259,12 @@ impl<'m> Stretch<'m> {
             }),
             Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
             Subject::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
-            Subject::Team { .. } => Err(Untestable("it takes several threads".to_owned())),
+            Subject::Team {
+                members,
+                pace,
+                in_step,
+                ..
+            } => Ok(Stretch::Team(Threads::new(members, pace, in_step))),
             Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
     }
@@ -223,6 +275,10 @@ impl<'m> Stretch<'m> {
             Stretch::Steady(kernel) => kernel.work(),
             Stretch::Shots(_, work) => *work,
             Stretch::Runs { .. } => Work::default(),
+            Stretch::Team(threads) => {
+                let first = threads.members.first();
+                first.map_or_else(Work::default, |member| member.kernel.work())
+            }
         }
     }
 
@@ -235,6 +291,7 @@ impl<'m> Stretch<'m> {
                 black_box(kernel.run(black_box(operations)));
                 stop() - began
             }
+            Stretch::Team(threads) => threads.run(operations),
             Stretch::Shots(shot, _) => {
                 let of_one = shot.operations().max(1);
                 let shots = operations.div_ceil(of_one);

@@ -25,6 +25,7 @@ const SUBJECTS: &[&str] = &[
     "matmul",
     "mlp",
     "overhead",
+    "sharing",
     "sim",
     "tensor",
 ];

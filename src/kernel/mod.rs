@@ -44,6 +44,7 @@ mod speculate;
 mod store;
 mod straddle;
 mod synonym;
+mod take;
 mod tensor;
 mod tile;
 mod translate;
@@ -89,6 +90,7 @@ pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, Speculate
 pub use store::{Store, StoreError, Sweep, Temporal};
 pub use straddle::{Straddle, StraddleError};
 pub use synonym::Synonym;
+pub use take::{APART, Fetched, TakeLines, TakeWay};
 pub use tensor::{Get, ReadTensor, ReadTensorError};
 pub use tile::{TileMatmul, TileWay};
 pub use translate::{Reach, Translate, TranslateError};

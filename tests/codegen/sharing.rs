@@ -28,6 +28,12 @@ pub const STATED: &[Stated] = &[
     stated("linefill_roundtrip_store", 1, 0, 8, 0).and_outside(PASSED_ON),
     stated("linefill_roundtrip_compare", 1, 1, 8, 8),
     // Outside: a look at a lock that is not free.
+    stated("linefill_take_store", 0, 1, 0, 8),
+    stated("linefill_take_store_t0", 0, 1, 0, 8),
+    stated("linefill_take_store_w", 0, 1, 0, 8),
+    stated("linefill_take_add", 1, 1, 8, 8),
+    stated("linefill_take_add_t0", 1, 1, 8, 8),
+    stated("linefill_take_add_w", 1, 1, 8, 8),
     stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
 ];
 
@@ -51,4 +57,29 @@ fn a_lock_that_is_taken_is_waited_for_by_looking() {
     let texts = Kernel::named("linefill_increment_spin").texts();
     let pause = texts.iter().position(|text| text == "pause").unwrap();
     assert_eq!(texts[pause + 1..][..2], ["cmp qword ptr [rdi],0", "Je"]);
+}
+
+/// `prefetchw` is the instruction of this name, whatever the target enables.
+#[test]
+fn a_line_is_fetched_by_the_prefetch_in_the_name_and_nothing_else_differs() {
+    for way in ["store", "add"] {
+        let texts = |hint: &str| Kernel::named(&format!("linefill_take_{way}{hint}")).texts();
+        let plain: Vec<_> = texts("").into_iter().filter(|text| text != "nop").collect();
+        for (hint, instruction) in [("_t0", "prefetcht0"), ("_w", "prefetchw")] {
+            let mut code = texts(hint);
+            let at = code.iter().position(|text| text.starts_with("prefetch"));
+            let at = at.expect("has a prefetch");
+            assert_eq!(
+                code[at - 2..=at],
+                [
+                    "lea r10,[rdx+r9]",
+                    "and r10,rcx",
+                    &format!("{instruction} [rdi+r10]")
+                ]
+            );
+            code.drain(at - 2..=at);
+            code.retain(|text| text != "nop");
+            assert_eq!(code, plain, "{way}{hint}");
+        }
+    }
 }

@@ -48,6 +48,7 @@ mod misses;
 mod mlp;
 mod orders;
 mod outofreach;
+mod ownership;
 mod pages;
 mod perfasm;
 mod placement;
@@ -132,6 +133,7 @@ fn rows() -> Vec<Row> {
         shuffle::rows(),
         transfer::rows(),
         outofreach::rows(),
+        ownership::rows(),
         straddle::rows(),
         streaming::rows(),
         streamload::rows(),

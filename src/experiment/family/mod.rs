@@ -44,6 +44,7 @@ mod misses;
 mod mlp;
 mod orders;
 mod outofreach;
+mod ownership;
 mod pages;
 mod perfasm;
 mod placement;
@@ -152,6 +153,7 @@ families![
     threads,
     maps,
     transfer,
+    ownership,
     outofreach,
 ];
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::cpu::{clflush, mfence};
 use crate::experiment::{Context, Setup, Subject, Untestable};
-use crate::kernel::Work;
+use crate::kernel::{APART, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
 use crate::os::preempt::current_cpu;
@@ -53,34 +53,31 @@ pub struct RemoteSetup {
 }
 
 /// Lines of one shot: few enough for every L1d.
-const LINES: usize = 64;
-
-/// Lines between two accessed ones, so that nobody fetches neighbours along.
-const APART: usize = 4;
+pub(super) const LINES: usize = 64;
 
 /// A line whose first word is the number of the next to be accessed.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Line([AtomicU64; LINE / 8]);
+pub(super) struct Line([AtomicU64; LINE / 8]);
 
 /// What the measuring thread asks of the others; the bits above count the requests.
 #[derive(Clone, Copy)]
 #[repr(u64)]
-enum Ask {
+pub(super) enum Ask {
     Read = 0,
     Write = 1,
 }
 
 /// What all threads share: each part on lines of its own.
 #[derive(Debug)]
-struct Table {
+pub(super) struct Table {
     lines: Box<[Line]>,
     request: Line,
     done: Line,
 }
 
 impl Table {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let lines: Box<[Line]> = (0..LINES * APART).map(|_| Line::default()).collect();
         let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
         let mut rng = Rng::new(seed);
@@ -99,16 +96,23 @@ impl Table {
         }
     }
 
+    /// All lines, of which every [`APART`]th is accessed.
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
     /// The words that are accessed.
     fn words(&self) -> impl Iterator<Item = &AtomicU64> {
         self.lines.iter().step_by(APART).map(|line| &line.0[0])
     }
 
-    fn read(&self) -> u64 {
+    /// Reads them all, and returns their sum.
+    pub(super) fn read(&self) -> u64 {
         self.words().map(|word| word.load(Ordering::Relaxed)).sum()
     }
 
-    fn write(&self) {
+    /// Modifies them all, and leaves them as they are.
+    pub(super) fn write(&self) {
         for word in self.words() {
             add_nothing(word);
         }
@@ -138,35 +142,30 @@ fn add_nothing(word: &AtomicU64) -> u64 {
     word.fetch_add(core::hint::black_box(0), Ordering::Relaxed)
 }
 
-/// The measuring thread's side.
-struct Remote {
+/// The other threads, as the measuring one sees them.
+pub(super) struct Others {
     table: Arc<Table>,
     others: Vec<Partner>,
-    held: Held,
-    want: Want,
     requests: u64,
 }
 
-impl Remote {
-    /// Starts the others.
-    fn new(setup: &RemoteSetup) -> Result<Self, PartnerError> {
-        let table = Arc::new(Table::new(setup.seed));
+impl Others {
+    /// Starts one on each of `cpus`.
+    pub(super) fn start(table: &Arc<Table>, cpus: &[usize]) -> Result<Self, PartnerError> {
         let other = |&cpu: &usize| {
-            let table = Arc::clone(&table);
+            let table = Arc::clone(table);
             let mut seen = 0;
             Partner::start(cpu, move || table.serve(&mut seen))
         };
-        Ok(Remote {
-            others: setup.others.iter().map(other).collect::<Result<_, _>>()?,
-            table,
-            held: setup.held,
-            want: setup.want,
+        Ok(Others {
+            others: cpus.iter().map(other).collect::<Result<_, _>>()?,
+            table: Arc::clone(table),
             requests: 0,
         })
     }
 
     /// Has the others do something, and waits until they have.
-    fn ask(&mut self, ask: Ask) {
+    pub(super) fn ask(&mut self, ask: Ask) {
         let before = self.table.done.0[0].load(Ordering::Relaxed);
         self.requests += 1;
         let request = self.requests << 1 | ask as u64;
@@ -175,6 +174,27 @@ impl Remote {
         while self.table.done.0[0].load(Ordering::Acquire) < all {
             core::hint::spin_loop();
         }
+    }
+}
+
+/// The measuring thread's side.
+struct Remote {
+    table: Arc<Table>,
+    others: Others,
+    held: Held,
+    want: Want,
+}
+
+impl Remote {
+    /// Starts the others.
+    fn new(setup: &RemoteSetup) -> Result<Self, PartnerError> {
+        let table = Arc::new(Table::new(setup.seed));
+        Ok(Remote {
+            others: Others::start(&table, &setup.others)?,
+            table,
+            held: setup.held,
+            want: setup.want,
+        })
     }
 
     fn flush(&self) {
@@ -192,11 +212,11 @@ impl Shot for Remote {
         match self.held {
             Held::Own => self.table.write(),
             Held::Nowhere => {}
-            Held::Modified => self.ask(Ask::Write),
-            Held::Exclusive => self.ask(Ask::Read),
+            Held::Modified => self.others.ask(Ask::Write),
+            Held::Exclusive => self.others.ask(Ask::Read),
             Held::Shared => {
                 core::hint::black_box(self.table.read());
-                self.ask(Ask::Read);
+                self.others.ask(Ask::Read);
             }
         }
         mfence();

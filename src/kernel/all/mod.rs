@@ -29,6 +29,7 @@ pub mod shuffle;
 pub mod speculate;
 pub mod store;
 pub mod straddle;
+pub mod take;
 pub mod tensor;
 pub mod translate;
 pub mod walk;

@@ -35,6 +35,7 @@ mod shuffle;
 mod speculate;
 mod store;
 mod straddle;
+mod take;
 mod tensor;
 mod translate;
 mod walk;
@@ -83,6 +84,7 @@ pub fn check_all(
     oracle.codealigns();
     oracle.increments();
     oracle.roundtrips();
+    oracle.takes();
     oracle.forwards(*features);
     oracle.speculations();
     oracle.translations();

@@ -217,6 +217,12 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_stream4
         linefill_stream64
         linefill_stream8
+        linefill_take_add
+        linefill_take_add_t0
+        linefill_take_add_w
+        linefill_take_store
+        linefill_take_store_t0
+        linefill_take_store_w
         linefill_tensor_array
         linefill_tensor_boxes
         linefill_tensor_boxes_unchecked

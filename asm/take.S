@@ -1,0 +1,47 @@
+/* Stores or locked additions to lines that another core may hold, each line fetched ahead or not
+   (Drepper, section 6.3.2: prefetchw).
+
+   rdi  address of the lines
+   rsi  operations, not 0
+   rdx  byte offset of the first line to be written
+   rcx  offsets that there are, less 1: a power of two, less 1
+   r8   bytes to the next line in turn
+   r9   bytes to the line to fetch ahead
+   rax  result: byte offset of the line that would be next
+
+   An iteration is an operation, on the first word of a line:
+     store   1 store, 8 bytes: the number of operations that are left, this one included
+     add     1 load, 8 bytes; 1 store, 8 bytes, by one `lock add` of 1
+   after no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead. */
+
+#include "linefill.h"
+
+.macro takes name, kind, hint
+kernel \name
+        .balign 32
+1:
+        .ifnb   \hint
+        lea     r10, [rdx + r9]
+        and     r10, rcx
+        \hint   [rdi + r10]
+        .endif
+        .ifc    \kind, store
+        mov     [rdi + rdx], rsi
+        .else
+        lock add qword ptr [rdi + rdx], 1
+        .endif
+        add     rdx, r8
+        and     rdx, rcx
+        dec     rsi
+        jnz     1b
+        mov     rax, rdx
+        ret
+kernel_end \name
+.endm
+
+takes   linefill_take_store, store
+takes   linefill_take_store_t0, store, prefetcht0
+takes   linefill_take_store_w, store, prefetchw
+takes   linefill_take_add, add
+takes   linefill_take_add_t0, add, prefetcht0
+takes   linefill_take_add_w, add, prefetchw

@@ -1,0 +1,57 @@
+//! Threads: what they do to each other on one line, a line's way to another core and back, and
+//! what two of them read, write and copy at once.
+
+mod common;
+
+use common::cases::Bench;
+
+/// Ways to count, with what they are called in the table.
+const WAYS: [&str; 4] = ["int++", "fetch_add", "spin lock", "Mutex"];
+
+fn main() {
+    let Some(mut bench) = Bench::new("sharing") else {
+        return;
+    };
+    let ranges = bench.machine.ranges.clone();
+    let far = bench.machine.in_memory() as f64;
+
+    let counts = bench.cases("B8");
+    let threads = bench.machine.seating.cores().min(8) as f64;
+    for way in WAYS {
+        let alone = bench.time(&counts, &format!("{way}, 128 B apart"), 1.0);
+        if threads < 2.0 {
+            continue;
+        }
+        let apart = bench.time(&counts, &format!("{way}, 128 B apart"), threads);
+        let dense = bench.time(&counts, &format!("{way}, dense"), threads);
+        let shared = bench.time(&counts, &format!("{way}, one place"), threads);
+        bench.ratio(&format!("{way}, apart over one thread"), &apart, &alone);
+        bench.ratio(&format!("{way}, side by side over apart"), &dense, &apart);
+        bench.ratio(&format!("{way}, one place over apart"), &shared, &apart);
+    }
+
+    let trips = bench.cases("X12");
+    let nearest = 0.0;
+    let plain = bench.time(&trips, "loads and stores", nearest);
+    let locked = bench.time(&trips, "lock cmpxchg", nearest);
+    bench.ratio(
+        "round trip, lock cmpxchg over loads and stores",
+        &locked,
+        &plain,
+    );
+
+    let moves = bench.cases("D39");
+    for what in ["read", "write", "copy"] {
+        for x in [ranges.l1.hi, ranges.l2.hi, far] {
+            let one = bench.time(&moves, &format!("{what}, one thread"), x);
+            let own = bench.time(&moves, &format!("{what}, own memory"), x);
+            let same = bench.time(&moves, &format!("{what}, same memory"), x);
+            bench.ratio(&format!("{what}, two on their own over one"), &own, &one);
+            bench.ratio(
+                &format!("{what}, two on the same over their own"),
+                &same,
+                &own,
+            );
+        }
+    }
+}

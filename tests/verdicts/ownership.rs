@@ -1,0 +1,94 @@
+//! Lines fetched to be written: prefetchw.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
+
+use super::planted::{Planted, Row, row, time};
+
+const STORE: &str = "storing to lines that another core wrote";
+const ADD: &str = "adding to lines that another core wrote takes no longer";
+const HELPS: &str = "as without a prefetch";
+const SHARED: &str = "both cores have read";
+
+/// ns of a line that the other core modified, or that both read: not fetched, after prefetcht0,
+/// after prefetchw. Lines of one's own take 5.
+#[derive(Clone, Copy)]
+struct Times {
+    there: [f64; 3],
+    shared: [f64; 3],
+}
+
+/// As the paper would have it.
+const PAPER: Times = Times {
+    there: [60.0, 50.0, 20.0],
+    shared: [50.0, 50.0, 20.0],
+};
+
+fn times(machine: &Machine, of: Times) -> Planted {
+    Planted::new("E38", machine, |series, held| {
+        let times = match held {
+            0.0 => of.there,
+            1.0 => of.shared,
+            _ => [5.0; 3],
+        };
+        let fetched = match series.rsplit_once(", ").expect("names both").1 {
+            "not fetched" => 0,
+            "prefetcht0" => 1,
+            _ => 2,
+        };
+        time(times[fetched])
+    })
+}
+
+fn there(machine: &Machine, there: [f64; 3]) -> Planted {
+    times(machine, Times { there, ..PAPER })
+}
+
+fn shared(machine: &Machine, shared: [f64; 3]) -> Planted {
+    times(machine, Times { shared, ..PAPER })
+}
+
+/// A machine on which only this thread has a place.
+fn alone(machine: &Machine) -> Machine {
+    let only = machine.seating.seats()[..1].to_vec();
+    Machine {
+        seating: Seating::around(None, only),
+        ..machine.clone()
+    }
+}
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        row("E38", STORE, Holds, |m| times(m, PAPER)).says("prefetchw over prefetcht0 0.40"),
+        row("E38", STORE, Holds, |m| there(m, [60.0, 50.0, 50.0])),
+        row("E38", STORE, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0])),
+        row("E38", STORE, Inconclusive, |m| there(m, [60.0, 50.0, 52.5])),
+        row("E38", ADD, Holds, |m| times(m, PAPER)),
+        row("E38", ADD, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0]))
+            .says("locked addition, modified there: prefetchw over prefetcht0 1.20"),
+        row("E38", ADD, Inconclusive, |m| there(m, [60.0, 50.0, 52.5])),
+        row("E38", HELPS, Holds, |m| times(m, PAPER)),
+        row("E38", HELPS, DoesNotHold, |m| there(m, [60.0, 50.0, 60.0])),
+        row("E38", HELPS, Inconclusive, |m| there(m, [60.0, 50.0, 54.0])),
+        row("E38", SHARED, Holds, |m| times(m, PAPER)),
+        row("E38", SHARED, DoesNotHold, |m| {
+            shared(m, [50.0, 50.0, 50.0])
+        }),
+        // prefetcht0 helps as well.
+        row("E38", SHARED, DoesNotHold, |m| {
+            shared(m, [50.0, 30.0, 20.0])
+        })
+        .says("prefetcht0 over not fetched 0.60"),
+        row("E38", SHARED, Inconclusive, |m| {
+            shared(m, [50.0, 50.0, 45.0])
+        }),
+    ];
+    for claim in [STORE, ADD, HELPS, SHARED] {
+        rows.extend([
+            row("E38", claim, Untestable, |m| times(&alone(m), PAPER)).says("it takes two cores"),
+            row("E38", claim, Untestable, |m| there(m, [6.0, 5.0, 5.0]))
+                .says("threads of one core, whatever the system says"),
+        ]);
+    }
+    rows
+}
