@@ -100,6 +100,11 @@ fn start_workers() {
     let Ok(how) = std::env::var(VICTIM) else {
         return;
     };
+    // A job in the background of a shell is started with these ignored.
+    for signal in [libc::SIGINT, libc::SIGHUP] {
+        // SAFETY: the default action is no function.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     let cpus = allowed();
     loop {
         let neighbour = Neighbour::start(chore(cpus[0])).unwrap();
@@ -174,15 +179,15 @@ mod of_a_run {
     use super::*;
     use crate::cli_common::Folder;
 
-    /// Kills runs of `ids` at random moments after each has begun to measure; returns how often
+    /// Kills so many runs at random moments after each has begun to measure; returns how often
     /// one had a second process then.
-    fn kill_runs(folder: &Folder, command: impl Fn() -> Command, kills: usize) -> usize {
+    fn kill_runs(folder: &Folder, command: impl Fn(usize) -> Command, kills: usize) -> usize {
         let record = folder.at("linefill-out/record.jsonl");
         let mut rng = Rng::new(11);
         let mut with_workers = 0;
         for round in 0..kills {
             let _ = fs::remove_file(&record);
-            let mut run = command()
+            let mut run = command(round)
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn()
@@ -190,7 +195,8 @@ mod of_a_run {
             let began = Instant::now();
             let measuring = || {
                 let text = fs::read_to_string(&record).unwrap_or_default();
-                !children_of(run.id()).is_empty() || text.contains(r#""experiment":"D"#)
+                !children_of(run.id()).is_empty()
+                    || text.contains(r#""kind":"point","experiment":"D"#)
             };
             while !measuring() {
                 assert!(began.elapsed() < 3 * PATIENCE, "it does not begin");
@@ -211,7 +217,11 @@ mod of_a_run {
     fn a_run_that_is_killed_leaves_neither_thread_nor_process() {
         let _adopting = adopting();
         let folder = Folder::new("orphans");
-        let command = || folder.linefill(&["run", "D44", "D39", "--memory", "16MiB"]);
+        // Second processes in every other run, threads in the others.
+        let command = |round: usize| {
+            let id = ["D44", "D39"][round % 2];
+            folder.linefill(&["run", id, "--memory", "16MiB"])
+        };
         let with_workers = kill_runs(&folder, command, 6);
         let two_cpus = allowed().len() > 1;
         assert!(!two_cpus || with_workers > 0, "none had a second process");

@@ -10,7 +10,7 @@ use crate::cpu::mfence;
 use crate::experiment::{Context, Setup, Subject, Untestable};
 use crate::kernel::{Fetched, Kernel, TakeLines, TakeWay, Work};
 use crate::measure::Shot;
-use crate::mem::{LINE, Region};
+use crate::mem::Region;
 use crate::os::PartnerError;
 use crate::os::preempt::current_cpu;
 
@@ -115,6 +115,7 @@ impl Setup for TakeSetup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mem::LINE;
     use crate::os::allowed;
 
     /// Every line is written once, whoever had it.
