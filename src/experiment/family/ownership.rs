@@ -111,11 +111,12 @@ const PREFETCHW: Experiment = Experiment {
              written, on AMD's family 10h",
     today: "Every CPU has it since Intel's Broadwell. 64 lines are written one after the other, each \
             8 turns after its prefetch; before, the other core has written them all, or both have \
-            read them. On a Zen 4 a line that another core has modified is handed over with the \
-            right to write it, for a load as well, so that `prefetcht0` does as much there as \
-            `prefetchw`. Lines that both cores hold are what is left to it: `prefetcht0` finds \
-            them in L1d and does nothing. A plain store needs neither: it waits in the store \
-            queue, which asks for its line early by itself.",
+            read them. On a Zen 4 a line that another core has modified comes with the right to \
+            write it, for a load as well, so that `prefetcht0` does as much there as `prefetchw`. \
+            Lines that both cores hold are where `prefetchw` should pay, for `prefetcht0` finds \
+            them in L1d and does nothing. But there it did nothing either: each locked addition \
+            waited until the other core's copy was gone. A plain store needs no prefetch: it \
+            waits in the store queue, which asks for its line early by itself.",
     plot: Some(Plot {
         shape: Shape::Bars,
         x: Axis::linear("modified there (0), shared (1), modified here (2)"),
