@@ -70,7 +70,8 @@ impl<'m> LaidOut<'m> {
         plan: &Plan<'_>,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
-        if let Subject::Steady { .. } | Subject::Beside { .. } | Subject::Team { .. } = self.subject {
+        if let Subject::Steady { .. } | Subject::Beside { .. } | Subject::Team { .. } = self.subject
+        {
             // SAFETY: the region's memory stays mapped as long as the subject borrows it.
             unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
         }
