@@ -4,11 +4,11 @@
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
     Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fetched, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump, Kernel,
-    LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pending, Pick,
-    Placed, Places, PrefetchWalk, Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay,
-    Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, TakeLines, TakeWay, Temporal, Transfer, Translate,
-    Trip, Vector, Walk, Width, Work,
+    Direction, Fetched, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump,
+    Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pending,
+    Pick, Placed, Places, PrefetchWalk, Reach, Revisit, Rewrite, RewriteWay, RoundTrip,
+    RoundTripWay, Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, TakeLines,
+    TakeWay, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
