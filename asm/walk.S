@@ -2,7 +2,7 @@
 
    rdi  address of a pointer word
    rsi  steps, not 0
-   rdx  bytes from a pointer word to the word that is changed
+   rdx  bytes from a pointer word to the word that is changed, or read besides
    rcx  bytes from the next pointer word to the word that is added
    rax  result: address of the pointer word after the last step
 
@@ -43,3 +43,14 @@ kernel linefill_walk_addnext
         jnz     1b
         ret
 kernel_end linefill_walk_addnext
+
+/* 2 loads a step: the pointer, and a word of the element's other line. */
+kernel linefill_walk_lines
+        mov     rax, rdi
+        .balign 32
+1:      mov     r8, [rax + rdx]
+        mov     rax, [rax]
+        dec     rsi
+        jnz     1b
+        ret
+kernel_end linefill_walk_lines

@@ -226,9 +226,11 @@ impl<'m> Threads<'m> {
         let pace = self.pace;
         let ticks = team(&mut self.members, self.manner, |team| {
             let turns = team.round(operations);
+            let first = turns.first().map_or(0, |turn| turn.ticks);
             let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
             own.sort_unstable();
             match pace {
+                Pace::First => first,
                 Pace::Fastest => own[0],
                 Pace::Median => own[own.len() / 2],
                 Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
@@ -258,7 +260,7 @@ impl<'m> Stretch<'m> {
                 operations,
             }),
             Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
-            Subject::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
+            Subject::Helped { .. } => Err(Untestable("it takes a helper thread".to_owned())),
             Subject::Team {
                 members,
                 pace,

@@ -1,9 +1,12 @@
 //! A case: one point of an experiment before it is measured.
 
+use std::sync::Arc;
+
 use crate::cpu::Features;
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
+use crate::os::leash::Leash;
 use crate::os::{Chore, Member, Pages};
 
 use super::{Machine, Pace};
@@ -194,6 +197,15 @@ pub enum Subject<'m> {
         /// Whether the members wait for each other, so that none may do more than the others.
         in_step: bool,
     },
+    /// A kernel to be timed in its steady state while another one helps it.
+    Helped {
+        /// The kernel, and its helper.
+        members: Vec<Member<'m>>,
+        /// Operations of one round over its working set.
+        lap: u64,
+        /// What keeps the helper from running too far ahead.
+        leash: Arc<Leash>,
+    },
     /// An operation to be timed once per preparation.
     Shot {
         /// The operation.
@@ -228,6 +240,7 @@ impl core::fmt::Debug for Subject<'_> {
             Subject::Team { members, pace, .. } => {
                 write!(f, "Team {{ members: {members:?}, pace: {pace:?} }}")
             }
+            Subject::Helped { members, .. } => write!(f, "Helped {{ members: {members:?} }}"),
             Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
             Subject::Runs {
                 members,

@@ -4,6 +4,7 @@ use core::cell::Cell;
 
 use super::{Run, Untestable};
 use crate::measure::{Buffers, Outcome, Plan, Watch, in_stretches, in_whole};
+use crate::os::leash::Lead;
 use crate::os::{Manner, Member, Turn, team};
 use crate::stats::median;
 use crate::time::Rate;
@@ -18,6 +19,8 @@ pub enum Pace {
     /// The slowest member's, from the common start: the time that all of it takes, as in Sestoft's
     /// table.
     Slowest,
+    /// The first member's, whom the others help.
+    First,
 }
 
 /// How the members of a measured team spread.
@@ -31,14 +34,26 @@ pub struct Crew {
     pub fastest: f64,
     /// Median of the slowest member's.
     pub slowest: f64,
+    /// How far the helper was ahead, if it is a walk with one.
+    pub lead: Option<Lead>,
 }
 
 impl Crew {
-    /// The same of two passes: the quickest of the quickest, the slowest of the slowest.
+    /// The same of two passes: the quickest of the quickest, the slowest of the slowest; of a
+    /// helper's leads the least and the most, and between them those of the first pass.
     pub fn with(self, other: Crew) -> Crew {
+        let lead = match (self.lead, other.lead) {
+            (Some(one), Some(other)) => Some(Lead {
+                least: one.least.min(other.least),
+                most: one.most.max(other.most),
+                ..one
+            }),
+            (one, other) => one.or(other),
+        };
         Crew {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
+            lead,
             ..self
         }
     }
@@ -82,15 +97,28 @@ pub(super) fn at_once(
         keep_on: alone && !in_step,
     };
     // Members that share a CPU take turns of milliseconds, of which a sample is to hold some.
+    // A helper gets into its stride anew in every stretch, and walks along one list are in step in
+    // some moments and apart in others.
+    let nanos = match pace {
+        _ if !alone => 10e6,
+        Pace::First | Pace::Fastest => 500e3,
+        Pace::Median | Pace::Slowest => 100e3,
+    };
     let plan = &Plan {
-        sample_ticks: rate.ticks(if alone { 100e3 } else { 10e6 }),
+        sample_ticks: rate.ticks(nanos),
         ..*plan
     };
     let disturbances = Cell::new(0);
     let outcome = team(members, manner, |team| {
         let mut time = |operations| {
             let turns = team.round(operations);
-            disturbances.set(disturbances.get() + u64::from(spread.add(turns, operations)));
+            let all = spread.add(turns, operations);
+            // Helpers sleep and come late as they please.
+            let disturbed = match pace {
+                Pace::First => alone && turns.first().is_some_and(apart),
+                _ => all,
+            };
+            disturbances.set(disturbances.get() + u64::from(disturbed));
             stretch(turns, pace)
         };
         in_stretches(&mut time, plan, &mut Disturbed(&disturbances), buffers)
@@ -163,6 +191,11 @@ pub(super) fn runs(
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
 }
 
+/// Whether a member was disturbed, or has not met the others all along.
+fn apart(turn: &Turn) -> bool {
+    turn.disturbed || turn.late > turn.ticks / LATE
+}
+
 /// How the members did in each round.
 struct Spread {
     members: usize,
@@ -193,7 +226,6 @@ impl Spread {
         let values = || turns.iter().map(each);
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
-        let apart = |turn: &Turn| turn.disturbed || turn.late > turn.ticks / LATE;
         // Members that share a CPU disturb each other; that is what is measured.
         self.members == self.cpus && turns.iter().any(apart)
     }
@@ -208,17 +240,20 @@ impl Spread {
             cpus: self.cpus as u32,
             fastest: middle(self.fastest),
             slowest: middle(self.slowest),
+            lead: None,
         }
     }
 }
 
 /// The ticks and the proof of a round.
 fn stretch(turns: &[Turn], pace: Pace) -> (u64, u64) {
+    let first = turns.first().map_or(0, |turn| turn.ticks);
     let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
     own.sort_unstable();
     let ticks = match pace {
         Pace::Fastest => own[0],
         Pace::Median => own[own.len() / 2],
+        Pace::First => first,
         Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
     };
     let proof = turns
@@ -242,6 +277,7 @@ mod tests {
         assert_eq!(stretch(&turns, Pace::Fastest), (10, 6));
         assert_eq!(stretch(&turns, Pace::Median), (20, 6));
         assert_eq!(stretch(&turns, Pace::Slowest), (40, 6));
+        assert_eq!(stretch(&turns, Pace::First), (30, 6));
     }
 
     #[test]
@@ -251,7 +287,21 @@ mod tests {
             cpus: 2,
             fastest,
             slowest,
+            lead: None,
         };
         assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
+        let ahead = |least, median, most| Crew {
+            lead: Some(Lead {
+                least,
+                lower: least,
+                median,
+                upper: most,
+                most,
+            }),
+            ..crew(2.0, 4.0)
+        };
+        let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
+        assert_eq!((both.least, both.median, both.most), (1, 50, 95));
+        assert_eq!(crew(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
     }
 }

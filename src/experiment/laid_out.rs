@@ -3,7 +3,7 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
-use super::{Arena, Case, Context, Crew, Subject, Untestable, Wish, cold, crew};
+use super::{Arena, Case, Context, Crew, Pace, Subject, Untestable, Wish, cold, crew};
 use crate::counters::{Each, of_kernel, of_shot};
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, Watch, one_shot, steady};
@@ -70,7 +70,10 @@ impl<'m> LaidOut<'m> {
         plan: &Plan<'_>,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
-        if let Subject::Steady { .. } | Subject::Beside { .. } | Subject::Team { .. } = self.subject
+        if let Subject::Steady { .. }
+        | Subject::Beside { .. }
+        | Subject::Team { .. }
+        | Subject::Helped { .. } = self.subject
         {
             // SAFETY: the region's memory stays mapped as long as the subject borrows it.
             unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
@@ -117,6 +120,19 @@ impl<'m> LaidOut<'m> {
                     outcome
                 })
             }
+            Subject::Helped {
+                members,
+                lap,
+                leash,
+            } => {
+                let plan = lapped(*lap);
+                let timed = crew::at_once(members, Pace::First, true, rate, &plan, buffers)?;
+                timed.map(|(outcome, crew)| {
+                    let lead = leash.leads();
+                    self.crew = Some(Crew { lead, ..crew });
+                    outcome
+                })
+            }
             Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, &mut Preemption, buffers),
         })
     }
@@ -125,7 +141,9 @@ impl<'m> LaidOut<'m> {
     pub fn work(&self) -> Work {
         match &self.subject {
             Subject::Steady { kernel, .. } | Subject::Beside { kernel, .. } => kernel.work(),
-            Subject::Team { members, .. } | Subject::Runs { members, .. } => members
+            Subject::Team { members, .. }
+            | Subject::Runs { members, .. }
+            | Subject::Helped { members, .. } => members
                 .first()
                 .map_or_else(Work::default, |member| member.kernel.work()),
             Subject::Shot { work, .. } => *work,
@@ -150,9 +168,11 @@ impl<'m> LaidOut<'m> {
                         .flatten()
                 }
                 Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
-                Subject::Team { .. } | Subject::Runs { .. } => Err(std::io::Error::other(
-                    "events are counted of one thread, and these are several",
-                )),
+                Subject::Team { .. } | Subject::Runs { .. } | Subject::Helped { .. } => {
+                    Err(std::io::Error::other(
+                        "events are counted of one thread, and these are several",
+                    ))
+                }
                 Subject::Count(_) => Ok(vec![None; group.len()]),
             };
             let silent = each

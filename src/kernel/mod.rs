@@ -84,7 +84,7 @@ pub use revisit::Revisit;
 pub use rewrite::{Rewrite, RewriteWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 pub use routine::{Function, Routine};
-pub use shared::SharedWalk;
+pub use shared::{SharedWalk, Visit, VisitError};
 pub use shuffle::{Op, Shuffle, ShuffleError};
 pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};

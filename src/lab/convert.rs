@@ -11,7 +11,9 @@ pub use cpu::{cache_of, cpu_line, kernel_cache_line};
 
 use counts::{count_line, count_of};
 
-use super::record::{CrewLine, Header, Line, MACHINE, Outcome, PointLine, PortsLine, Timed};
+use super::record::{
+    CrewLine, Header, LeadLine, Line, MACHINE, Outcome, PointLine, PortsLine, Timed,
+};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
     Crew, Machine, Measured, Placement, Point, Ranges, Rung, Seating, State, Untestable, merged,
@@ -19,6 +21,7 @@ use crate::experiment::{
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
+use crate::os::leash::Lead;
 use crate::os::sysfs::Seat;
 use crate::stats::{Interval, Summary};
 use crate::time::Rate;
@@ -182,6 +185,13 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
             cpus: crew.cpus,
             fastest: crew.fastest,
             slowest: crew.slowest,
+            lead: crew.lead.map(|lead| LeadLine {
+                least: lead.least,
+                lower: lead.lower,
+                median: lead.median,
+                upper: lead.upper,
+                most: lead.most,
+            }),
         }),
         flags,
         counts: measured.counts.iter().map(count_line).collect(),
@@ -231,6 +241,13 @@ fn measured_of(timed: &Timed) -> Measured {
             cpus: line.cpus,
             fastest: line.fastest,
             slowest: line.slowest,
+            lead: line.lead.map(|lead| Lead {
+                least: lead.least,
+                lower: lead.lower,
+                median: lead.median,
+                upper: lead.upper,
+                most: lead.most,
+            }),
         }),
     }
 }
@@ -308,6 +325,13 @@ mod tests {
                     cpus: 2,
                     fastest: 4.5,
                     slowest: 5.25,
+                    lead: Some(Lead {
+                        least: 0,
+                        lower: 10,
+                        median: 50,
+                        upper: 90,
+                        most: 100,
+                    }),
                 }),
             })),
         }

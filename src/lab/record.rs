@@ -310,6 +310,24 @@ pub struct CrewLine {
     pub fastest: f64,
     /// Median of the slowest one's.
     pub slowest: f64,
+    /// How far a helper thread was ahead, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<LeadLine>,
+}
+
+/// How far a helper thread was ahead of the walk that it helped, in nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeadLine {
+    /// The least.
+    pub least: u32,
+    /// A tenth of the times it was no further ahead.
+    pub lower: u32,
+    /// The median.
+    pub median: u32,
+    /// Nine tenths of the times it was no further ahead.
+    pub upper: u32,
+    /// The most.
+    pub most: u32,
 }
 
 /// Whether a point's operation has nothing of a kind to speak of.

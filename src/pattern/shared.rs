@@ -78,6 +78,16 @@ impl<'m> SharedRing<'m> {
         address.wrapping_sub(self.words.as_ptr().expose_provenance())
     }
 
+    /// Address of the pointer word that lies `offset` bytes into the ring's memory; `None` if none
+    /// does.
+    pub fn pointer_at(&self, offset: usize) -> Option<usize> {
+        let first = self.layout.place(0) + self.layout.pointer_offset();
+        let index = offset.checked_sub(first)? / self.layout.stride();
+        let place = self.layout.place(index) + self.layout.pointer_offset();
+        let found = index < self.count && place == offset;
+        found.then(|| self.words.as_ptr().expose_provenance() + offset)
+    }
+
     /// Whether a whole word of the ring's memory begins at `address`.
     pub(crate) fn holds(&self, address: usize) -> bool {
         self.offset(address) / WORD < self.words.len()
@@ -110,6 +120,33 @@ mod tests {
             at = shared.next(at);
         }
         assert_eq!(at, shared.first());
+    }
+
+    #[test]
+    fn only_pointer_words_are_found_as_such() {
+        let mut bytes = vec![0; 4096 * 12];
+        for layout in [
+            Layout::npad(7).pointer_in_word(3),
+            Layout::npad(7).skewed(8),
+            Layout::npad(7).one_a_page().rotating(),
+        ] {
+            let region = Region::new(&mut bytes).unwrap();
+            let ring = Ring::new(region, layout, 10, Order::Sequential).unwrap();
+            let shared = ring.share().unwrap();
+            let mut found = 0;
+            for offset in 0..4096 * 11 {
+                if let Some(address) = shared.pointer_at(offset) {
+                    assert_eq!(shared.offset(address), offset);
+                    assert!(
+                        shared
+                            .pointer_at(shared.offset(shared.next(address)))
+                            .is_some()
+                    );
+                    found += 1;
+                }
+            }
+            assert_eq!(found, 10, "{layout:?}");
+        }
     }
 
     #[test]

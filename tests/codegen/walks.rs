@@ -9,6 +9,7 @@ pub const STATED: &[Stated] = &[
     stated("linefill_register", 0, 0, 0, 0),
     stated("linefill_walk_follow", 1, 0, 8, 0),
     stated("linefill_walk_inc", 2, 1, 16, 8),
+    stated("linefill_walk_lines", 2, 0, 16, 0),
     stated("linefill_walk_addnext", 3, 1, 24, 8),
     stated("linefill_pair", 3, 0, 24, 0),
     stated("linefill_pick", 3, 0, 20, 0),

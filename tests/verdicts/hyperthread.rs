@@ -3,7 +3,8 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, noisy, row, time};
+use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
+use super::siblings;
 
 const TEXT: &str = "needs about 10 %";
 const SLOPE: &str = "two points more";
@@ -29,8 +30,36 @@ fn latencies(machine: &Machine, hit: f64, miss: f64) -> Planted {
     plant(machine, 2.0, 111.34, time(hit), time(miss))
 }
 
+const PAYS: &str = "miss at every step pay off";
+const LOSES: &str = "fill L1d with a list each";
+
+/// How many times as long a walk takes beside another on its core: in L1d, and in memory.
+fn two(machine: &Machine, near: f64, far: f64) -> Planted {
+    Planted::new("D31", &siblings::with(machine), |series, x| {
+        let alone = by_level(machine, x, [5.0, 16.0, 70.0, 400.0]);
+        match series {
+            "one hyper-thread" => time(alone),
+            "two hyper-threads" => time(alone * by_level(machine, x, [near, near, far, far])),
+            _ => Value::Counted(1.0),
+        }
+    })
+}
+
 pub fn rows() -> Vec<Row> {
     vec![
+        row("D31", PAYS, Holds, |m| two(m, 3.0, 1.1)),
+        row("D31", PAYS, DoesNotHold, |m| two(m, 3.0, 2.5)).says("memory 2.50"),
+        row("D31", PAYS, Inconclusive, |m| two(m, 3.0, 2.0)),
+        row("D31", PAYS, Untestable, |m| {
+            line(&siblings::without(m), 2.0, 111.34)
+        })
+        .says("no two CPUs here: same core"),
+        row("D31", LOSES, Holds, |m| two(m, 3.0, 1.1)),
+        row("D31", LOSES, DoesNotHold, |m| two(m, 1.2, 1.1)).says("L1d 1.20"),
+        row("D31", LOSES, Inconclusive, |m| two(m, 2.0, 1.1)),
+        row("D31", LOSES, Untestable, |m| {
+            two(m, 3.0, 1.1).on(siblings::without(m))
+        }),
         row("D31", TEXT, Holds, |m| line(m, 2.0, 111.34)),
         row("D31", TEXT, DoesNotHold, |m| line(m, 2.0, 105.0)).says("at 60 % 15.0"),
         row("D31", TEXT, DoesNotHold, |m| line(m, 1.8, 98.0)).says("at 95 % 73.0"),

@@ -11,6 +11,7 @@ mod associativity;
 mod bandwidth;
 mod banks;
 mod behind;
+mod capacity;
 mod cluster;
 mod code;
 mod codealign;
@@ -26,6 +27,7 @@ mod firsttouch;
 mod forwardat;
 mod forwarding;
 mod gcc;
+mod helper;
 mod hierarchy;
 mod holes;
 mod hostile;
@@ -59,10 +61,12 @@ mod processes;
 mod random;
 mod replacement;
 mod reuse;
+mod rfo;
 mod sequential;
 mod share;
 mod sharing;
 mod shuffle;
+mod siblings;
 mod speculate;
 mod straddle;
 mod streaming;
@@ -124,6 +128,9 @@ fn rows() -> Vec<Row> {
         prefetch::rows(),
         processes::rows(),
         random::rows(),
+        capacity::rows(),
+        rfo::rows(),
+        helper::rows(),
         sequential::rows(),
         share::rows(),
         speculate::rows(),
@@ -170,6 +177,7 @@ fn exact() -> Vec<Exact> {
         directories::EXACT,
         codelayout::EXACT,
         eventlist::EXACT,
+        helper::EXACT,
         hierarchy::EXACT,
         holes::EXACT,
         jump::EXACT,

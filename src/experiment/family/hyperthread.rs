@@ -1,11 +1,14 @@
 //! Drepper 3.3.4, the model of hyper-threads: Figure 3.23.
 
-use crate::experiment::setup::{CountSetup, WalkSetup};
+use super::word::paired_points;
+use crate::experiment::setup::{CompanySetup, CountSetup, Lists, WalkSetup};
 use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Reference, Shape, Unit, Untestable,
-    all_of, at_least, between,
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Pace, Plot,
+    Reference, Shape, Unit, Untestable, all_of, at_least, at_most, between,
 };
+use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
+use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
@@ -40,7 +43,8 @@ const FIG_3_23: Experiment = Experiment {
             the less two threads may lose. With latencies of today the line all but ends in the \
             corner where both hit rates are 100 %. What the model leaves out has grown as well: a \
             core overlaps its own misses, so that a second thread finds fewer gaps to fill, and it \
-            has more than one level of cache.",
+            has more than one level of cache. Where there are hyper-threads, two of them walk lists \
+            of their own beside it: one that misses always, and one that fits L1d for one of them.",
     plot: Some(Plot {
         shape: Shape::Lines,
         x: Axis::linear("hit rate of one thread, %"),
@@ -74,6 +78,7 @@ const FIG_3_23: Experiment = Experiment {
             let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
             cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
         }
+        cases.extend(of_one_core(machine));
         cases
     },
     curves: |e| {
@@ -122,6 +127,25 @@ const FIG_3_23: Experiment = Experiment {
                 Ok(at_least("percent needed here at 95 %", least, 80.0))
             },
         },
+        Claim {
+            text: "measured: two hyper-threads that miss at every step pay off, each takes less \
+                   than 2 times as long as one alone",
+            judge: |e| {
+                let memory = e.machine.place_in_memory(e.machine.in_memory())?;
+                beside_the_other(e, memory, |slower| {
+                    at_most("two threads over one, memory", slower, 2.0)
+                })
+            },
+        },
+        Claim {
+            text: "measured: two that fill L1d with a list each do not, each takes 2 times as long \
+                   as one alone, or longer",
+            judge: |e| {
+                beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
+                    at_least("two threads over one, L1d", slower, 2.0)
+                })
+            },
+        },
     ],
 };
 
@@ -151,4 +175,49 @@ fn allowance(e: &Evidence<'_>) -> Result<Interval, Untestable> {
         }
     }
     found.ok_or_else(|| Untestable("no program to model".to_owned()))
+}
+
+const ONE: &str = "one hyper-thread";
+const TWO: &str = "two hyper-threads";
+
+/// Three quarters of L1d: one such list fits, two do not.
+fn most_of_l1(machine: &Machine) -> usize {
+    (1.5 * machine.ranges.l1.hi) as usize
+}
+
+/// Random walks on one hyper-thread of the measuring core and on two, each on a list of its own:
+/// none where the core has one.
+fn of_one_core(machine: &Machine) -> Vec<Case> {
+    let Ok(pair) = machine.seating.pair(Nearness::Core) else {
+        return Vec::new();
+    };
+    let layout = Layout::npad(7);
+    let mut cases = Vec::new();
+    for bytes in [most_of_l1(machine), machine.in_memory()] {
+        for (series, cpus) in [(ONE, &pair[..1]), (TWO, &pair[..])] {
+            let setup = CompanySetup {
+                layout,
+                count: layout.count(bytes).max(1),
+                order: Order::Random { seed: machine.seed },
+                step: Step::Follow,
+                lists: Lists::Own,
+                cpus: cpus.to_vec(),
+                pace: Pace::Slowest,
+            };
+            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+        }
+    }
+    cases
+}
+
+/// Judges how many times as long a walk takes beside another one on the same core.
+fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judgement) -> Judged {
+    // Its own reason, if nothing at all could be measured.
+    e.series(FAR)?;
+    e.machine.seating.pair(Nearness::Core)?;
+    let points = paired_points(e, TWO, ONE)?;
+    let here = points.into_iter().find(|point| point.0 == x);
+    let (_, slower) =
+        here.ok_or_else(|| Untestable(format!("`{TWO}` were not measured at {x} bytes")))?;
+    Ok(judge(slower))
 }

@@ -8,6 +8,7 @@ mod associativity;
 mod bandwidth;
 mod banks;
 mod behind;
+mod capacity;
 mod cluster;
 mod code;
 mod codealign;
@@ -53,6 +54,7 @@ mod prefetch;
 mod random;
 pub mod replacement;
 mod reuse;
+mod rfo;
 mod sequential;
 mod share;
 mod sharing;
@@ -104,6 +106,7 @@ families![
     directories,
     hugepages,
     random,
+    capacity,
     misses,
     word,
     elements,
@@ -152,6 +155,7 @@ families![
     sharing,
     threads,
     maps,
+    rfo,
     transfer,
     ownership,
     outofreach,

@@ -96,7 +96,7 @@ fn usable(machine: &Machine, level: u8) -> Result<f64, Untestable> {
 
 /// The steps of a curve by the lower ends of its points, by their middles and by their upper ends:
 /// where noise can make, move or hide a step, they differ.
-fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
+pub(super) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
     [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
         let curve: Vec<(f64, Interval)> = points
             .iter()
@@ -108,7 +108,7 @@ fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
 
 /// Judges that one of the steps lies within a factor of 2 of `bytes`. Of a `shared` cache less may
 /// be ours while the curve is measured than when the ladder was: a factor of 4 decides nothing.
-fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judgement {
+pub(super) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judgement {
     let distance = |step: f64| (step / bytes).ln().abs();
     let nearest: Vec<f64> = found
         .iter()

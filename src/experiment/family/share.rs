@@ -32,7 +32,7 @@ const SMALLEST: f64 = (1 << 20) as f64;
 const AFFORDABLE: usize = 512 << 20;
 
 /// What CPUID says that one hardware thread may count on of the last level, in whole lines.
-fn share(machine: &Machine) -> Option<usize> {
+pub(super) fn share(machine: &Machine) -> Option<usize> {
     let data = machine.caches.iter().filter(|cache| cache.level > 1);
     let last = data.max_by_key(|cache| cache.level)?;
     let bytes = last.share().unwrap_or(last.size) as usize;

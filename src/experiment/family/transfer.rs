@@ -132,7 +132,7 @@ fn own_miss() -> Case {
     Case::new(OWN_MISS, 0.0, remote(Held::Nowhere, Want::Read, Vec::new()))
 }
 
-fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
+pub(super) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
     RemoteSetup {
         held,
         want,

@@ -1,7 +1,7 @@
 //! Drepper's list walks by several threads at once.
 
 use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
-use crate::kernel::{SharedWalk, Step, Walk};
+use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{PAGE, Region};
 use crate::os::Member;
 use crate::pattern::{Layout, Order, Ring};
@@ -51,7 +51,8 @@ impl CompanySetup {
                 let shared =
                     shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
                 for &cpu in &self.cpus {
-                    let walk = SharedWalk::new(shared, self.step).map_err(Untestable::because)?;
+                    let walk = SharedWalk::new(shared, Visit::Step(self.step))
+                        .map_err(Untestable::because)?;
                     let kernel = Box::new(walk);
                     members.push(Member { cpu, kernel });
                 }

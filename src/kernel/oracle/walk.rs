@@ -3,8 +3,8 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::ring::{BARE, PADDED, RingCase};
 use super::run::Oracle;
-use crate::kernel::{SharedWalk, Step, Walk, all};
-use crate::mem::Region;
+use crate::kernel::{SharedWalk, Step, Visit, Walk, all};
+use crate::mem::{LINE, Region};
 
 struct WalkCase {
     ring: RingCase,
@@ -17,7 +17,7 @@ impl Case for WalkCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let ring = self.ring.build(memory)?;
         if self.shared {
-            then(&mut SharedWalk::new(ring.share()?, self.step).ok()?);
+            then(&mut SharedWalk::new(ring.share()?, Visit::Step(self.step)).ok()?);
         } else {
             then(&mut Walk::new(ring, self.step).ok()?);
         }
@@ -43,6 +43,30 @@ impl Case for WalkCase {
     }
 }
 
+/// A walk that reads both lines of each element, or works at it, and changes nothing.
+struct ReaderCase {
+    ring: RingCase,
+    visit: Visit,
+}
+
+impl Case for ReaderCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        let ring = self.ring.build(memory)?.share()?;
+        then(&mut SharedWalk::new(ring, self.visit).ok()?);
+        Some(())
+    }
+
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        let ring = self.ring.build(memory)?.share()?;
+        let mut at = ring.first();
+        then(&mut |operations| {
+            at = all::walk::shared(&ring, at, Step::Follow, operations);
+            ring.offset(at) as u64
+        });
+        Some(())
+    }
+}
+
 impl Oracle<'_, '_> {
     pub(super) fn walks(&mut self) {
         let alone = |step| move |ring| walk(ring, step, false);
@@ -56,6 +80,15 @@ impl Oracle<'_, '_> {
         let alone = zero.chain(last);
         let shared = shared(Step::Addnext0).chain(shared(Step::Addnextlast));
         self.check("linefill_walk_addnext", alone.chain(shared));
+        let long = PADDED
+            .into_iter()
+            .filter(|ring| ring.layout.element() > LINE);
+        let visits = [Visit::Lines, Visit::Work(53)].into_iter();
+        let readers = visits.flat_map(|visit| {
+            let reader = move |ring| ReaderCase { ring, visit };
+            long.clone().map(reader)
+        });
+        self.check("linefill_walk_lines", readers);
     }
 }
 

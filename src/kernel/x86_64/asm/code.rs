@@ -239,6 +239,7 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_walk_addnext
         linefill_walk_follow
         linefill_walk_inc
+        linefill_walk_lines
     }
     .into_iter()
 }

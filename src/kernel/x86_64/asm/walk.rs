@@ -23,4 +23,10 @@ unsafe extern "sysv64" {
     /// # Safety
     /// As for [`linefill_walk_inc`]; the words at `other` are readable.
     pub fn linefill_walk_addnext(at: usize, steps: u64, pad: isize, other: isize) -> usize;
+
+    /// Reads the word `other` bytes from `at`, then `at = *at`, `steps` times.
+    ///
+    /// # Safety
+    /// As for [`linefill_walk_follow`]; the words at `other` are readable.
+    pub fn linefill_walk_lines(at: usize, steps: u64, other: isize) -> usize;
 }

@@ -1,0 +1,76 @@
+//! Sleeping until a word changes.
+// `futex` is a system call without a wrapper in C.
+#![allow(unsafe_code)]
+
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// `futex(FUTEX_WAIT_PRIVATE)`: sleeps as long as `word` holds `value`, until [`wake`] is called
+/// for it, and no longer than `most`. Returns at once if it holds something else; may also return
+/// for no reason.
+#[doc(alias = "FUTEX_WAIT")]
+pub fn wait(word: &AtomicU32, value: u32, most: Duration) {
+    let most = libc::timespec {
+        tv_sec: most.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: most.subsec_nanos().into(),
+    };
+    // SAFETY: the kernel reads the word, which is a reference's and aligned, and the timeout, which
+    // outlives the call. Whatever it answers, the caller looks at the word again.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            ptr::from_ref(&most),
+        );
+    }
+}
+
+/// `futex(FUTEX_WAKE_PRIVATE)`: wakes one thread that sleeps on `word`, if there is one.
+#[doc(alias = "FUTEX_WAKE")]
+pub fn wake(word: &AtomicU32) {
+    // SAFETY: the kernel takes the address for a key and touches nothing.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+    use std::thread;
+    use std::time::Instant;
+
+    #[test]
+    fn nobody_sleeps_on_another_value_or_for_longer_than_wanted() {
+        let word = AtomicU32::new(1);
+        wait(&word, 0, Duration::from_secs(1000));
+        let began = Instant::now();
+        wait(&word, 1, Duration::from_millis(5));
+        // It may wake early for no reason, and late on a busy machine.
+        assert!(began.elapsed() < Duration::from_secs(1000));
+    }
+
+    #[test]
+    fn a_sleeper_is_woken() {
+        let word = AtomicU32::new(1);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while word.load(Ordering::Acquire) == 1 {
+                    wait(&word, 1, Duration::from_secs(1000));
+                }
+            });
+            thread::sleep(Duration::from_millis(5));
+            word.store(0, Ordering::Release);
+            wake(&word);
+        });
+    }
+}

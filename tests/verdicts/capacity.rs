@@ -1,0 +1,83 @@
+//! Figure 3.14.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::stats::Interval;
+
+use super::planted::{Planted, Row, Value, by_level, row, time};
+
+const KNEE: &str = "last step lies at this core's share";
+const WORTH: &str = "a list that the last level holds";
+const WHICH: &str = "the figure is of a random walk";
+
+fn levels(machine: &Machine, random: [f64; 4], sequential: [f64; 4]) -> Planted {
+    Planted::new("D18", machine, |series, x| {
+        let levels = match series.starts_with("random") {
+            true => random,
+            false => sequential,
+        };
+        time(by_level(machine, x, levels))
+    })
+}
+
+const RANDOM: [f64; 4] = [5.0, 16.0, 70.0, 400.0];
+const SEQUENTIAL: [f64; 4] = [4.0, 5.0, 6.0, 30.0];
+
+fn random(machine: &Machine, levels_of_random: [f64; 4]) -> Planted {
+    levels(machine, levels_of_random, SEQUENTIAL)
+}
+
+fn in_caches_only(machine: &Machine) -> Planted {
+    let memory = machine.ranges.memory;
+    random(machine, RANDOM).without(|_, x| memory.holds(x))
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("D18", KNEE, Holds, |m| random(m, RANDOM)),
+        row("D18", KNEE, DoesNotHold, |m| {
+            random(m, [5.0, 16.0, 16.5, 17.0])
+        })
+        .says("no step at all"),
+        row("D18", KNEE, Inconclusive, |m| {
+            // The lower ends of the intervals are flat: noise as large as the steps.
+            Planted::new("D18", m, |_, x| {
+                let cost = by_level(m, x, RANDOM);
+                Value::Timed(Interval::new(1.0, 2.0 * cost - 1.0))
+            })
+        })
+        .says("if there is one"),
+        row("D18", KNEE, Untestable, in_caches_only).says("no working set beyond"),
+        row("D18", KNEE, Untestable, |m| {
+            let mut silent = m.clone();
+            silent.caches.clear();
+            random(m, RANDOM).on(silent)
+        })
+        .says("no cache behind L1d"),
+        row("D18", WORTH, Holds, |m| random(m, RANDOM)),
+        row("D18", WORTH, DoesNotHold, |m| {
+            random(m, [5.0, 16.0, 70.0, 84.0])
+        })
+        .says("memory over the last level 1.20"),
+        row("D18", WORTH, Inconclusive, |m| {
+            random(m, [5.0, 16.0, 70.0, 105.0])
+        }),
+        row("D18", WORTH, Untestable, in_caches_only),
+        row("D18", WHICH, Holds, |m| random(m, RANDOM)),
+        row("D18", WHICH, DoesNotHold, |m| {
+            levels(m, RANDOM, [4.0, 5.0, 6.0, 100.0])
+        })
+        .says("in sequence 20.0"),
+        row("D18", WHICH, DoesNotHold, |m| {
+            random(m, [5.0, 16.0, 70.0, 160.0])
+        })
+        .says("at random 10.0"),
+        row("D18", WHICH, Inconclusive, |m| {
+            random(m, [5.0, 16.0, 70.0, 280.0])
+        }),
+        row("D18", WHICH, Untestable, |m| {
+            random(m, RANDOM).without(|series, _| series.starts_with("sequential"))
+        })
+        .says("no point of `sequential"),
+    ]
+}

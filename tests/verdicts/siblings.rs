@@ -1,0 +1,38 @@
+//! The same machines with hyper-threads, without them, and with one core.
+
+use linefill::experiment::{Machine, Seating};
+use linefill::os::sysfs::Seat;
+
+fn seated(machine: &Machine, change: impl Fn(&mut Seat)) -> Machine {
+    let mut seats = machine.seating.seats().to_vec();
+    seats.sort_by_key(|seat| seat.cpu);
+    seats.iter_mut().for_each(change);
+    Machine {
+        seating: Seating::around(None, seats),
+        ..machine.clone()
+    }
+}
+
+/// Every two CPUs are one core.
+pub fn with(machine: &Machine) -> Machine {
+    seated(machine, |seat| {
+        seat.core = seat.cpu / 2 * 2;
+        seat.l2 = seat.core;
+    })
+}
+
+/// Every CPU is a core.
+pub fn without(machine: &Machine) -> Machine {
+    seated(machine, |seat| {
+        seat.core = seat.cpu;
+        seat.l2 = seat.cpu;
+    })
+}
+
+/// Nothing is known of its CPUs.
+pub fn alone(machine: &Machine) -> Machine {
+    Machine {
+        seating: Seating::default(),
+        ..machine.clone()
+    }
+}
