@@ -108,7 +108,7 @@ pub fn rows() -> Vec<Row> {
             let memory = m.ranges.memory;
             paper(m).without(|_, x| memory.holds(x))
         })
-        .says("was not measured at"),
+        .says("no point in common"),
         row("E42", BOUND, Holds, |m| ahead(m, 100)),
         row("E42", BOUND, DoesNotHold, |m| ahead(m, 101)).says("at most 101 nodes ahead"),
         row("E42", BOUND, Untestable, paper).says("no lead was counted"),

@@ -2,7 +2,7 @@
 
 use super::walk::{PLAIN, WORK, setup};
 use crate::cpu::Hint;
-use crate::experiment::family::word::paired_points;
+use crate::experiment::family::word::paired;
 use crate::experiment::setup::HelperSetup;
 use crate::experiment::{
     Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, State,
@@ -11,7 +11,6 @@ use crate::experiment::{
 use crate::kernel::{Ahead, Pace};
 use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
-use crate::stats::Interval;
 
 /// Nodes that the helper may be ahead.
 const LEAD: u32 = 100;
@@ -65,7 +64,7 @@ pub(super) const FIG_6_8: Experiment = Experiment {
                 for (series, _) in helpers {
                     for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)]
                     {
-                        let slower = over_plain(e, series, e.machine.middle_of(range))?;
+                        let slower = paired(e, series, PLAIN, range)?;
                         let what = format!("{series} over none, {name}");
                         parts.push(between(&what, slower, 1.0, 2.0));
                     }
@@ -130,14 +129,6 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The time of a step with a helper over that of one without.
-fn over_plain(e: &Evidence<'_>, series: &str, bytes: usize) -> Result<Interval, Untestable> {
-    let points = paired_points(e, series, PLAIN)?;
-    let here = points.into_iter().find(|(x, _)| *x == bytes as f64);
-    here.map(|(_, ratio)| ratio)
-        .ok_or_else(|| Untestable(format!("`{series}` was not measured at {bytes} bytes")))
-}
-
 fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
     // Its own reason, if nothing at all could be measured.
     e.series(PLAIN)?;
@@ -152,9 +143,7 @@ fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
         };
         return Err(Untestable(why.err().unwrap_or_default()));
     }
-    let bytes = e.machine.in_memory();
-    e.machine.place_in_memory(bytes)?;
-    let faster = over_plain(e, series, bytes)?;
+    let faster = paired(e, series, PLAIN, e.machine.ranges.memory)?;
     Ok(at_most(&format!("{series} over none"), faster, 0.95))
 }
 
