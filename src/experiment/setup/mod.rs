@@ -85,7 +85,6 @@ pub use map::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
 pub use matmul::{DifferenceSetup, MatmulSetup, MissSetup, Multiply, Traced};
 pub use matrix::MatrixSetup;
 pub use migrate::{Lap, MigrateSetup};
-pub use mutex::MutexSetup;
 pub use mutex::{Library, MutexSetup};
 pub use orders::OrdersSetup;
 pub use pair::PairSetup;
