@@ -148,6 +148,57 @@ fn an_experiments_own_traces_are_simulated() {
 }
 
 #[test]
+fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
+    let folder = Folder::new("simulate-case-map");
+    let page = folder.at("map.html");
+    let args = [
+        "simulate",
+        "--config",
+        "L1d=32K/8",
+        "--experiment",
+        "D15",
+        "--series",
+        "NPAD=7",
+        "--x",
+        "64K",
+    ];
+    let html = ["--heat", "--html", page.to_str().unwrap()];
+    let text = folder.run(&[&args[..], &html].concat()).ok().out;
+    assert!(text.contains("L1d of NPAD=7 at 65536"), "{text}");
+    assert!(text.contains("misses a set, 16 at most"), "{text}");
+    assert!(
+        fs::read_to_string(page)
+            .unwrap()
+            .contains("set 63: 16 misses of 16")
+    );
+    let value = json(
+        &folder
+            .run(&[&args[..], &["--heat", "--json"]].concat())
+            .ok(),
+    );
+    let sets = &value["cases"][0]["configs"][0]["levels"][0]["sets"]["misses"];
+    assert_eq!(sets.as_array().map(Vec::len), Some(64));
+}
+
+#[test]
+fn the_protocol_and_its_messages_are_printed() {
+    let folder = Folder::new("simulate-mesi");
+    let text = folder.run(&["simulate", "--mesi"]).ok().out;
+    for part in ["local read", "S/E read", "among 2 cores", "invalidated"] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    let value = json(&folder.run(&["simulate", "--mesi", "8", "--json"]).ok());
+    let rows = value["transitions"].as_array().unwrap();
+    let written = rows
+        .iter()
+        .find(|row| row["from"] == "S" && row["event"] == "local write");
+    assert_eq!(written.unwrap()["invalidations"], 7);
+    folder
+        .run(&["simulate", "--mesi", "1"])
+        .refused(&["1 is not in 2"]);
+}
+
+#[test]
 fn what_cannot_be_simulated_is_refused() {
     let folder = Folder::new("simulate-refused");
     let run = |args: &[&str]| folder.run(&[&["simulate"], args].concat());

@@ -35,6 +35,7 @@ mod hugepages;
 mod hwprefetch;
 mod hyperthread;
 mod inclusive;
+mod instruction;
 mod jump;
 mod kmeans;
 mod ladders;
@@ -151,6 +152,7 @@ fn rows() -> Vec<Row> {
         faster::rows(),
         hyperthread::rows(),
         inclusive::rows(),
+        instruction::rows(),
         reuse::rows(),
         topology::rows(),
         tlb::rows(),
@@ -183,6 +185,8 @@ fn exact() -> Vec<Exact> {
         jump::EXACT,
         matmul::EXACT,
         misses::EXACT,
+        instruction::EXACT,
+        policy::EXACT,
         orders::EXACT,
         placement::EXACT,
         prefetch::EXACT,

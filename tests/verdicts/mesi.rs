@@ -1,9 +1,9 @@
 //! Coherence: Drepper's two rules, Figure 3.18, and Sestoft's explanation.
 
-use linefill::experiment::Machine;
-use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{Machine, Seating};
 
-use super::planted::{Planted, Row, Value, row};
+use super::planted::{Planted, Row, Value, row, time};
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[
@@ -63,7 +63,38 @@ macro_rules! rows_of {
     };
 }
 
+/// A round trip of so many ns beside a hit of 1.
+fn trip(machine: &Machine, nanos: f64) -> Planted {
+    Planted::new("D23", machine, |series, _| match series {
+        "a load that hits in L1d" => time(1.0),
+        "loads and stores" => time(nanos),
+        _ => Value::Counted(0.0),
+    })
+}
+
+/// The same on a machine of one core.
+fn alone(machine: &Machine) -> Planted {
+    let only = machine.seating.seats()[..1].to_vec();
+    trip(machine, 50.0).on(Machine {
+        seating: Seating::around(None, only),
+        ..machine.clone()
+    })
+}
+
+const PING_PONG: &str = "that two cores pass back and forth";
+
 pub fn rows() -> Vec<Row> {
+    let mut rows = counted();
+    rows.extend([
+        row("D23", PING_PONG, Holds, |m| trip(m, 50.0)),
+        row("D23", PING_PONG, DoesNotHold, |m| trip(m, 5.0)).says("round trip over hit 5.0"),
+        row("D23", PING_PONG, Inconclusive, |m| trip(m, 10.0)),
+        row("D23", PING_PONG, Untestable, alone).says("it takes two cores"),
+    ]);
+    rows
+}
+
+fn counted() -> Vec<Row> {
     rows_of![
         "D6", "a changed line is in no other cache", "changed lines that another cache has too" => 1.0;
         "D6", "clean copies", "copies of a line that 64 cores read" => 63.0;

@@ -32,6 +32,7 @@ mod hugepages;
 mod hwprefetch;
 mod hyperthread;
 mod inclusive;
+mod instruction;
 mod jump;
 mod kmeans;
 mod lanes;
@@ -108,6 +109,7 @@ families![
     random,
     capacity,
     misses,
+    instruction,
     word,
     elements,
     orders,

@@ -1,5 +1,6 @@
 //! Drepper 3.3.3, write behaviour: what a program can see of the write policies.
 
+use super::counted::{self, Counted};
 use super::explain;
 use crate::experiment::evidence::{ratio, share_of_miss};
 use crate::experiment::setup::{
@@ -11,6 +12,7 @@ use crate::experiment::{
 };
 use crate::kernel::FillWay;
 use crate::mem::LINE;
+use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
 use crate::stats::Interval;
 
 /// The row of this family.
@@ -51,9 +53,27 @@ const POLICIES: Experiment = Experiment {
         reference: &[],
     }),
     cases,
-    curves: plain_curves,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| SIMULATED.iter().all(|row| row.series != curve.label));
+        curves
+    },
     events: explain::STORES,
     claims: &[
+        Claim {
+            text: "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
+                   and a single one under write-back, when the line makes way",
+            judge: |e| counted::all(e, &SIMULATED[..2]),
+        },
+        Claim {
+            text: "simulated, to write a run of four times the cache word by word takes an eighth of \
+                   the bus writes under write-back: one for a line of eight words",
+            judge: |e| counted::all(e, &SIMULATED[2..4]),
+        },
+        Claim {
+            text: "simulated, where one word of each line is written, write-back saves no bus write",
+            judge: |e| counted::all(e, &SIMULATED[4..]),
+        },
         Claim {
             text: "write-through is slow for a variable that is written over and over: a store \
                    takes more than twice as long as under write-back",
@@ -105,9 +125,58 @@ const POLICIES: Experiment = Experiment {
     ],
 };
 
+/// Stores that are simulated: to one word again and again, to every word of a run of four times
+/// the cache, and to one word of every line of it.
+const STORES: u64 = 1000;
+const RUN: u64 = 4 * (32 << 10);
+const WORD: u64 = 8;
+
+static SIMULATED: [Counted; 6] = [
+    Counted::exactly("bus writes, one word, write-through", STORES as f64, || {
+        bus_writes(WriteHit::Through, (0..STORES).map(|_| 0))
+    }),
+    Counted::exactly("bus writes, one word, write-back", 1.0, || {
+        bus_writes(WriteHit::Back, (0..STORES).map(|_| 0))
+    }),
+    Counted::exactly(
+        "bus writes, every word, write-through",
+        (RUN / WORD) as f64,
+        || bus_writes(WriteHit::Through, (0..RUN).step_by(WORD as usize)),
+    ),
+    Counted::exactly(
+        "bus writes, every word, write-back",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Back, (0..RUN).step_by(WORD as usize)),
+    ),
+    Counted::exactly(
+        "bus writes, a word a line, write-through",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Through, (0..RUN).step_by(LINE)),
+    ),
+    Counted::exactly(
+        "bus writes, a word a line, write-back",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Back, (0..RUN).step_by(LINE)),
+    ),
+];
+
+/// What a cache of 32 KiB and 8 ways writes on the bus for stores to these addresses, until loads
+/// have driven the last of them out.
+fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, Untestable> {
+    let geometry = Geometry::new(32 << 10, 8, LINE as u64).map_err(Untestable::because)?;
+    let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
+    for address in stores {
+        cache.reference(Reference::store(address, WORD as u32));
+    }
+    for line in 0..geometry.size() / LINE as u64 {
+        cache.reference(Reference::load(2 * RUN + line * LINE as u64, WORD as u32));
+    }
+    Ok(cache.counters().bus_writes as f64)
+}
+
 fn cases(machine: &Machine) -> Vec<Case> {
     let seed = machine.seed;
-    let mut cases = Vec::new();
+    let mut cases: Vec<Case> = counted::cases(&SIMULATED).collect();
     for (series, policy) in [
         (BACK, Policy::WriteBack),
         (THROUGH, Policy::WriteThrough),

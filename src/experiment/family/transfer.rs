@@ -66,10 +66,7 @@ const ROUND_TRIPS: Experiment = Experiment {
     cases: |machine| {
         let mut cases = vec![own_hit(), own_miss()];
         for (near, cpus) in nearnesses(machine) {
-            for (name, way) in WAYS {
-                let cpus = cpus.to_vec();
-                cases.push(Case::new(name, place(near), RoundTripSetup { way, cpus }));
-            }
+            cases.extend(WAYS.map(|way| trip(way, near, cpus)));
         }
         cases
     },
@@ -81,11 +78,7 @@ const ROUND_TRIPS: Experiment = Experiment {
     claims: &[
         Claim {
             text: "a round trip to the nearest core takes more than 10 times a hit in L1d",
-            judge: |e| {
-                let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
-                let slower = ratio(trip, e.at(OWN_HIT, 0.0)?)?;
-                Ok(at_least("round trip over hit", slower, 10.0))
-            },
+            judge: trip_over_hit,
         },
         Claim {
             text: "the way to the nearest core and back is shorter than two loads from memory",
@@ -120,6 +113,28 @@ const ROUND_TRIPS: Experiment = Experiment {
         },
     ],
 };
+
+fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> Case {
+    let cpus = cpus.to_vec();
+    Case::new(name, place(near), RoundTripSetup { way, cpus })
+}
+
+/// What D23 measures of this: a hit, and the way to the nearest core and back.
+pub(super) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
+    let mut cases = vec![own_hit()];
+    let near = machine.seating.nearest();
+    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.seating.pair(near))) {
+        cases.push(trip(WAYS[0], near, cpus));
+    }
+    cases
+}
+
+/// Claims that a line's way to the nearest core and back takes more than ten times a hit in L1d.
+pub(super) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
+    let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
+    let slower = ratio(trip, e.at(OWN_HIT, 0.0)?)?;
+    Ok(at_least("round trip over hit", slower, 10.0))
+}
 
 const OWN_HIT: &str = "a load that hits in L1d";
 const OWN_MISS: &str = "a load from memory";

@@ -22,7 +22,7 @@ pub struct RatioSetup {
 
 /// Lines that the prefetcher runs ahead: half as far as Intel's streamer may (optimization manual
 /// 248966, "Data Prefetch to L1 caches and L2", 20 lines).
-const AHEAD: u8 = 10;
+pub(super) const AHEAD: u8 = 10;
 
 impl Setup for RatioSetup {
     fn bytes(&self) -> usize {

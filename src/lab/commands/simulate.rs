@@ -11,12 +11,12 @@ use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
-    Choice, Config, case_json, case_table, cases, feed, heat_page, heat_text, trace_json,
-    trace_table,
+    Choice, Config, case_json, case_table, cases, coherence_json, coherence_table, feed, heat_page,
+    heat_text, maps, trace_json, trace_table,
 };
 use crate::lab::size;
 use crate::lab::table::width;
-use crate::sim::{Hierarchy, HierarchyDesign};
+use crate::sim::HierarchyDesign;
 
 /// Simulate caches: what a program's trace, or an experiment's own, does in any cache.
 ///
@@ -41,14 +41,20 @@ Examples:
     linefill simulate --config L1i=32K/8,L1d=32K/8,L2=1M/16 --trace -
   linefill simulate --config L1d=48K/12:plru --config L1d=48K/12:rr --trace app.lk --heat
   linefill simulate --config L1d=32K/8,L2=1M/8,dTLB=64/4 --experiment D14
-  linefill simulate --config L1d=32K/8 --experiment D15 --series 'NPAD=7*' --x 65536 --json")]
+  linefill simulate --config L1d=32K/8 --experiment D15 --series 'NPAD=7*' --x 65536 --json
+  linefill simulate --config L1d=32K/8 --experiment E18 --series 12 --x 64 --heat
+  linefill simulate --mesi 8                         what coherence sends among 8 cores")]
 pub(super) struct Args {
     /// The caches; again for several.
-    #[arg(long = "config", value_name = "CACHES", required = true)]
+    #[arg(
+        long = "config",
+        value_name = "CACHES",
+        required_unless_present = "mesi"
+    )]
     configs: Vec<String>,
     /// A trace: what `valgrind --tool=lackey --trace-mem=yes` printed, or `-` for the standard
     /// input.
-    #[arg(long, value_name = "FILE", required_unless_present = "experiment")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["experiment", "mesi"])]
     trace: Option<PathBuf>,
     /// An experiment, by id or name: the traces of its own cases.
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
@@ -67,14 +73,20 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
           value_parser = size::parse)]
     memory: u64,
+    /// Print the protocol that keeps the caches of so many cores coherent, and the messages of each
+    /// of its transitions [default: 2 cores].
+    #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "2",
+          conflicts_with_all = ["configs", "trace", "experiment", "heat", "html"],
+          value_parser = clap::value_parser!(u16).range(2..=1024))]
+    mesi: Option<u16>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
     /// Show which sets missed; in JSON, count set by set.
-    #[arg(long, conflicts_with = "experiment")]
+    #[arg(long)]
     heat: bool,
     /// Write a page with the table and a map of which sets missed.
-    #[arg(long, value_name = "FILE", conflicts_with = "experiment")]
+    #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
 
@@ -87,6 +99,14 @@ fn place(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    if let Some(cores) = args.mesi {
+        let cores = usize::from(cores);
+        say(&match args.json {
+            true => serde_json::to_string_pretty(&coherence_json(cores))?,
+            false => coherence_table(cores, width()),
+        })?;
+        return Ok(Status::Done);
+    }
     let mut designs = Vec::new();
     for text in &args.configs {
         let design: HierarchyDesign = text.parse().context("--config")?;
@@ -99,19 +119,23 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
 }
 
+impl Args {
+    /// Whether a map of the sets is wanted.
+    fn maps(&self) -> bool {
+        self.heat || self.html.is_some()
+    }
+}
+
+fn write_page(page: &Path, text: &str) -> Result<()> {
+    std::fs::write(page, text).with_context(|| format!("{} cannot be written", page.display()))?;
+    eprintln!("wrote {}", page.display());
+    Ok(())
+}
+
 fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
-    let heat = args.heat || args.html.is_some();
     let mut configs = Vec::new();
     for (text, design) in designs {
-        let hierarchy = Hierarchy::new(design)?;
-        configs.push(Config {
-            text: text.clone(),
-            hierarchy: if heat {
-                hierarchy.with_heat()
-            } else {
-                hierarchy
-            },
-        });
+        configs.push(Config::new(text, design, args.maps())?);
     }
     let (name, tally) = if trace == Path::new("-") {
         let name = "the standard input".to_owned();
@@ -125,10 +149,7 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     };
     if let Some(page) = &args.html {
         let table = trace_table(&name, &tally, &configs, width());
-        let text = heat_page(&name, &table, &configs);
-        std::fs::write(page, text)
-            .with_context(|| format!("{} cannot be written", page.display()))?;
-        eprintln!("wrote {}", page.display());
+        write_page(page, &heat_page(&name, &table, &configs))?;
     }
     if args.json {
         say(&serde_json::to_string_pretty(&trace_json(
@@ -155,6 +176,7 @@ fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -
         x: args.x,
         laps: args.laps,
         largest: usize::try_from(args.memory)?,
+        heat: args.maps(),
     };
     let request = Request {
         seed: 1,
@@ -165,12 +187,18 @@ fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -
     let session = Session::open(&request, &root())?;
     let machine = machine_of(&session.header, &[]);
     let runs = cases(experiment, &machine, &session.context, &choice, designs)?;
+    let table = || case_table(&runs, experiment.plot.map(|plot| plot.x), width());
+    let maps = if args.maps() { maps(&runs) } else { Vec::new() };
+    if let Some(page) = &args.html {
+        write_page(page, &heat_page(experiment.id, &table(), &maps))?;
+    }
     if args.json {
         let value = case_json(experiment.id, &runs);
         say(&serde_json::to_string_pretty(&value)?)?;
+    } else if args.heat {
+        say(&format!("{}{}", table(), heat_text(&maps)))?;
     } else {
-        let x = experiment.plot.map(|plot| plot.x);
-        say(&case_table(&runs, x, width()))?;
+        say(&table())?;
     }
     if runs.iter().all(|run| run.outcome.is_err()) {
         bail!("no case of {} has a trace", experiment.id);

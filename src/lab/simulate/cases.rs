@@ -6,7 +6,7 @@ use glob::Pattern;
 use super::Config;
 use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
 use crate::kernel::Kernel;
-use crate::sim::{Hierarchy, HierarchyDesign, Reference};
+use crate::sim::{HierarchyDesign, Reference};
 
 /// Which cases of an experiment are simulated, and how.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Choice {
     pub laps: u64,
     /// The largest working set in bytes.
     pub largest: usize,
+    /// Whether to count set by set as well.
+    pub heat: bool,
 }
 
 /// A case that was simulated, or why it was not.
@@ -41,6 +43,20 @@ pub struct Traced {
     pub references: u64,
     /// The configurations, in order.
     pub configs: Vec<Config>,
+}
+
+/// The configurations of every case that has a trace, each named after its case, which is what
+/// tells their maps apart.
+pub fn maps(runs: &[CaseRun]) -> Vec<Config> {
+    let mut maps = Vec::new();
+    for run in runs {
+        let Ok(traced) = &run.outcome else { continue };
+        maps.extend(traced.configs.iter().map(|config| Config {
+            text: format!("{} at {}, {}", run.series, run.x, config.text),
+            hierarchy: config.hierarchy.clone(),
+        }));
+    }
+    maps
 }
 
 /// Simulates the cases of an experiment on `machine`, each in caches that a round of the case
@@ -78,10 +94,7 @@ pub fn cases(
     for case in cases {
         let mut configs = Vec::new();
         for (text, design) in designs {
-            configs.push(Config {
-                text: text.clone(),
-                hierarchy: Hierarchy::new(design)?,
-            });
+            configs.push(Config::new(text, design, choice.heat)?);
         }
         runs.push(CaseRun {
             series: case.series.clone(),

@@ -1,18 +1,20 @@
 //! Traces through simulated caches: `linefill simulate`.
 
 mod cases;
+mod coherence;
 mod heat;
 mod json;
 mod print;
 mod source;
 
-pub use cases::{CaseRun, Choice, cases};
+pub use cases::{CaseRun, Choice, cases, maps};
+pub use coherence::{coherence_json, coherence_table};
 pub use heat::{heat_page, heat_text};
 pub use json::{case_json, trace_json};
 pub use print::{case_table, trace_table};
 pub use source::{Tally, feed};
 
-use crate::sim::{Cache, Hierarchy};
+use crate::sim::{Cache, Hierarchy, HierarchyDesign, HierarchyError};
 
 /// A configuration as it was typed, and the caches it makes.
 #[derive(Clone, Debug)]
@@ -21,6 +23,24 @@ pub struct Config {
     pub text: String,
     /// The caches.
     pub hierarchy: Hierarchy,
+}
+
+impl Config {
+    /// Empty caches, which count set by set as well if `heat`.
+    ///
+    /// # Errors
+    /// If there is no such hierarchy.
+    pub fn new(text: &str, design: &HierarchyDesign, heat: bool) -> Result<Self, HierarchyError> {
+        let hierarchy = Hierarchy::new(design)?;
+        Ok(Config {
+            text: text.to_owned(),
+            hierarchy: if heat {
+                hierarchy.with_heat()
+            } else {
+                hierarchy
+            },
+        })
+    }
 }
 
 /// The levels by name: L1i if there is one, L1d (or L1, if it takes both), L2 and so on.

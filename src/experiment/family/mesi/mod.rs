@@ -4,7 +4,10 @@
 mod sharing;
 
 use super::counted::{self, Counted};
-use crate::experiment::{Claim, Experiment, Untestable, plain_curves};
+use super::transfer;
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Plot, Shape, Unit, Untestable, plain_curves,
+};
 use crate::pattern::Rng;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
@@ -149,10 +152,29 @@ const FIGURE: Experiment = Experiment {
     today: "Counted in a model whose table is the figure's. The states are still these four, and a \
             fifth that says who answers (F, O). There is no bus to listen on any more: requests go \
             to a directory beside the last level, which knows who has a line and asks nobody else. \
-            What an RFO costs on this machine is measured by B8 and F1.",
-    plot: None,
-    cases: |_| counted::cases(&ARROWS).collect(),
-    curves: plain_curves,
+            A line's way to another core and back is drawn beside a hit in L1d; X12 has it by what \
+            the cores share, and B8 and F1 what increments cost that share a line. `linefill \
+            simulate --mesi` prints the figure as a table.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "a hit (0); a round trip to a core of the same L2 (1), last level (2), package (3), \
+             other package (4)",
+        ),
+        y: Axis::log("time"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases: Vec<Case> = counted::cases(&ARROWS).collect();
+        cases.extend(transfer::hit_and_trip(machine));
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| ARROWS.iter().all(|row| row.series != curve.label));
+        curves
+    },
     events: &[],
     claims: &[
         Claim {
@@ -180,6 +202,11 @@ const FIGURE: Experiment = Experiment {
             text: "without E each first write to data of one's own would take an RFO; with it none \
                    does",
             judge: |e| counted::all(e, &ARROWS[6..]),
+        },
+        Claim {
+            text: "measured, a line that two cores pass back and forth takes more than 10 times as long \
+                   as a hit in L1d",
+            judge: transfer::trip_over_hit,
         },
     ],
 };
