@@ -9,7 +9,7 @@ use crate::mem::Region;
 use crate::os::leash::Leash;
 use crate::os::{Chore, Member, Pages};
 
-use super::{Machine, Pace};
+use super::{Forecast, Machine, Pace, Parameters};
 
 /// Why something cannot be put to the test here. Never a panic, never a zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -162,8 +162,8 @@ pub trait Setup: core::fmt::Debug {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context)
     -> Result<Subject<'m>, Untestable>;
 
-    /// Core cycles an operation as the machine's parameters predict them, if there is a model.
-    fn predict(&self, _: &Machine) -> Option<f64> {
+    /// The time of an operation as the machine's parameters predict it, if there is a model.
+    fn predict(&self, _: &Parameters<'_>) -> Option<Forecast> {
         None
     }
 }

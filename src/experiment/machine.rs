@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Counting, Range, Ranges, Rung, Seating, Untestable};
+use super::{Calibration, Counting, Range, Ranges, Rung, Seating, Untestable};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -27,6 +27,8 @@ pub struct Machine {
     pub ladder: Vec<Rung>,
     /// The ranges derived from it.
     pub ranges: Ranges,
+    /// What predictions know besides.
+    pub calibration: Calibration,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
     /// Whether to measure more points, longer.

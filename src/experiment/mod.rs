@@ -6,6 +6,7 @@
 //! Experiments print and draw nothing.
 
 mod arena;
+mod calibration;
 mod case;
 mod cold;
 mod counting;
@@ -27,6 +28,7 @@ mod unit;
 mod verdict;
 
 pub use arena::Arena;
+pub use calibration::{Calibration, Reach, Stream, calibrating};
 pub use case::{Case, Context, Run, Setup, Subject, Untestable, Wish};
 pub use counting::{Count, Counting};
 pub use crew::{Crew, Pace};
@@ -34,7 +36,7 @@ pub use evidence::{Curve, Evidence};
 pub use machine::Machine;
 pub use passes::merged;
 pub use point::{Measured, Point, State};
-pub use predict::{Prediction, prediction};
+pub use predict::{Forecast, Model, Parameters, Prediction, prediction};
 pub use ranges::{Capacity, Range, Ranges, Rung};
 pub use registry::{Entry, Named, all, find, nearest};
 pub use rig::{Effort, LADDER, Rig, rung_of};

@@ -16,8 +16,8 @@ use super::record::{
 };
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Crew, Machine, Measured, Placement, Point, Ranges, Rung, Seating, State, Untestable, merged,
-    rung_of,
+    Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rung, Seating,
+    State, Untestable, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -96,10 +96,11 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     let caches: Vec<Cache> = header.cpu.caches.iter().filter_map(cache_of).collect();
     let mut rungs: Vec<Rung> = ladder
         .iter()
+        .filter(|point| point.series == LADDER)
         .filter_map(|point| rung_of(point, rate))
         .collect();
     rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
-    Machine {
+    let machine = Machine {
         load_to_use: header.load_to_use,
         seating: seating_of(header),
         ports: header
@@ -113,7 +114,36 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         caches,
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
+        calibration: calibration_of(header),
+    };
+    let calibration = machine.calibration.clone().with(ladder, &machine);
+    Machine {
+        calibration,
+        ..machine
     }
+}
+
+/// What a header alone tells for predictions.
+fn calibration_of(header: &Header) -> Calibration {
+    let tlbs = header.cpu.tlbs.iter();
+    let of_loads = tlbs.filter(|tlb| ["data", "unified", "load"].contains(&tlb.holds.as_str()));
+    // `Sapphire Rapids (Golden Cove)` names the core in brackets; one name is both.
+    let name = header.cpu.microarchitecture.as_deref();
+    let core = name.map(|name| match name.split_once(" (") {
+        Some((_, core)) => core.trim_end_matches(')'),
+        None => name,
+    });
+    let tlbs = of_loads.map(|tlb| Reach {
+        level: tlb.level,
+        pages: tlb.pages.clone(),
+        entries: tlb.entries,
+        ways: (tlb.ways > 0).then_some(tlb.ways),
+    });
+    Calibration::known(
+        tlbs.collect(),
+        header.hypervisor.is_some(),
+        core.map(str::to_owned),
+    )
 }
 
 /// Where the threads of a run sat.

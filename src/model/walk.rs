@@ -130,8 +130,8 @@ impl Walk {
         time + (1.0 - found) * self.memory
     }
 
-    /// Time that translation adds to a step.
-    fn translate(&self, bytes: f64, element: f64) -> f64 {
+    /// Time that translation adds to a step through `bytes` in elements of `element` bytes.
+    pub fn translate(&self, bytes: f64, element: f64) -> f64 {
         let Some(translation) = &self.translation else {
             return 0.0;
         };

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use linefill::cpu::{Cache, CacheKind, Ports};
-use linefill::experiment::{Counting, Machine, Ranges, Rung, Seating};
+use linefill::experiment::{Calibration, Counting, Machine, Ranges, Rung, Seating};
 use linefill::os::sysfs::Seat;
 use linefill::stats::Interval;
 use linefill::time::Rate;
@@ -97,6 +97,7 @@ impl Model {
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
+            calibration: Calibration::default(),
             ladder,
             largest: 1 << 30,
             full: false,

@@ -202,7 +202,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
         }
     }
     for (name, order) in orders(machine.seed) {
-        let sizes = machine.few_working_sets(4).into_iter();
+        // The smallest lies in L1d, the largest in memory.
+        let mut sizes = machine.few_working_sets(4);
+        sizes.extend(machine.working_sets().first());
+        sizes.sort_unstable();
+        sizes.dedup();
+        let sizes = sizes.into_iter();
         cases.extend(sizes.map(|bytes| Case::new(name, bytes as f64, walk(bytes, order))));
     }
     cases

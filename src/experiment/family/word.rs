@@ -245,6 +245,7 @@ mod tests {
             rate: Rate::from_hz(2e9),
             seed: 1,
             ladder: Vec::new(),
+            calibration: crate::experiment::Calibration::default(),
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,
             full: false,

@@ -1,8 +1,9 @@
 //! Memory that is read, written, updated or copied as fast as it goes, by one thread, by several, or
 //! beside a second process.
 
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
-use crate::kernel::{Bandwidth, Motion, SharedBandwidth, Vector};
+use crate::experiment::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
+use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
 use crate::os::preempt::current_cpu;
 use crate::os::{Chore, Member};
@@ -57,6 +58,53 @@ impl Setup for BandwidthSetup {
         Ok(Subject::Steady {
             kernel: Box::new(bandwidth),
             lap,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let width = match self.mover {
+            Mover::Vectors(bytes) => Some(bytes),
+            Mover::String => None,
+        };
+        let none = Flow {
+            width,
+            ..Flow::default()
+        };
+        let flow = match self.motion {
+            Motion::Read => Flow {
+                loaded: BLOCK,
+                ..none
+            },
+            Motion::ReadHalves => Flow {
+                loaded: 2 * BLOCK,
+                ..none
+            },
+            Motion::Write | Motion::RepStosb => Flow {
+                stored: BLOCK,
+                ..none
+            },
+            Motion::Update => Flow {
+                updated: BLOCK,
+                ..none
+            },
+            Motion::Copy | Motion::RepMovsb => Flow {
+                loaded: BLOCK,
+                stored: BLOCK,
+                ..none
+            },
+            Motion::WriteNonTemporal => Flow {
+                bypassing: BLOCK,
+                ..none
+            },
+            Motion::CopyNonTemporal => Flow {
+                loaded: BLOCK,
+                bypassing: BLOCK,
+                ..none
+            },
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &STREAMS,
         })
     }
 }
@@ -211,3 +259,10 @@ impl BandwidthTeamSetup {
         Ok(members)
     }
 }
+
+static STREAMS: Model = Model {
+    name: "the lowest roof: ports, or lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "how far loads and stores overlap on their way to memory, and stores past the caches \
+                 that come with them",
+};

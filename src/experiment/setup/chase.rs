@@ -1,6 +1,7 @@
 //! Walks by addressing mode.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, random};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Chase, Mode};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -37,5 +38,10 @@ impl Setup for ChaseSetup {
             kernel: Box::new(chase),
             lap: count as u64,
         })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places::lines(LINE_ELEMENT.count(self.working_set));
+        random(parameters, places, None)
     }
 }

@@ -2,7 +2,8 @@
 
 use core::hint::black_box;
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, random};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -87,6 +88,18 @@ impl Setup for DisplaceSetup {
             shot: Box::new(shot),
             work,
         })
+    }
+
+    /// A lap right after the last one; what is displaced in between is not modelled.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let dense = self.layout == Layout::npad(self.layout.padding());
+        (dense && self.displaced == Displaced::Nothing).then_some(())?;
+        let places = Places {
+            count: self.count,
+            stride: self.layout.stride(),
+            rotating: false,
+        };
+        random(parameters, places, None)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Walks that read every field.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, in_order, random};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Direction, Fields};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -33,5 +34,15 @@ impl Setup for FieldsSetup {
             kernel: Box::new(fields),
             lap: count as u64,
         })
+    }
+
+    /// The line comes once; the other fields are there with it.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places::lines(LINE_ELEMENT.count(self.working_set));
+        match self.order {
+            Order::Random { .. } => random(parameters, places, None),
+            Order::Sequential => in_order(parameters, places, false),
+            _ => None,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Threads that increment words or take locks, in one place or in neighbouring ones.
 
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
 use crate::os::Member;
@@ -67,4 +67,28 @@ impl Setup for IncrementSetup {
             in_step: false,
         })
     }
+
+    /// Of words that share a line: as B15 counts, every increment asks for it, and the threads take
+    /// turns.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let one_line = match self.spacing {
+            Spacing::Shared => true,
+            Spacing::Apart(bytes) => bytes * self.cpus.len() <= LINE,
+        };
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        cpus.dedup();
+        (one_line && cpus.len() > 1 && cpus.len() == self.cpus.len()).then_some(())?;
+        Some(Forecast {
+            cycles: parameters.round_trip()? / 2.0 * cpus.len() as f64,
+            model: &MESSAGES,
+        })
+    }
 }
+
+static MESSAGES: Model = Model {
+    name: "a transfer of the line for every increment",
+    bar: 0.25,
+    leaves_out: "that a core which has the line makes many increments before it gives it up, so that \
+                 most increments send no message",
+};

@@ -1,7 +1,7 @@
 //! Sestoft's index loop.
 
-use crate::experiment::predict::random_step;
-use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, in_order, random};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::Jump;
 use crate::mem::Region;
 use crate::pattern::{Chain, Fill};
@@ -31,9 +31,16 @@ impl Setup for JumpSetup {
         })
     }
 
-    fn predict(&self, machine: &Machine) -> Option<f64> {
-        matches!(self.fill, Fill::Cycle { .. })
-            .then(|| random_step(machine, self.bytes(), size_of::<u32>()))
-            .flatten()
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places {
+            count: self.size,
+            stride: size_of::<u32>(),
+            rotating: false,
+        };
+        match self.fill {
+            Fill::Cycle { .. } => random(parameters, places, None),
+            Fill::Sequential => in_order(parameters, places, false),
+            _ => None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Rings that are walked side by side.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, in_flight, random};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::Abreast;
 use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
@@ -35,4 +36,18 @@ impl Setup for LanesSetup {
             lap: self.lines() as u64,
         })
     }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let step = random(parameters, Places::lines(self.lines()), None)?;
+        Some(Forecast {
+            cycles: step.cycles / in_flight(parameters, self.lanes)?,
+            model: &SIDE_BY_SIDE,
+        })
+    }
 }
+
+static SIDE_BY_SIDE: Model = Model {
+    name: "a random step, so many at a time as there are buffers",
+    bar: 0.25,
+    leaves_out: "page walks, of which fewer are under way at once than misses",
+};

@@ -1,8 +1,9 @@
 //! Runs of lines that are filled or read.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector};
-use crate::mem::Region;
+use crate::mem::{LINE, Region};
 
 /// Lines, and a way to fill them. An operation is a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +25,29 @@ impl Setup for FillSetup {
         Ok(Subject::Steady {
             kernel: Box::new(fill),
             lap,
+        })
+    }
+
+    /// Whole lines alone.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let none = Flow {
+            width: Some(16),
+            ..Flow::default()
+        };
+        let flow = match self.way {
+            FillWay::Cached => Flow {
+                stored: LINE,
+                ..none
+            },
+            FillWay::NonTemporal => Flow {
+                bypassing: LINE,
+                ..none
+            },
+            _ => return None,
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &LINES,
         })
     }
 }
@@ -67,4 +91,23 @@ impl Setup for LoadSetup {
             lap,
         })
     }
+
+    /// On ordinary memory a non-temporal load is a load.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let flow = Flow {
+            loaded: LINE,
+            width: Some(self.width),
+            ..Flow::default()
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &LINES,
+        })
+    }
 }
+
+static LINES: Model = Model {
+    name: "lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "additions that wait for each other where lines come fast",
+};

@@ -1,8 +1,9 @@
 //! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::add_latency;
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay, all};
-use crate::mem::Region;
+use crate::mem::{LINE, Region};
 use crate::pattern::{Product, Rng};
 use crate::sim::{Cache, Design, Geometry, Reference};
 
@@ -98,6 +99,13 @@ impl<'m> Multiplication<'m> {
     }
 }
 
+static SUMS: Model = Model {
+    name: "sums of additions that wait for each other",
+    bar: 0.25,
+    leaves_out: "short sums, of which the next begins before one ends, and the misses of a column whose \
+                 lines share sets",
+};
+
 /// Square matrices, and a way to multiply them. An operation is a part of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatmulSetup {
@@ -124,6 +132,19 @@ impl Setup for MatmulSetup {
         Ok(Subject::Steady {
             kernel: kernel.boxed(),
             lap: rows.clamp(1, pass),
+        })
+    }
+
+    /// One sum after the other: a multiply-add waits for the addition before it.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let Multiply::Paper(MatmulWay::Original | MatmulWay::Transposed) = self.way else {
+            return None;
+        };
+        // An operation is a line of the result.
+        let multiply_adds = self.side * (LINE / size_of::<f64>());
+        Some(Forecast {
+            cycles: add_latency(parameters)? * multiply_adds as f64,
+            model: &SUMS,
         })
     }
 }

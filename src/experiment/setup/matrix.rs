@@ -1,6 +1,7 @@
 //! Stores to a matrix by row and by column.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Store, Sweep, Temporal, Width};
 use crate::mem::Region;
 use crate::pattern::Matrix;
@@ -41,4 +42,33 @@ impl Setup for MatrixSetup {
             lap,
         })
     }
+
+    /// By row alone: by column, lines leave and come back in parts.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        (self.sweep == Sweep::Row).then_some(())?;
+        let none = Flow {
+            width: Some(self.width),
+            ..Flow::default()
+        };
+        let flow = match self.temporal {
+            Temporal::Cached => Flow {
+                stored: self.width,
+                ..none
+            },
+            Temporal::NonTemporal => Flow {
+                bypassing: self.width,
+                ..none
+            },
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes(), flow)?.max(1.0),
+            model: &ROWS,
+        })
+    }
 }
+
+static ROWS: Model = Model {
+    name: "a store a cycle, or lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "stores that leave a line in parts",
+};

@@ -1,6 +1,7 @@
 //! Sums over orders.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::Outstanding;
 use crate::mem::Region;
 use crate::pattern::{Arrangement, Orders};
@@ -41,4 +42,21 @@ impl Setup for OrdersSetup {
             lap,
         })
     }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let flow = Flow {
+            loaded: self.arrangement.bytes(Orders::BATCH),
+            ..Flow::default()
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes(), flow)?,
+            model: &SUMS,
+        })
+    }
 }
+
+static SUMS: Model = Model {
+    name: "lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "the arithmetic, which takes longer than the lines do as long as those come from a cache",
+};

@@ -1,9 +1,11 @@
 //! Walks with work at every node and a prefetch ahead.
 
 use crate::cpu::{Feature, Hint};
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, random};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Ahead, Pace, PrefetchWalk};
 use crate::mem::Region;
+use crate::model::step_with_prefetch;
 use crate::pattern::{Layout, Order, Ring};
 
 /// A ring, the work at each node, and what is prefetched.
@@ -49,4 +51,38 @@ impl Setup for PrefetchSetup {
             lap: count as u64,
         })
     }
+
+    /// Where the work does not overlap the next node's miss: how far it does is for the CPU's
+    /// queues to say.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let dense = self.layout == Layout::npad(self.layout.padding());
+        let random_order = matches!(self.order, Order::Random { .. });
+        (dense && random_order && self.pace == Pace::Serial).then_some(())?;
+        let places = Places {
+            count: self.layout.count(self.working_set),
+            stride: self.layout.stride(),
+            rotating: false,
+        };
+        let miss = random(parameters, places, None)?.cycles;
+        let hit = parameters.l1()?;
+        // A multiplication takes three cycles.
+        let work = f64::from(self.work) * 3.0;
+        let cycles = match self.ahead {
+            None => work + miss,
+            Some(ahead) => {
+                let distance = ahead.elements.clamp(1, 1 << 20) as u32;
+                step_with_prefetch(miss, work + hit, distance)
+            }
+        };
+        Some(Forecast {
+            cycles,
+            model: &AHEAD,
+        })
+    }
 }
+
+static AHEAD: Model = Model {
+    name: "work and a random step, or the longer of work and a share of the step",
+    bar: 0.25,
+    leaves_out: "hints that the CPU drops, and page walks that a prefetch does not make",
+};

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::cpu::{clflush, mfence};
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{APART, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -51,6 +51,13 @@ pub struct RemoteSetup {
     /// Decides in which order the lines are accessed.
     pub seed: u64,
 }
+
+static TRANSFER: Model = Model {
+    name: "the latency of where the line is",
+    bar: 0.25,
+    leaves_out: "what a load saves that asks for nothing but a copy, and the fences around a shot, \
+                 beside which a hit is short",
+};
 
 /// Lines of one shot: few enough for every L1d.
 pub(super) const LINES: usize = 64;
@@ -264,6 +271,22 @@ impl Setup for RemoteSetup {
                 bytes_written: 8 * stores,
                 ..Work::default()
             },
+        })
+    }
+
+    /// A load: of one's own from L1d, of nobody's from memory, of another's half a line's way there
+    /// and back.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        (self.want == Want::Read).then_some(())?;
+        let cycles = match self.held {
+            Held::Own => parameters.l1()?,
+            Held::Nowhere => parameters.memory()?,
+            Held::Modified | Held::Exclusive => parameters.round_trip()? / 2.0,
+            Held::Shared => return None,
+        };
+        Some(Forecast {
+            cycles,
+            model: &TRANSFER,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Startin's shuffles, and chains of exchanges.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, in_flight, random};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Chains, Op, Passes, Shuffle};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Deck, Indices};
@@ -76,6 +77,19 @@ impl Setup for ChainsSetup {
             kernel: Box::new(chains),
         })
     }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places {
+            count: self.count,
+            stride: size_of::<u32>(),
+            rotating: false,
+        };
+        let step = random(parameters, places, None)?;
+        Some(Forecast {
+            cycles: step.cycles / in_flight(parameters, self.chains as usize)?,
+            model: &CHAINS,
+        })
+    }
 }
 
 fn deck(
@@ -92,3 +106,9 @@ fn deck(
 fn lap(count: usize) -> u64 {
     (count / A_LINE) as u64
 }
+
+static CHAINS: Model = Model {
+    name: "a random step, so many at a time as there are chains",
+    bar: 0.25,
+    leaves_out: "the instructions of an exchange, and what memory takes that serves one chain alone",
+};

@@ -1,7 +1,7 @@
 //! A walk whose samples are as long as the pattern repeats.
 
 use super::WalkSetup;
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -41,6 +41,10 @@ impl Setup for StretchSetup {
             shot: Box::new(Stretch { walk, steps }),
             work,
         })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        self.walk.predict(parameters)
     }
 }
 

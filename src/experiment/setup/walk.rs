@@ -1,9 +1,9 @@
 //! Drepper's list walks.
 
-use crate::experiment::predict::random_step;
-use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
+use crate::experiment::predict::{Places, in_order, random};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Step, Walk};
-use crate::mem::Region;
+use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
 
 /// A ring and a walk along it.
@@ -30,6 +30,23 @@ impl WalkSetup {
         }
     }
 
+    /// Where the elements lie, as predictions see it. Those that straddle lines, or that are read in
+    /// two places of several lines, are none of theirs.
+    fn places(&self) -> Option<Places> {
+        let layout = self.layout;
+        let element = layout.element();
+        let dense = layout == Layout::npad(layout.padding());
+        let apart = Layout::npad(layout.padding()).spaced(layout.stride());
+        let rotating = layout == apart.rotating();
+        let one_line = element <= LINE || matches!(self.step, Step::Follow | Step::Inc);
+        let known = dense || ((layout == apart || rotating) && element == LINE);
+        (known && one_line).then_some(Places {
+            count: self.count,
+            stride: layout.stride(),
+            rotating,
+        })
+    }
+
     /// The same with another step.
     pub fn with(self, step: Step) -> Self {
         WalkSetup { step, ..self }
@@ -51,15 +68,15 @@ impl Setup for WalkSetup {
         })
     }
 
-    /// A random walk through elements that lie one after the other. A step that writes waits for
-    /// the same load.
-    fn predict(&self, machine: &Machine) -> Option<f64> {
-        let dense = self.layout == Layout::npad(self.layout.padding());
-        let random = matches!(self.order, Order::Random { .. });
-        let alone = matches!(self.step, Step::Follow | Step::Inc);
-        let element = self.layout.element();
-        (dense && random && alone)
-            .then(|| random_step(machine, self.count * element, element))
-            .flatten()
+    /// A step that writes waits for the same load, but its lines go back.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = self.places()?;
+        let stores = self.step != Step::Follow;
+        match self.order {
+            Order::Random { .. } => random(parameters, places, None),
+            Order::RandomInBlocks { pages, .. } => random(parameters, places, Some(pages)),
+            Order::Sequential | Order::Backward => in_order(parameters, places, stores),
+            _ => None,
+        }
     }
 }

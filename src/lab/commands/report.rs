@@ -10,7 +10,6 @@ use crate::lab::read::read;
 use crate::lab::report::{ReportView, of_record};
 use crate::lab::run::{RECORD, REPORT, write_report};
 use crate::lab::table::{tally, verdicts, width};
-use crate::stats::median;
 
 /// Render the report of a record anew, and print its verdicts.
 ///
@@ -56,21 +55,30 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// How far predictions lie from what was measured, in a line; empty if nothing was predicted.
+/// How far predictions lie from what was measured; empty if nothing was predicted.
 fn predicted(view: &ReportView) -> String {
-    let mut errors: Vec<f64> = view.predictions().map(|(_, error)| error).collect();
-    errors.sort_by(f64::total_cmp);
-    let Some(median) = median(&errors) else {
+    let Some(median) = view.predicted() else {
         return String::new();
     };
     let percent = |error: f64| format!("{:.0} %", error * 100.0);
-    let each: Vec<String> = view
-        .predictions()
-        .map(|(section, error)| format!("{} {}", section.id, percent(error)))
-        .collect();
-    format!(
-        "predicted beside measured, median error: {} ({})\n",
-        percent(median),
-        each.join(", ")
-    )
+    let each = |poor: bool| {
+        let some = view.predictions().filter(move |(_, of)| of.poor() == poor);
+        let each = some.map(|(section, of)| format!("{} {}", section.id, percent(of.error)));
+        each.collect::<Vec<String>>()
+    };
+    let (good, poor) = (each(false), each(true));
+    let mut text = format!(
+        "predicted beside measured, median error over {} experiments: {}\n",
+        good.len() + poor.len(),
+        percent(median)
+    );
+    for (what, ids) in [
+        ("within their bar", good),
+        ("poor, and the report says why", poor),
+    ] {
+        if !ids.is_empty() {
+            text += &format!("  {what}: {}\n", ids.join(", "));
+        }
+    }
+    text
 }

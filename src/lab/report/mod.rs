@@ -12,6 +12,7 @@ mod heat;
 mod machine;
 mod of_record;
 pub(in crate::lab) mod page;
+mod predictions;
 pub(in crate::lab) mod prose;
 pub(in crate::lab) mod scale;
 pub(in crate::lab) mod section;

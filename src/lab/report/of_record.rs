@@ -299,14 +299,23 @@ fn predicted(
     evidence: &Evidence<'_>,
     curves: &[CurveView],
 ) -> Option<PredictionView> {
+    let found = prediction(experiment, evidence)?;
     let Prediction {
-        curves: mut found,
+        error, points, bar, ..
+    } = found;
+    let mut drawn = found.curves;
+    drawn.retain(|found| {
+        let measured = curves.iter().any(|curve| curve.label == found.label);
+        measured && !found.points.is_empty()
+    });
+    let names = found.models.iter().map(|model| model.name.to_owned());
+    Some(PredictionView {
+        curves: views(drawn),
         error,
-    } = prediction(experiment, evidence)?;
-    found.retain(|found| curves.iter().any(|curve| curve.label == found.label));
-    (!found.is_empty()).then(|| PredictionView {
-        curves: views(found),
-        error,
+        points,
+        bar,
+        models: names.collect(),
+        lacks: found.lacks.iter().map(|&lack| lack.to_owned()).collect(),
     })
 }
 

@@ -3,6 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::machine::machine;
+use super::predictions::predictions;
 use super::prose::prose;
 use super::section::section;
 use super::verdict::{BY_INTEREST, badge, class, mark};
@@ -39,6 +40,7 @@ pub fn render(view: &ReportView) -> String {
                         (findings(view))
                         (claims(view))
                         (machine(view))
+                        (predictions(view))
                         @for part in &view.sections { (section(part)) }
                         (not_run(view))
                     }
@@ -67,6 +69,9 @@ fn contents(view: &ReportView) -> Markup {
                 li { a href="#findings" { "Findings" } }
                 li { a href="#claims" { "All claims" } }
                 li { a href="#machine" { "The machine" } }
+                @if view.predicted().is_some() {
+                    li { a href="#predictions" { "Predicted beside measured" } }
+                }
             }
             ol {
                 @for part in &view.sections {

@@ -4,10 +4,11 @@ use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Group};
 use super::counted::legend as legend_of;
+use super::predictions::percent;
 use super::prose::prose;
 use super::table::tables;
 use super::verdict::{badge, class};
-use super::view::{ClaimView, Figure, Form, Section};
+use super::view::{ClaimView, Figure, Form, PredictionView, Section};
 use super::{heat, surface};
 
 /// The section of one experiment.
@@ -166,9 +167,6 @@ pub(in crate::lab) fn legend(groups: &[Group]) -> Markup {
     }
 }
 
-/// The median error from which a prediction is called poor, and the reader told why.
-const POOR: f64 = 0.15;
-
 fn caption(figure: &Figure) -> Markup {
     let rules: Vec<&str> = figure
         .rules
@@ -186,14 +184,26 @@ fn caption(figure: &Figure) -> Markup {
             @if matches!(figure.form, Form::Lines | Form::Bars) && !figure.references.is_empty() {
                 " Faint: the document's own machine."
             }
-            @if let Some(prediction) = &figure.prediction {
-                " Dashed curves, or paler bars: predicted from the latency and the size of each level; half of the \
-                 points lie within " (format!("{:.0} %", prediction.error * 100.0)) " of it."
-                @if prediction.error > POOR {
-                    " The model knows nothing of the TLB beyond the ladder's own pages, and of \
-                     neighbours in a shared cache."
-                }
-            }
+            @if let Some(prediction) = &figure.prediction { (predicted(prediction)) }
+        }
+    }
+}
+
+/// How far the prediction lies from what was measured, and if too far, what its models leave out.
+fn predicted(prediction: &PredictionView) -> Markup {
+    html! {
+        @if prediction.curves.is_empty() {
+            " Predicted, and not drawn"
+        } @else {
+            " Dashed curves, or paler bars: predicted"
+        }
+        " from the machine's parameters (" (prediction.models.join("; ")) "); half of "
+        (prediction.points) " points lie within " (percent(prediction.error)) " of it."
+        @if prediction.poor() {
+            " That is a poor prediction: no more than " (percent(prediction.bar)) " was wanted."
+        }
+        @if !prediction.lacks.is_empty() {
+            " Where it is wrong it leaves out " (prediction.lacks.join("; and ")) "."
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::experiment::Verdict;
 use crate::lab::sheet::Row;
+use crate::stats::median;
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,12 +31,19 @@ impl ReportView {
             .count()
     }
 
-    /// The sections with a prediction, and its median error.
-    pub fn predictions(&self) -> impl Iterator<Item = (&Section, f64)> {
+    /// The sections with a prediction.
+    pub fn predictions(&self) -> impl Iterator<Item = (&Section, &PredictionView)> {
         self.sections.iter().filter_map(|section| {
             let prediction = section.figure.as_ref()?.prediction.as_ref()?;
-            Some((section, prediction.error))
+            Some((section, prediction))
         })
+    }
+
+    /// The median of their errors, if there are any.
+    pub fn predicted(&self) -> Option<f64> {
+        let mut errors: Vec<f64> = self.predictions().map(|(_, of)| of.error).collect();
+        errors.sort_by(f64::total_cmp);
+        median(&errors)
     }
 
     /// Every claim with its section.
@@ -132,6 +140,21 @@ pub struct PredictionView {
     pub curves: Vec<CurveView>,
     /// The median of |predicted / measured - 1| over the points.
     pub error: f64,
+    /// How many points those are.
+    pub points: usize,
+    /// The error up to which the prediction counts as good.
+    pub bar: f64,
+    /// The models it is from.
+    pub models: Vec<String>,
+    /// What they leave out of the points that miss the bar.
+    pub lacks: Vec<String>,
+}
+
+impl PredictionView {
+    /// Whether half of the points miss the bar.
+    pub fn poor(&self) -> bool {
+        self.error > self.bar
+    }
 }
 
 /// How numbers are drawn.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Result;
 
 use super::{Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, machine_of};
-use crate::experiment::{Case, State};
+use crate::experiment::{Case, State, calibrating};
 use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
@@ -108,8 +108,31 @@ pub(super) fn machine(
             written?;
             rig.move_house();
         }
+        calibrate(notebook, header, passes)?;
     }
-    Ok(machine_of(header, &book.ladder()))
+    Ok(machine_of(header, &notebook.book.ladder()))
+}
+
+/// Measures what predictions want to know besides the ladder, which says where.
+fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Result<()> {
+    let Notebook { book, rig, .. } = notebook;
+    let machine = machine_of(header, &book.ladder());
+    let cases = calibrating(&machine);
+    let mut progress = Progress::new(cases.len() as u64 * u64::from(passes));
+    progress.begin("the machine".to_owned());
+    for pass in 0..passes {
+        for case in &cases {
+            progress.next(&format!("{}, {}", case.series, place_name(case.x)));
+            let point = rig.measure(case).filter(|point| !cut_short(point));
+            let Some(point) = point else { return Ok(()) };
+            progress.measured();
+            book.add(line_of(MACHINE, pass, &point, None))?;
+        }
+        rig.move_house();
+    }
+    progress.end();
+    progress.finish();
+    Ok(())
 }
 
 /// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end.

@@ -1,0 +1,154 @@
+//! A predicted time, the model behind it, and the parameters that models have.
+
+use crate::experiment::calibration::{Calibration, Stream};
+use crate::experiment::{Machine, Range};
+use crate::mem::{LINE, PAGE};
+use crate::model::{Level, Placement, Translation, Walk};
+use crate::stats::median;
+
+/// How times are predicted.
+#[derive(Debug, PartialEq)]
+pub struct Model {
+    /// What it goes by, for a reader of a table.
+    pub name: &'static str,
+    /// The median error up to which a prediction counts as good.
+    pub bar: f64,
+    /// What it leaves out, to be said where it is wrong: a sentence's end.
+    pub leaves_out: &'static str,
+}
+
+/// A predicted time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Core cycles an operation.
+    pub cycles: f64,
+    /// The model that says so.
+    pub model: &'static Model,
+}
+
+/// A machine's parameters, for a case in pages of one size.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Bytes of a page.
+    pub page: usize,
+}
+
+/// A cache that holds less than its size by this factor is one of which we have a share.
+const SHARED: f64 = 1.5;
+
+impl<'a> Parameters<'a> {
+    /// Those of `machine` in pages as a point names them.
+    pub fn of(machine: &'a Machine, pages: &str) -> Self {
+        let page = match pages {
+            _ if pages.starts_with("2 MiB") => 2 << 20,
+            _ if pages.starts_with("1 GiB") => 1 << 30,
+            _ => PAGE,
+        };
+        Parameters { machine, page }
+    }
+
+    pub(super) fn calibration(&self) -> &'a Calibration {
+        &self.machine.calibration
+    }
+
+    /// Core cycles of a load that finds its line in L1d.
+    pub(in crate::experiment) fn l1(&self) -> Option<f64> {
+        self.latency(self.machine.ranges.l1)
+    }
+
+    /// Core cycles of a load from memory.
+    pub(in crate::experiment) fn memory(&self) -> Option<f64> {
+        self.latency(self.machine.ranges.memory)
+    }
+
+    /// Core cycles of a line's way to the nearest core and back.
+    pub(in crate::experiment) fn round_trip(&self) -> Option<f64> {
+        self.calibration().round_trip()
+    }
+
+    /// The ladder's cost in a range.
+    fn latency(&self, range: Range) -> Option<f64> {
+        let rungs = self.machine.ladder.iter();
+        let inside = rungs.filter(|rung| range.holds(rung.working_set));
+        let mut costs: Vec<f64> = inside.map(|rung| rung.cost.middle()).collect();
+        costs.sort_by(f64::total_cmp);
+        median(&costs)
+    }
+
+    /// The levels, and what a load costs that waits for its line from each.
+    pub(super) fn latencies(&self) -> Option<Walk> {
+        let walk = self.levels(|range| self.latency(range))?;
+        Some(Walk {
+            translation: self.translation(),
+            ..walk
+        })
+    }
+
+    /// The levels, and what a line costs from each in a stream. L1d is where the lines go.
+    pub(super) fn lines(&self, stream: Stream) -> Option<Walk> {
+        let l1 = self.machine.ranges.l1;
+        self.levels(|range| {
+            if range == l1 {
+                Some(0.0)
+            } else {
+                self.calibration().line(stream, range)
+            }
+        })
+    }
+
+    /// The caches at the cost that each range of working sets has, without TLBs. `None` where a
+    /// cost is not known.
+    fn levels(&self, cost: impl Fn(Range) -> Option<f64>) -> Option<Walk> {
+        let ranges = &self.machine.ranges;
+        let level = |index: usize, range, placement| {
+            let reported = self.machine.data_cache(index as u8 + 1);
+            let ways = reported.and_then(|cache| cache.ways).unwrap_or(16);
+            let capacity = ranges.capacities.get(index)?;
+            // Where CPUID tells and the ladder agrees, the size is exact; a share is as measured.
+            let bytes = match (capacity.reported, capacity.measured) {
+                (Some(reported), Some(measured)) if measured * SHARED >= reported => reported,
+                _ => capacity.usable(),
+            };
+            Some(Level {
+                bytes,
+                ways: f64::from(ways),
+                placement,
+                cost: cost(range)?,
+            })
+        };
+        Some(Walk {
+            levels: vec![
+                level(0, ranges.l1, Placement::Even)?,
+                level(1, ranges.l2, Placement::ByChance)?,
+                level(2, ranges.llc, Placement::ByChance)?,
+            ],
+            memory: cost(ranges.memory)?,
+            line: LINE as f64,
+            translation: None,
+        })
+    }
+
+    /// The TLBs, if CPUID tells both and what the second costs was measured. What a page walk costs
+    /// follows from the latencies: its loads find the tables in the caches, or do not.
+    fn translation(&self) -> Option<Translation> {
+        let known = self.calibration();
+        let second = known.page_step()? - self.l1()?;
+        let page = self.page as u64;
+        let tlb = |level: u8, cost: f64| {
+            let tlb = known.tlb(level, page)?;
+            Some(Level {
+                bytes: f64::from(tlb.entries) * self.page as f64,
+                ways: f64::from(tlb.ways.unwrap_or(tlb.entries)),
+                placement: Placement::Even,
+                cost,
+            })
+        };
+        Some(Translation {
+            page: self.page as f64,
+            tlbs: vec![tlb(1, 0.0)?, tlb(2, second.max(0.0))?],
+            loads: known.table_loads(),
+        })
+    }
+}
