@@ -55,8 +55,7 @@ pub struct RemoteSetup {
 static TRANSFER: Model = Model {
     name: "the latency of where the line is",
     bar: 0.25,
-    leaves_out: "what a load saves that asks for nothing but a copy, and the fences around a shot, \
-                 beside which a hit is short",
+    leaves_out: "what a load saves that asks for nothing but a copy",
 };
 
 /// Lines of one shot: few enough for every L1d.
@@ -274,15 +273,14 @@ impl Setup for RemoteSetup {
         })
     }
 
-    /// A load: of one's own from L1d, of nobody's from memory, of another's half a line's way there
-    /// and back.
+    /// A load: of nobody's line from memory, of another's half its way there and back. A hit of one's
+    /// own is too short to be told beside the fences of a shot.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.want == Want::Read).then_some(())?;
         let cycles = match self.held {
-            Held::Own => parameters.l1()?,
             Held::Nowhere => parameters.memory()?,
             Held::Modified | Held::Exclusive => parameters.round_trip()? / 2.0,
-            Held::Shared => return None,
+            Held::Own | Held::Shared => return None,
         };
         Some(Forecast {
             cycles,

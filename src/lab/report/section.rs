@@ -200,10 +200,8 @@ fn predicted(prediction: &PredictionView) -> Markup {
         " from the machine's parameters (" (prediction.models.join("; ")) "); half of "
         (prediction.points) " points lie within " (percent(prediction.error)) " of it."
         @if prediction.poor() {
-            " That is a poor prediction: no more than " (percent(prediction.bar)) " was wanted."
-        }
-        @if !prediction.lacks.is_empty() {
-            " Where it is wrong it leaves out " (prediction.lacks.join("; and ")) "."
+            " That is a poor prediction: no more than " (percent(prediction.bar)) " was wanted. Where \
+             it is wrong it leaves out " (prediction.lacks.join("; and ")) "."
         }
     }
 }
