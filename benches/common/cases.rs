@@ -366,6 +366,7 @@ fn machine(rate: Rate) -> Machine {
     // no longer than a bench may take.
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);
     Machine {
+        calibration: linefill::experiment::Calibration::default(),
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),
