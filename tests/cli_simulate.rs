@@ -192,10 +192,46 @@ fn the_protocol_and_its_messages_are_printed() {
     let written = rows
         .iter()
         .find(|row| row["from"] == "S" && row["event"] == "local write");
-    assert_eq!(written.unwrap()["invalidations"], 7);
+    assert_eq!(written.unwrap()["messages"]["invalidations"], 7);
     folder
         .run(&["simulate", "--mesi", "1"])
         .refused(&["1 is not in 2"]);
+}
+
+/// Two threads that increment one word send for its line every time; alone or padded they do not.
+#[test]
+fn an_experiments_threads_talk_in_the_model() {
+    let folder = Folder::new("simulate-threads");
+    let run = folder.run(&["simulate", "--mesi", "--experiment", "B8", "--json"]);
+    let value = json(&run.ok());
+    let cases = value["cases"].as_array().unwrap();
+    let requests = |case: &Value| {
+        ["reads", "owns", "announcements"]
+            .map(|kind| case["messages"][kind].as_u64().unwrap())
+            .iter()
+            .sum::<u64>()
+    };
+    let mut shared = 0;
+    for case in cases.iter().filter(|case| case["cores"].is_u64()) {
+        let alone = case["cores"] == 1;
+        if alone {
+            assert_eq!(requests(case), 0, "{case}");
+        } else if case["series"].as_str().unwrap().contains("shared") {
+            assert!(
+                requests(case) >= case["operations"].as_u64().unwrap(),
+                "{case}"
+            );
+            shared += 1;
+        } else if case["series"].as_str().unwrap().contains("padded") {
+            assert_eq!(requests(case), 0, "{case}");
+        }
+    }
+    // A machine of one CPU has nobody to talk to.
+    let several = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    assert!(shared > 0 || !several);
+    folder
+        .run(&["simulate", "--mesi", "--experiment", "D14"])
+        .refused(&["no case of D14 is one of several threads"]);
 }
 
 #[test]

@@ -162,6 +162,14 @@ pub trait Setup: core::fmt::Debug {
     fn prepare<'m>(&self, region: Region<'m>, context: &Context)
     -> Result<Subject<'m>, Untestable>;
 
+    /// The same to be traced, where what is timed is a shot of it.
+    ///
+    /// # Errors
+    /// If this CPU cannot run it, with the reason.
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+        self.prepare(region, context)
+    }
+
     /// The time of an operation as the machine's parameters predict it, if there is a model.
     fn predict(&self, _: &Parameters<'_>) -> Option<Forecast> {
         None

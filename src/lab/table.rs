@@ -3,6 +3,7 @@
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table, presets};
 
 use super::record::VerdictLine;
+use super::report::ReportView;
 use crate::experiment::Verdict;
 
 /// The width of what is no terminal.
@@ -60,6 +61,34 @@ pub fn tally(lines: &[VerdictLine]) -> String {
         })
         .collect();
     parts.join(", ")
+}
+
+/// How far predictions lie from what was measured; empty if nothing was predicted.
+pub fn predictions(view: &ReportView) -> String {
+    let Some(median) = view.predicted() else {
+        return String::new();
+    };
+    let percent = |error: f64| format!("{:.0} %", error * 100.0);
+    let each = |poor: bool| {
+        let some = view.predictions().filter(move |(_, of)| of.poor() == poor);
+        let each = some.map(|(section, of)| format!("{} {}", section.id, percent(of.error)));
+        each.collect::<Vec<String>>()
+    };
+    let (good, poor) = (each(false), each(true));
+    let mut text = format!(
+        "predicted beside measured, median error over {} experiments: {}\n",
+        good.len() + poor.len(),
+        percent(median)
+    );
+    for (what, ids) in [
+        ("within their bar", good),
+        ("poor, and the report says why", poor),
+    ] {
+        if !ids.is_empty() {
+            text += &format!("  {what}: {}\n", ids.join(", "));
+        }
+    }
+    text
 }
 
 #[cfg(test)]

@@ -90,6 +90,18 @@ impl Setup for DisplaceSetup {
         })
     }
 
+    /// The walk alone, with nothing displaced.
+    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let order = Order::Random { seed: self.seed };
+        let ring =
+            Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
+        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(walk),
+            lap: self.count as u64,
+        })
+    }
+
     /// A lap right after the last one; what is displaced in between is not modelled.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());

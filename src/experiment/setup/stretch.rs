@@ -43,6 +43,11 @@ impl Setup for StretchSetup {
         })
     }
 
+    /// The walk that the stretches are of.
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+        self.walk.with(Step::Follow).prepare(region, context)
+    }
+
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         self.walk.predict(parameters)
     }

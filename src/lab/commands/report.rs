@@ -7,9 +7,9 @@ use anyhow::Result;
 use super::{Status, say};
 use crate::lab::judge;
 use crate::lab::read::read;
-use crate::lab::report::{ReportView, of_record};
+use crate::lab::report::of_record;
 use crate::lab::run::{RECORD, REPORT, write_report};
-use crate::lab::table::{tally, verdicts, width};
+use crate::lab::table::{predictions, tally, verdicts, width};
 
 /// Render the report of a record anew, and print its verdicts.
 ///
@@ -50,35 +50,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         true => "The record has no points of experiments that this version knows.".to_owned(),
         false => format!("{}\n\n{}", verdicts(&lines, width()), tally(&lines)),
     };
-    let predicted = predicted(&of_record(&reading.lines)?);
+    let predicted = predictions(&of_record(&reading.lines)?);
     say(&format!("{text}\n{predicted}report: {}", out.display()))?;
     Ok(Status::Done)
-}
-
-/// How far predictions lie from what was measured; empty if nothing was predicted.
-fn predicted(view: &ReportView) -> String {
-    let Some(median) = view.predicted() else {
-        return String::new();
-    };
-    let percent = |error: f64| format!("{:.0} %", error * 100.0);
-    let each = |poor: bool| {
-        let some = view.predictions().filter(move |(_, of)| of.poor() == poor);
-        let each = some.map(|(section, of)| format!("{} {}", section.id, percent(of.error)));
-        each.collect::<Vec<String>>()
-    };
-    let (good, poor) = (each(false), each(true));
-    let mut text = format!(
-        "predicted beside measured, median error over {} experiments: {}\n",
-        good.len() + poor.len(),
-        percent(median)
-    );
-    for (what, ids) in [
-        ("within their bar", good),
-        ("poor, and the report says why", poor),
-    ] {
-        if !ids.is_empty() {
-            text += &format!("  {what}: {}\n", ids.join(", "));
-        }
-    }
-    text
 }

@@ -6,11 +6,13 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{Status, cpu_number, say};
 use crate::experiment::{Experiment, Placement};
+use crate::lab::read::read;
 use crate::lab::record::{Header, Line, PointLine};
+use crate::lab::report::of_record;
 use crate::lab::run::{RECORD, Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
-use crate::lab::table::{tally, verdicts, width};
+use crate::lab::table::{predictions, tally, verdicts, width};
 use crate::lab::{date, size};
 use crate::os::{Pages, interrupt, prefetchers};
 
@@ -160,6 +162,8 @@ pub(super) fn run(args: Args) -> Result<Status> {
         text += &verdicts(&finished.verdicts, width());
         text += "\n\n";
     }
+    let view = of_record(&read(&args.out.join(RECORD))?.lines)?;
+    text += &predictions(&view);
     text += &format!(
         "{}\n{} in {:.0} s\nrecord: {}\nreport: {}",
         tally(&finished.verdicts),

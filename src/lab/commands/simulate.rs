@@ -7,12 +7,13 @@ use anyhow::{Context as _, Result, bail};
 use glob::Pattern;
 
 use super::{Status, say};
+use crate::experiment::{Context, Experiment, Machine};
 use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
     Choice, Config, case_json, case_table, cases, coherence_json, coherence_table, feed, heat_page,
-    heat_text, maps, trace_json, trace_table,
+    heat_text, maps, talk, talk_json, talk_table, trace_json, trace_table,
 };
 use crate::lab::size;
 use crate::lab::table::width;
@@ -43,7 +44,8 @@ Examples:
   linefill simulate --config L1d=32K/8,L2=1M/8,dTLB=64/4 --experiment D14
   linefill simulate --config L1d=32K/8 --experiment D15 --series 'NPAD=7*' --x 65536 --json
   linefill simulate --config L1d=32K/8 --experiment E18 --series 12 --x 64 --heat
-  linefill simulate --mesi 8                         what coherence sends among 8 cores")]
+  linefill simulate --mesi 8                         what coherence sends among 8 cores
+  linefill simulate --mesi --experiment B8 --series 'add*'     and among an experiment's threads")]
 pub(super) struct Args {
     /// The caches; again for several.
     #[arg(
@@ -74,9 +76,10 @@ pub(super) struct Args {
           value_parser = size::parse)]
     memory: u64,
     /// Print the protocol that keeps the caches of so many cores coherent, and the messages of each
-    /// of its transitions [default: 2 cores].
+    /// of its transitions [default: 2 cores]; with an experiment, what the threads of its cases send
+    /// instead.
     #[arg(long, value_name = "CORES", num_args = 0..=1, default_missing_value = "2",
-          conflicts_with_all = ["configs", "trace", "experiment", "heat", "html"],
+          conflicts_with_all = ["configs", "trace", "heat", "html"],
           value_parser = clap::value_parser!(u16).range(2..=1024))]
     mesi: Option<u16>,
     /// Print JSON.
@@ -99,6 +102,9 @@ fn place(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    if let (Some(_), Some(id)) = (args.mesi, &args.experiment) {
+        return of_threads(args, id);
+    }
     if let Some(cores) = args.mesi {
         let cores = usize::from(cores);
         say(&match args.json {
@@ -120,6 +126,35 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 }
 
 impl Args {
+    fn chosen(&self, id: &str) -> Result<Chosen> {
+        let selection = select(&[id.to_owned()])?;
+        let [experiment] = selection.built[..] else {
+            bail!("--experiment takes one, and `{id}` names several");
+        };
+        let series = self.series.as_deref().map(Pattern::new).transpose();
+        let choice = Choice {
+            series: series.context("--series is no glob")?,
+            x: self.x,
+            laps: self.laps,
+            largest: usize::try_from(self.memory)?,
+            heat: self.maps(),
+        };
+        let request = Request {
+            seed: 1,
+            memory: Some(self.memory),
+            masked: mask(),
+            ..Request::default()
+        };
+        let session = Session::open(&request, &root())?;
+        let machine = machine_of(&session.header, &[]);
+        Ok(Chosen {
+            experiment,
+            machine,
+            context: session.context,
+            choice,
+        })
+    }
+
     /// Whether a map of the sets is wanted.
     fn maps(&self) -> bool {
         self.heat || self.html.is_some()
@@ -166,27 +201,13 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
 }
 
 fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
-    let selection = select(&[id.to_owned()])?;
-    let [experiment] = selection.built[..] else {
-        bail!("--experiment takes one, and `{id}` names several");
-    };
-    let series = args.series.as_deref().map(Pattern::new).transpose();
-    let choice = Choice {
-        series: series.context("--series is no glob")?,
-        x: args.x,
-        laps: args.laps,
-        largest: usize::try_from(args.memory)?,
-        heat: args.maps(),
-    };
-    let request = Request {
-        seed: 1,
-        memory: Some(args.memory),
-        masked: mask(),
-        ..Request::default()
-    };
-    let session = Session::open(&request, &root())?;
-    let machine = machine_of(&session.header, &[]);
-    let runs = cases(experiment, &machine, &session.context, &choice, designs)?;
+    let Chosen {
+        experiment,
+        machine,
+        context,
+        choice,
+    } = args.chosen(id)?;
+    let runs = cases(experiment, &machine, &context, &choice, designs)?;
     let table = || case_table(&runs, experiment.plot.map(|plot| plot.x), width());
     let maps = if args.maps() { maps(&runs) } else { Vec::new() };
     if let Some(page) = &args.html {
@@ -204,4 +225,31 @@ fn of_experiment(args: &Args, id: &str, designs: &[(String, HierarchyDesign)]) -
         bail!("no case of {} has a trace", experiment.id);
     }
     Ok(Status::Done)
+}
+
+/// What the threads of an experiment's cases send to each other.
+fn of_threads(args: &Args, id: &str) -> Result<Status> {
+    let Chosen {
+        experiment,
+        machine,
+        context,
+        choice,
+    } = args.chosen(id)?;
+    let runs = talk(experiment, &machine, &context, &choice)?;
+    say(&match args.json {
+        true => serde_json::to_string_pretty(&talk_json(experiment.id, &runs))?,
+        false => talk_table(&runs, width()),
+    })?;
+    if runs.iter().all(|run| run.outcome.is_err()) {
+        bail!("no case of {} is one of several threads", experiment.id);
+    }
+    Ok(Status::Done)
+}
+
+/// An experiment's cases that were asked for, and where they would run.
+struct Chosen {
+    experiment: &'static Experiment,
+    machine: Machine,
+    context: Context,
+    choice: Choice,
 }

@@ -59,6 +59,33 @@ pub fn maps(runs: &[CaseRun]) -> Vec<Config> {
     maps
 }
 
+/// The cases of an experiment that were chosen.
+///
+/// # Errors
+/// If there is none.
+pub(super) fn chosen(
+    experiment: &Experiment,
+    machine: &Machine,
+    choice: &Choice,
+) -> Result<Vec<Case>> {
+    let mut cases = (experiment.cases)(machine);
+    let mut series: Vec<String> = cases.iter().map(|case| case.series.clone()).collect();
+    series.dedup();
+    cases.retain(|case| {
+        let mut globs = choice.series.iter();
+        let named = globs.all(|glob| glob.matches(&case.series));
+        named && choice.x.is_none_or(|x| x == case.x)
+    });
+    if cases.is_empty() {
+        bail!(
+            "{} has no such case; its series are: {}",
+            experiment.id,
+            series.join("; ")
+        );
+    }
+    Ok(cases)
+}
+
 /// Simulates the cases of an experiment on `machine`, each in caches that a round of the case
 /// itself has warmed. Its memory begins at address 0.
 ///
@@ -71,24 +98,7 @@ pub fn cases(
     choice: &Choice,
     designs: &[(String, HierarchyDesign)],
 ) -> Result<Vec<CaseRun>> {
-    let all = (experiment.cases)(machine);
-    let mut series: Vec<&str> = all.iter().map(|case| case.series.as_str()).collect();
-    series.dedup();
-    let chosen = |case: &&Case| {
-        let named = choice
-            .series
-            .as_ref()
-            .is_none_or(|glob| glob.matches(&case.series));
-        named && choice.x.is_none_or(|x| x == case.x)
-    };
-    let cases: Vec<&Case> = all.iter().filter(chosen).collect();
-    if cases.is_empty() {
-        bail!(
-            "{} has no such case; its series are: {}",
-            experiment.id,
-            series.join("; ")
-        );
-    }
+    let cases = chosen(experiment, machine, choice)?;
     let mut arena = Arena::default();
     let mut runs = Vec::new();
     for case in cases {
@@ -99,7 +109,7 @@ pub fn cases(
         runs.push(CaseRun {
             series: case.series.clone(),
             x: case.x,
-            outcome: trace(case, &mut arena, context, choice, configs),
+            outcome: trace(&case, &mut arena, context, choice, configs),
         });
     }
     Ok(runs)
@@ -118,12 +128,13 @@ fn trace(
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
     let (region, _) = arena.region(bytes, Wish::Base)?;
-    let (mut kernel, lap) = match case.setup.prepare(region, context)? {
+    let (mut kernel, lap) = match case.setup.traced(region, context)? {
         // What a second process would do is none of its accesses.
         Subject::Steady { kernel, lap } | Subject::Beside { kernel, lap, .. } => (kernel, lap),
         _ => {
             return Err(Untestable(
-                "it is timed once or counted, and has no trace of its own".to_owned(),
+                "it is timed once, by several threads, or counted, and has no trace of one core"
+                    .to_owned(),
             ));
         }
     };

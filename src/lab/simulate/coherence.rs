@@ -1,9 +1,16 @@
 //! The protocol between the caches of several cores: Figure 3.18 as a table, and what each of its
 //! arrows sends.
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::Choice;
+use super::cases::chosen;
+use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
+use crate::kernel::Kind;
 use crate::lab::table::table;
+use crate::mem::LINE as BYTES;
+use crate::os::Member;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
 /// The line that things happen to.
@@ -103,17 +110,179 @@ pub fn coherence_json(cores: usize) -> Value {
                 "from": arrow.from.letter(),
                 "event": arrow.event.name(),
                 "to": arrow.to.letter(),
-                "reads": arrow.sent.reads,
-                "owns": arrow.sent.owns,
-                "announcements": arrow.sent.announcements,
-                "invalidations": arrow.sent.invalidations,
-                "transfers": arrow.sent.transfers,
-                "from_memory": arrow.sent.from_memory,
-                "write_backs": arrow.sent.write_backs,
+                "messages": messages(arrow.sent),
             })
         })
         .collect();
     json!({ "protocol": "MESI", "cores": cores, "transitions": rows })
+}
+
+/// A case of several threads, and what their caches sent.
+#[derive(Debug)]
+pub struct TeamRun {
+    /// Its series.
+    pub series: String,
+    /// Its place on the horizontal axis.
+    pub x: f64,
+    /// What came of it.
+    pub outcome: Result<Talk, Untestable>,
+}
+
+/// What the caches of several cores sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Talk {
+    /// The cores: one a thread.
+    pub cores: usize,
+    /// Operations of all of them.
+    pub operations: u64,
+    /// The messages.
+    pub sent: Messages,
+}
+
+/// Operations of each thread that are counted, and those before.
+const COUNTED: u64 = 256;
+const BEFORE: u64 = 4;
+
+/// Lets the threads of an experiment's cases do an operation each in turn, on a core each, and counts
+/// what their caches send. An atomic operation is its load and its store.
+///
+/// # Errors
+/// If no case was chosen.
+pub fn talk(
+    experiment: &Experiment,
+    machine: &Machine,
+    context: &Context,
+    choice: &Choice,
+) -> Result<Vec<TeamRun>> {
+    let mut arena = Arena::default();
+    let cases = chosen(experiment, machine, choice)?.into_iter();
+    let run = |case: Case| TeamRun {
+        outcome: of_case(&case, &mut arena, context, choice),
+        series: case.series,
+        x: case.x,
+    };
+    Ok(cases.map(run).collect())
+}
+
+fn of_case(
+    case: &Case,
+    arena: &mut Arena,
+    context: &Context,
+    choice: &Choice,
+) -> Result<Talk, Untestable> {
+    let bytes = case.setup.bytes();
+    if bytes > choice.largest {
+        let mib = bytes >> 20;
+        return Err(Untestable(format!("{mib} MiB are more than --memory")));
+    }
+    let (region, _) = arena.region(bytes, Wish::Base)?;
+    let Subject::Team { mut members, .. } = case.setup.traced(region, context)? else {
+        return Err(Untestable("it is not several threads'".to_owned()));
+    };
+    let mut caches = Mesi::new(Protocol::MESI, members.len());
+    in_turn(&mut members, &mut caches, BEFORE);
+    let before = caches.messages();
+    let rounds = COUNTED * choice.laps;
+    in_turn(&mut members, &mut caches, rounds);
+    Ok(Talk {
+        cores: members.len(),
+        operations: rounds * members.len() as u64,
+        sent: caches.messages() - before,
+    })
+}
+
+fn in_turn(members: &mut [Member<'_>], caches: &mut Mesi, rounds: u64) {
+    for _ in 0..rounds {
+        for (core, member) in members.iter_mut().enumerate() {
+            member.kernel.trace(1, &mut |access| {
+                let line = (access.offset / BYTES) as u64;
+                match access.kind {
+                    Kind::Load | Kind::Prefetch => caches.read(core, line),
+                    Kind::Store | Kind::NonTemporalStore => caches.write(core, line, 0),
+                };
+            });
+        }
+    }
+}
+
+/// What the threads' caches sent, an operation.
+pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
+    let headings = [
+        "series",
+        "x",
+        "cores",
+        "requests",
+        "RFOs",
+        "invalidated",
+        "between caches",
+        "from memory",
+        "to memory",
+    ];
+    let mut table = table(&headings, width);
+    let mut notes = String::new();
+    for run in runs {
+        match &run.outcome {
+            Ok(talk) => {
+                let sent = talk.sent;
+                let counts = [
+                    sent.requests(),
+                    sent.rfos(),
+                    sent.invalidations,
+                    sent.transfers,
+                    sent.from_memory,
+                    sent.write_backs,
+                ];
+                let each = counts.map(|count| count as f64 / talk.operations as f64);
+                let mut row = vec![
+                    run.series.clone(),
+                    run.x.to_string(),
+                    talk.cores.to_string(),
+                ];
+                row.extend(each.map(|each| format!("{each:.3}")));
+                table.add_row(row);
+            }
+            Err(reason) => notes += &format!("{} at {}: {reason}\n", run.series, run.x),
+        }
+    }
+    if table.is_empty() {
+        return notes;
+    }
+    let what = "messages an operation, the threads doing one each in turn";
+    format!("{}\n{what}\n{notes}", table.trim_fmt())
+}
+
+/// The same as JSON.
+pub fn talk_json(id: &str, runs: &[TeamRun]) -> Value {
+    let cases: Vec<Value> = runs
+        .iter()
+        .map(|run| match &run.outcome {
+            Ok(talk) => json!({
+                "series": run.series,
+                "x": run.x,
+                "cores": talk.cores,
+                "operations": talk.operations,
+                "messages": messages(talk.sent),
+            }),
+            Err(reason) => json!({
+                "series": run.series,
+                "x": run.x,
+                "untestable": reason.to_string(),
+            }),
+        })
+        .collect();
+    json!({ "experiment": id, "cases": cases })
+}
+
+fn messages(sent: Messages) -> Value {
+    json!({
+        "reads": sent.reads,
+        "owns": sent.owns,
+        "announcements": sent.announcements,
+        "invalidations": sent.invalidations,
+        "transfers": sent.transfers,
+        "from_memory": sent.from_memory,
+        "write_backs": sent.write_backs,
+    })
 }
 
 #[cfg(test)]

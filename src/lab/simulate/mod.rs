@@ -8,7 +8,7 @@ mod print;
 mod source;
 
 pub use cases::{CaseRun, Choice, cases, maps};
-pub use coherence::{coherence_json, coherence_table};
+pub use coherence::{Talk, TeamRun, coherence_json, coherence_table, talk, talk_json, talk_table};
 pub use heat::{heat_page, heat_text};
 pub use json::{case_json, trace_json};
 pub use print::{case_table, trace_table};
