@@ -260,6 +260,7 @@ impl<'m> Stretch<'m> {
                 operations,
             }),
             Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
+            Subject::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
             Subject::Helped { .. } => Err(Untestable("it takes a helper thread".to_owned())),
             Subject::Team {
                 members,
