@@ -43,14 +43,17 @@ fn problem(machine: &Machine, [different, iterations, means, counts]: [f64; 4]) 
 /// The note's problem.
 const NOTE: [f64; 4] = [0.0, 108.0, 1e-12, 0.0];
 
-/// ms of an iteration of a variant with one task, and with several; all means are `apart`.
+/// ms of a point in an iteration of a variant with one task, and with several, of which a quick run
+/// has more for more threads; all means are `apart`.
 fn found(machine: &Machine, id: &str, apart: [f64; 2], ms: impl Fn(&str) -> [f64; 2]) -> Planted {
+    let threads = |tasks: f64| tasks.min(machine.seating.cpus() as f64);
+    let points = |tasks| if machine.full { 1.0 } else { threads(tasks) };
     Planted::new(id, machine, |series, tasks| match series.split_once(": ") {
         Some((_, what)) if what.starts_with("iterations") => Value::Counted(apart[0]),
         Some(_) => Value::Counted(apart[1]),
         None => {
             let variant = series.split_once(", turn").map_or(series, |(of, _)| of);
-            time(ms(variant)[usize::from(tasks > 1.0)])
+            time(ms(variant)[usize::from(tasks > 1.0)] * points(tasks))
         }
     })
 }
