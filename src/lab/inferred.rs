@@ -186,8 +186,9 @@ fn sets_behind(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<
     let [_, l2, next, ..] = levels else {
         return None;
     };
-    // Halfway to the next level, as the times of a list that half leaves L2.
-    let limit = (l2.latency.value + next.latency.value) / 2.0;
+    // Three quarters of the way to the next level: a line that L1d gave up right before takes twice
+    // as long as others of L2, and all of a list miss where it leaves the sets of L2.
+    let limit = (l2.latency.value + 3.0 * next.latency.value) / 4.0;
     let all: Vec<(f64, Vec<(f64, Interval)>)> = DISTANCES
         .iter()
         .map(|&distance| {
