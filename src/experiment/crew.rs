@@ -3,7 +3,7 @@
 use core::cell::Cell;
 
 use super::{Run, Untestable};
-use crate::measure::{Buffers, Outcome, Plan, Watch, in_stretches, in_whole};
+use crate::measure::{Buffers, Outcome, Plan, Watch, in_long_stretches, in_stretches, in_whole};
 use crate::os::leash::Lead;
 use crate::os::{Manner, Member, Turn, team};
 use crate::stats::median;
@@ -98,7 +98,7 @@ pub(super) fn at_once(
     };
     // Members that share a CPU take turns of milliseconds, of which a sample is to hold some.
     // A helper gets into its stride anew in every stretch, and walks along one list are in step in
-    // some moments and apart in others.
+    // some stretches and apart in others: those are timed from beginning to end.
     let nanos = match pace {
         _ if !alone => 10e6,
         Pace::First | Pace::Fastest => 500e3,
@@ -121,7 +121,11 @@ pub(super) fn at_once(
             disturbances.set(disturbances.get() + u64::from(disturbed));
             stretch(turns, pace)
         };
-        in_stretches(&mut time, plan, &mut Disturbed(&disturbances), buffers)
+        let watch = &mut Disturbed(&disturbances);
+        match pace {
+            Pace::First | Pace::Fastest => in_long_stretches(&mut time, plan, watch, buffers),
+            Pace::Median | Pace::Slowest => in_stretches(&mut time, plan, watch, buffers),
+        }
     })
     .map_err(Untestable::because)?;
     Ok(outcome.map(|outcome| (outcome, spread.crew())))

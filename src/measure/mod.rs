@@ -16,5 +16,5 @@ mod whole;
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
 pub use sample::{Buffers, Ended, Outcome, Sample, Unwatched, Watch};
-pub use steady::{in_stretches, steady};
+pub use steady::{in_long_stretches, in_stretches, steady};
 pub use whole::in_whole;

@@ -48,6 +48,27 @@ pub fn in_stretches(
     })
 }
 
+/// The same from beginning to end, a stretch of N a sample. For kernels on several threads of
+/// which one stretch is unlike the next, in step or apart: the difference of two such stretches
+/// tells nothing of either. What a stretch begins with counts, so that it must be long.
+pub fn in_long_stretches(
+    time: &mut dyn FnMut(u64) -> (u64, u64),
+    plan: &Plan<'_>,
+    watch: &mut dyn Watch,
+    buffers: Buffers<'_>,
+) -> Option<Outcome> {
+    let operations = operations_a_sample(time, plan);
+    warm_up(time, plan, operations);
+    collect(plan, watch, buffers, operations, &mut || {
+        let (long, proof) = time(operations);
+        Stretches {
+            short: 0,
+            long,
+            proof,
+        }
+    })
+}
+
 /// Runs `operations` and returns their ticks and the kernel's proof.
 #[inline(never)]
 fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {

@@ -121,7 +121,8 @@ fn judge(e: &Evidence<'_>) -> Judged {
     let lru = found.value.contains(&sequences::LRU);
     let verdict = match (lru, found.value.len()) {
         (true, 1) if found.confidence >= SURE => Verdict::Holds,
-        (false, _) if found.confidence >= SURE => Verdict::DoesNotHold,
+        // What nothing explains may as well be noise as a policy that nobody has described.
+        (false, 1..) if found.confidence >= SURE => Verdict::DoesNotHold,
         _ => Verdict::Inconclusive,
     };
     Ok(Judgement {
