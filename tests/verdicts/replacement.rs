@@ -170,7 +170,7 @@ pub fn rows() -> Vec<Row> {
             of_eight(Truth::Known("tree-PLRU"))
         })
         .says("tree-PLRU, as"),
-        row("D32", LRU, DoesNotHold, |_| of_eight(Truth::Two)).says("none of the policies known"),
+        row("D32", LRU, Inconclusive, |_| of_eight(Truth::Two)).says("none of the policies known"),
         row("D32", LRU, Inconclusive, |_| {
             let machine = machines::zen().machine();
             served(&machine, Truth::Known("LRU"), |series, time| {
