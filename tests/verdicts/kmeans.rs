@@ -116,7 +116,7 @@ pub fn rows() -> Vec<Row> {
         }),
         row("B3", GAIN, Holds, |m| but(m, "B3", "2P", [4.24, 1.2])),
         row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("a core 0.50"),
-        row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [3.2, 1.0])),
+        row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [2.4, 1.0])),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [2.12, 1.0])).says("one task 0.50"),
