@@ -196,3 +196,25 @@ fn a_poor_prediction_is_called_poor_and_the_reader_told_why() {
     let good = render(&of_record(&made_up(1.0)).unwrap());
     assert!(!good.contains("it leaves out which strides"));
 }
+
+/// A guest may get so little of the last level that no range of working sets is its own.
+#[test]
+fn a_small_share_of_the_last_level_leaves_walks_predicted() {
+    let mut lines = recorded();
+    for line in &mut lines {
+        let Line::Point(point) = line else { continue };
+        let random = ["D7", "D8", MACHINE].contains(&point.experiment.as_str());
+        if random {
+            let cycles = match point.x {
+                x if x <= 32768.0 => 4.0,
+                x if x <= 1048576.0 => 14.0,
+                x if x <= 3.0 * 1048576.0 => 50.0,
+                _ => 400.0,
+            };
+            **point = taking(point, cycles);
+        }
+    }
+    let view = of_record(&lines).unwrap();
+    let error = error(&view, "D8").expect("D8 is predicted");
+    assert!(error < 0.05, "{error}");
+}

@@ -35,6 +35,9 @@ pub struct Parameters<'a> {
     pub page: usize,
 }
 
+/// Between levels, where a rung counts as of the one alone: a quarter of an octave from either end.
+const BEYOND: f64 = 1.19;
+
 /// A cache that holds less than its size by this factor is one of which we have a share.
 const SHARED: f64 = 1.5;
 
@@ -77,9 +80,19 @@ impl<'a> Parameters<'a> {
         median(&costs)
     }
 
+    /// The ladder's cost around a range that is empty, because a level is less than four times as
+    /// large as the one before it: that of the rungs that are larger than the one and smaller than the
+    /// other. A range's ends are twice the one and half the other.
+    fn latency_near(&self, range: Range) -> Option<f64> {
+        self.latency(Range {
+            lo: range.lo / 2.0 * BEYOND,
+            hi: range.hi * 2.0 / BEYOND,
+        })
+    }
+
     /// The levels, and what a load costs that waits for its line from each.
     pub(super) fn latencies(&self) -> Option<Walk> {
-        let walk = self.levels(|range| self.latency(range))?;
+        let walk = self.levels(|range| self.latency(range).or_else(|| self.latency_near(range)))?;
         Some(Walk {
             translation: self.translation(),
             ..walk
@@ -98,8 +111,8 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The caches at the cost that each range of working sets has, without TLBs. `None` where a
-    /// cost is not known.
+    /// The caches at the cost that each range of working sets has, without TLBs. A level that has no
+    /// range to itself, and no cost, is left out. `None` where another cost is not known.
     fn levels(&self, cost: impl Fn(Range) -> Option<f64>) -> Option<Walk> {
         let ranges = &self.machine.ranges;
         let level = |index: usize, range, placement| {
@@ -118,12 +131,16 @@ impl<'a> Parameters<'a> {
                 cost: cost(range)?,
             })
         };
+        let mut levels = vec![level(0, ranges.l1, Placement::Even)?];
+        for (index, range) in [(1, ranges.l2), (2, ranges.llc)] {
+            match level(index, range, Placement::ByChance) {
+                Some(level) => levels.push(level),
+                None if range.lo >= range.hi => {}
+                None => return None,
+            }
+        }
         Some(Walk {
-            levels: vec![
-                level(0, ranges.l1, Placement::Even)?,
-                level(1, ranges.l2, Placement::ByChance)?,
-                level(2, ranges.llc, Placement::ByChance)?,
-            ],
+            levels,
             memory: cost(ranges.memory)?,
             line: LINE as f64,
             translation: None,
