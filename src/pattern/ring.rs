@@ -10,6 +10,9 @@ use crate::mem::{PAGE, Region};
 /// misses overlap.
 pub(super) const BATCH: usize = 32;
 
+/// Paths of a ring that are followed side by side, for the same reason.
+const PATHS: usize = 16;
+
 /// A circular list in a region: following the pointers from anywhere is one cycle through all
 /// `count` elements.
 ///
@@ -132,15 +135,27 @@ impl<'m> Ring<'m> {
             return Err(LayoutError::NoSuchWord { word, words });
         }
         let from_pointer = (word * WORD).wrapping_sub(self.layout.pointer_offset());
-        let mut behind = self.address_of(0);
-        let mut lead = behind;
+        // Each of several elements is where one path begins and another ends. They are followed
+        // side by side, so that their misses overlap.
+        let each = self.count.div_ceil(PATHS);
+        let first = |path: usize| self.address_of((path * each).min(self.count - 1));
+        let firsts: [usize; PATHS] = core::array::from_fn(first);
+        let mut behind = firsts;
+        let mut lead = firsts;
         for _ in 0..ahead % self.count {
-            lead = self.next(lead);
+            lead = lead.map(|address| self.next(address));
         }
-        for _ in 0..self.count {
-            self.set_word(behind.wrapping_add(from_pointer), lead as u64);
-            behind = self.next(behind);
-            lead = self.next(lead);
+        let mut under_way = [true; PATHS];
+        while under_way.contains(&true) {
+            for path in 0..PATHS {
+                if !under_way[path] {
+                    continue;
+                }
+                self.set_word(behind[path].wrapping_add(from_pointer), lead[path] as u64);
+                behind[path] = self.next(behind[path]);
+                lead[path] = self.next(lead[path]);
+                under_way[path] = !firsts.contains(&behind[path]);
+            }
         }
         Ok(())
     }
