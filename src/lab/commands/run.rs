@@ -29,7 +29,7 @@ use crate::os::{Pages, interrupt, prefetchers};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  linefill run                            all experiments, about a minute
+  linefill run                            all experiments, about three minutes
   linefill run D14                        one, by id ...
   linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
   linefill run streaming                  ... or a family, as `linefill list` shows them

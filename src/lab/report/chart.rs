@@ -114,6 +114,9 @@ fn traces(figure: &Figure, plot: &mut Plot) -> Vec<Group> {
 /// Dashed lines, or paler bars, in the colours of the curves that they predict; behind all others.
 fn predicted(figure: &Figure, plot: &mut Plot) -> Option<Group> {
     let prediction = figure.prediction.as_ref()?;
+    if prediction.curves.is_empty() {
+        return None;
+    }
     let first = figure.curves.len() + figure.references.len();
     let mut group = Group {
         who: "predicted".to_owned(),

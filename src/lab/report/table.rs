@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::scale::{heading, number, place};
-use super::view::{AxisView, Figure, Value};
+use super::view::{AxisView, Figure, PredictionView, Value};
 
 /// A table of the curves of one machine.
 struct Table<'a> {
@@ -53,10 +53,11 @@ pub(super) fn tables(figure: &Figure) -> Markup {
             )),
         }
     }
-    let predicted = figure.prediction.as_ref().map(|prediction| Table {
+    let drawn = |of: &&PredictionView| !of.curves.is_empty();
+    let predicted = figure.prediction.as_ref().filter(drawn).map(|of| Table {
         title: titled("Predicted", &figure.unit),
         x: &figure.x,
-        columns: prediction
+        columns: of
             .curves
             .iter()
             .map(|curve| (curve.label.as_str(), curve.points.clone()))

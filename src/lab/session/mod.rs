@@ -24,7 +24,7 @@ use crate::time::Rate;
 /// How much time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// About a minute: powers of two, two passes.
+    /// About three minutes: powers of two, two passes.
     #[default]
     Quick,
     /// As long as it takes: half steps between them, every distance, three longer passes.
