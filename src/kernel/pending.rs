@@ -56,10 +56,10 @@ impl Kernel for Pending<'_> {
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
             let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
+            let (stores, count) = (self.stores.into(), self.count);
             // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably;
             // there is at least one round, and `new` has seen to it that the stores are not too many.
-            self.count =
-                unsafe { asm::linefill_pending(at, operations, self.stores.into(), self.count) };
+            self.count = unsafe { asm::linefill_pending(at, operations, stores, count) };
         }
         self.count
     }
