@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -17,8 +18,12 @@ impl Compiled {
             env!("CARGO_MANIFEST_DIR"),
             "/tests/codegen/fixtures/layout.rs"
         );
+        // The compiler leaves files of its own beside the output, named after it: tests that compile
+        // at the same level at the same time must not take them from each other.
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let output = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("layout-{level}-{}.o", std::process::id()));
+            .join(format!("layout-{}-{count}.o", std::process::id()));
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         let ran = Command::new(rustc)
             .args(["--edition=2024", "--crate-type=lib", "--emit=obj"])
