@@ -21,22 +21,6 @@ fn an_unknown_id_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn a_row_that_is_not_built_yet_is_named() {
-    let folder = Folder::new("planned");
-    let list = folder.run(&["list"]).ok().out;
-    let planned = list.lines().find(|line| line.ends_with("(not built yet)"));
-    let Some(id) = planned.and_then(|line| line.split_whitespace().next()) else {
-        return;
-    };
-    folder.run(&["run", id]).refused(&["not built yet", id]);
-    let both = folder.run(&["run", "D11", id, "--memory", "1MiB"]).ok();
-    assert!(
-        both.err.contains(&format!("not built yet: {id}")),
-        "{both:?}"
-    );
-}
-
-#[test]
 fn list_shows_the_whole_mission() {
     let folder = Folder::new("list");
     let text = folder.run(&["list"]).ok().out;

@@ -2,9 +2,7 @@
 
 use super::convert::{ladder_of, machine_of, points_of};
 use super::record::{Line, VerdictLine};
-use crate::experiment::{
-    Claim, Entry, Evidence, Experiment, Judgement, Machine, Point, Verdict, all,
-};
+use crate::experiment::{Claim, Evidence, Experiment, Judgement, Machine, Point, Verdict, all};
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
 /// ends early could make a claim about its end fail, or hold, for no reason.
@@ -63,10 +61,7 @@ pub fn of_record(lines: &[Line]) -> Vec<VerdictLine> {
         return verdicts;
     };
     let machine = machine_of(header, &ladder_of(lines));
-    for entry in all() {
-        let Entry::Built(experiment) = entry else {
-            continue;
-        };
+    for experiment in all() {
         let points = points_of(lines, experiment.id);
         let decided = verdicts.iter().any(|line| line.experiment == experiment.id);
         if !points.is_empty() && !decided {

@@ -69,7 +69,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         say(&names.join("\n"))?;
         return Ok(Status::Done);
     }
-    let selection = select(&args.patterns)?;
+    let experiments = select(&args.patterns)?;
     let series = args.series.as_deref().map(Pattern::new).transpose();
     let series = series.context("--series is no glob")?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
@@ -92,7 +92,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let machine = machine_of(&session.header, &[]);
     let mut rig = Rig::new(session.rate, session.context, Effort::QUICK, stop);
     let chosen = |name: &str| series.as_ref().is_none_or(|series| series.matches(name));
-    let runs = count(&selection.built, &machine, chosen, &counted, &mut rig, stop);
+    let runs = count(&experiments, &machine, chosen, &counted, &mut rig, stop);
     if runs.is_empty() && !stop.load(Ordering::Relaxed) {
         bail!(
             "no case of {} is of a series `{}`; `linefill list` and the report name them",

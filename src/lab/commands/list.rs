@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use super::{Status, say};
-use crate::experiment::{Entry, all, family};
-use crate::lab::selection::rows;
+use crate::experiment::{Experiment, all, family};
+use crate::lab::selection::select;
 
-/// List every experiment, and say which are built.
+/// List every experiment.
 ///
 /// An id is a letter for the source and a number: A Startin, B Sestoft, C the tensor series,
-/// D Drepper's section 3, E his sections 6.1 to 6.3, F neighbours of those sections. Rows that say
-/// `not built yet` are part of the mission and cannot be run so far.
+/// D Drepper's section 3, E his sections 6.1 to 6.3, F neighbours of those sections, X what none of
+/// them asks.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,31 +26,20 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Status> {
     let mut text = String::new();
-    let mut built = 0;
-    let rows = rows(&args.patterns)?;
-    let names = rows.iter().map(|row| row.name().len()).max().unwrap_or(0);
-    let family = |row: &Entry| family::of(row.id()).map_or("", |family| family.name);
+    let rows = select(&args.patterns)?;
+    let names = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    let family = |row: &Experiment| family::of(row.id).map_or("", |family| family.name);
     let families = rows.iter().map(|row| family(row).len()).max().unwrap_or(0);
     for row in &rows {
-        let title = match row {
-            Entry::Built(experiment) => {
-                built += 1;
-                experiment.title
-            }
-            Entry::Planned { .. } => "(not built yet)",
-        };
         text += &format!(
-            "{:<4} {:<names$}  {:<families$}  {title}\n",
-            row.id(),
-            row.name(),
-            family(row)
+            "{:<4} {:<names$}  {:<families$}  {}\n",
+            row.id,
+            row.name,
+            family(row),
+            row.title
         );
     }
-    let shown = match args.patterns.is_empty() {
-        true => String::new(),
-        false => format!(" ({} in all)", all().len()),
-    };
-    text += &format!("\n{built} of {} built{shown}", rows.len());
+    text += &format!("\n{} of {} experiments\n", rows.len(), all().len());
     say(&text)?;
     Ok(Status::Done)
 }

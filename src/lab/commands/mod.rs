@@ -30,7 +30,7 @@ use clap::{Parser, Subcommand};
     after_help = "\
 Start with:
   linefill doctor     what would spoil a measurement on this machine
-  linefill run        about a minute; then open linefill-out/report.html
+  linefill run        about three minutes; then open linefill-out/report.html
 
 The exit status is 0 if all went well, 1 if a gate of `compare` failed, 2 if something could not be
 done (the message says what), and 130 after Ctrl-C, when what was measured until then is kept."

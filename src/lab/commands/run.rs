@@ -41,7 +41,7 @@ Examples:
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
 pub(super) struct Args {
     /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
-    /// All that is built if there is none.
+    /// All if there is none.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
     /// How much time to take [default: quick].
@@ -192,7 +192,7 @@ struct Prepared {
 }
 
 fn fresh(args: &Args) -> Result<Prepared> {
-    let experiments = chosen(&args.patterns)?;
+    let experiments = select(&args.patterns)?;
     let request = Request {
         cpu: args.cpu,
         memory: args.memory,
@@ -222,7 +222,7 @@ fn fresh(args: &Args) -> Result<Prepared> {
 fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let old = unfinished.header;
     agree(args, &old)?;
-    let experiments = chosen(&old.selection)?;
+    let experiments = select(&old.selection)?;
     let request = Request {
         cpu: old.pinned,
         memory: None,
@@ -264,15 +264,6 @@ fn profile_of(header: &Header) -> Result<Profile> {
             header.profile
         )
     })
-}
-
-/// The experiments selected; says which of those named are not built yet.
-fn chosen(patterns: &[String]) -> Result<Vec<&'static Experiment>> {
-    let selection = select(patterns)?;
-    for entry in &selection.planned {
-        eprintln!("not built yet: {} ({})", entry.id(), entry.name());
-    }
-    Ok(selection.built)
 }
 
 /// Whether the options given beside `--resume` are those of the record.

@@ -127,8 +127,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 
 impl Args {
     fn chosen(&self, id: &str) -> Result<Chosen> {
-        let selection = select(&[id.to_owned()])?;
-        let [experiment] = selection.built[..] else {
+        let experiments = select(&[id.to_owned()])?;
+        let [experiment] = experiments[..] else {
             bail!("--experiment takes one, and `{id}` names several");
         };
         let series = self.series.as_deref().map(Pattern::new).transpose();

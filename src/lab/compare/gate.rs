@@ -166,7 +166,7 @@ fn is_glob(part: &str) -> bool {
 
 fn is_experiment(part: &str) -> bool {
     let named = |name: &str| name.eq_ignore_ascii_case(part);
-    named(MACHINE) || find(part).is_some() || all().iter().any(|entry| named(entry.name()))
+    named(MACHINE) || find(part).is_some() || all().iter().any(|row| named(row.name))
 }
 
 fn check_family(part: &str) -> Result<(), GateError> {
@@ -190,7 +190,7 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
         return Ok(());
     }
     let near = match nearest(part) {
-        Named::Row(entry) => entry.id(),
+        Named::Row(row) => row.id,
         Named::Family(family) => family.experiments[0].id,
     };
     Err(GateError::NoExperiment {

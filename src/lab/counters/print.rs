@@ -103,7 +103,7 @@ fn shares(runs: &[CaseRun]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Entry, Untestable, find};
+    use crate::experiment::{Untestable, find};
     use crate::os::perf::{Event, Software};
     use crate::stats::Interval;
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_table_marks_what_was_scaled_and_names_what_was_refused() {
-        let Some(Entry::Built(experiment)) = find("D14") else {
+        let Some(experiment) = find("D14") else {
             panic!("D14 is built");
         };
         let run = |x, outcome| CaseRun {

@@ -122,11 +122,11 @@ pub(super) fn uncounted(run: &[&Experiment], counting: &Counting) -> Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Entry, find};
+    use crate::experiment::find;
 
     #[test]
     fn what_is_not_counted_is_said_once_a_reason() {
-        let Some(Entry::Built(c9)) = find("C9") else {
+        let Some(c9) = find("C9") else {
             panic!("C9 is built");
         };
         let no_pmu = || Err("there is no PMU".to_owned());
