@@ -5,9 +5,10 @@
 //! Optimization Reference Manual.
 
 use super::microarch::Core;
+use super::published::{self, Table};
 
 /// Names of cores, their buffers.
-const PUBLISHED: [(&[&str], u32); 6] = [
+const PUBLISHED: &Table = &[
     // OM, section "Write Combining": 6 in the Pentium 4, 8 from CPUID family 15 model 3 on, 8 in
     // the Core microarchitecture.
     (&["NetBurst"], 6),
@@ -30,7 +31,18 @@ impl Core {
 
     /// The same for the core of this name.
     pub fn combining_buffers_of(core: &str) -> Option<u32> {
-        let row = PUBLISHED.iter().find(|(names, _)| names.contains(&core))?;
-        Some(row.1)
+        published::of(PUBLISHED, core)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_in_the_table_once() {
+        assert!(published::one_each(PUBLISHED));
+        assert_eq!(Core::combining_buffers_of("Skylake"), Some(12));
+        assert_eq!(Core::combining_buffers_of("Zen 4"), None);
     }
 }

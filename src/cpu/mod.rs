@@ -24,6 +24,7 @@ pub mod microarch;
 mod outstanding;
 pub mod ports;
 pub mod prefetch;
+mod published;
 mod split;
 mod stores;
 pub mod stream;

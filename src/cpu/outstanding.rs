@@ -6,9 +6,10 @@
 //! the unit tracks.
 
 use super::microarch::Core;
+use super::published::{self, Table};
 
 /// Names of cores, the misses that each keeps outstanding.
-const PUBLISHED: [(&[&str], u32); 6] = [
+const PUBLISHED: &Table = &[
     // OM, L1d components of Nehalem, Sandy Bridge and Haswell: 10 line fill buffers.
     (&["Nehalem", "Sandy Bridge", "Haswell"], 10),
     // No manual; H. Brais on Stack Overflow, question 49959963, and others who measured it.
@@ -31,8 +32,7 @@ impl Core {
 
     /// The same for the core of this name.
     pub fn outstanding_misses_of(core: &str) -> Option<u32> {
-        let row = PUBLISHED.iter().find(|(names, _)| names.contains(&core))?;
-        Some(row.1)
+        published::of(PUBLISHED, core)
     }
 }
 
@@ -43,10 +43,7 @@ mod tests {
 
     #[test]
     fn a_core_is_in_the_table_once() {
-        let names = PUBLISHED.iter().flat_map(|(names, _)| *names);
-        for name in names.clone() {
-            assert_eq!(names.clone().filter(|other| *other == name).count(), 1);
-        }
+        assert!(published::one_each(PUBLISHED));
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! "Load-Store Unit".
 
 use super::microarch::Core;
+use super::published::{self, Table};
 
 /// Names of cores, the stores that each holds.
-const PUBLISHED: [(&[&str], u32); 11] = [
+const PUBLISHED: &Table = &[
     // OM, on the out-of-order engines of these: 20, 32, 36, 42, 56, 72.
     (&["Core"], 20),
     (&["Nehalem"], 32),
@@ -36,8 +37,7 @@ impl Core {
 
     /// The same for the core of this name.
     pub fn pending_stores_of(core: &str) -> Option<u32> {
-        let row = PUBLISHED.iter().find(|(names, _)| names.contains(&core))?;
-        Some(row.1)
+        published::of(PUBLISHED, core)
     }
 }
 
@@ -47,10 +47,7 @@ mod tests {
 
     #[test]
     fn a_core_is_in_the_table_once() {
-        let names = PUBLISHED.iter().flat_map(|(names, _)| *names);
-        for name in names.clone() {
-            assert_eq!(names.clone().filter(|other| *other == name).count(), 1);
-        }
+        assert!(published::one_each(PUBLISHED));
         assert_eq!(Core::pending_stores_of("Zen 4"), Some(64));
         assert_eq!(Core::pending_stores_of("nobody's"), None);
     }
