@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, Entry, Experiment, Machine, Pace, Ranges, Run, Seating, Shape,
+    Arena, Case, Context, Counting, Experiment, Machine, Pace, Ranges, Run, Seating, Shape,
     Subject, Unit, Untestable, find,
 };
 use linefill::kernel::{Kernel, Work};
@@ -63,8 +63,8 @@ impl Bench {
 
     /// The cases of the experiment `id`.
     pub fn cases(&self, id: &str) -> Cases {
-        let Some(Entry::Built(experiment)) = find(id) else {
-            panic!("there is no experiment {id} that works");
+        let Some(experiment) = find(id) else {
+            panic!("there is no experiment {id}");
         };
         Cases {
             experiment,

@@ -1,9 +1,8 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
-use core::hint::black_box;
-
 use super::Rng;
-use super::ring::BATCH;
+use super::ahead::{Turn, draw_ahead};
+use crate::cpu::prefetch::prefetcht0;
 use crate::mem::Region;
 
 /// How an array of indices is filled.
@@ -194,30 +193,23 @@ fn fill_stride(slots: &mut [u32], stride: usize) {
 fn fill_permutation(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
     fill_stride(slots, 0);
-    for last in (1..slots.len()).rev() {
-        slots.swap(last, rng.below(last + 1));
-    }
+    draw_ahead((2..=slots.len()).rev(), &mut rng, |turn| match turn {
+        Turn::Fetch(drawn) => prefetcht0((&raw const slots[drawn]).cast()),
+        Turn::Take { below, drawn } => slots.swap(below - 1, drawn),
+    });
 }
 
 /// Inserts every index behind a random earlier one: each cycle arises in exactly one way.
 fn fill_cycle(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
-    let mut earlier = [0; BATCH];
     slots[0] = 0;
-    let mut first = 1;
-    while first < slots.len() {
-        let batch = BATCH.min(slots.len() - first);
-        for (step, earlier) in earlier[..batch].iter_mut().enumerate() {
-            *earlier = rng.below(first + step);
-            black_box(slots[*earlier]);
+    draw_ahead(1..slots.len(), &mut rng, |turn| match turn {
+        Turn::Fetch(drawn) => prefetcht0((&raw const slots[drawn]).cast()),
+        Turn::Take { below, drawn } => {
+            slots[below] = slots[drawn];
+            slots[drawn] = below as u32;
         }
-        for (step, &earlier) in earlier[..batch].iter().enumerate() {
-            let index = first + step;
-            slots[index] = slots[earlier];
-            slots[earlier] = index as u32;
-        }
-        first += batch;
-    }
+    });
 }
 
 fn common_divisor(mut a: usize, mut b: usize) -> usize {

@@ -11,6 +11,7 @@
 //! two square matrices of doubles and what they come to. A [`Tensor`] has four indices, and is one
 //! run of floats or arrays that refer to arrays. [`Visits`] are words in any order, several to a line.
 
+mod ahead;
 mod chain;
 mod deck;
 pub mod java;

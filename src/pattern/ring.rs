@@ -1,17 +1,13 @@
 //! Circular lists: every element points to the next, and one cycle goes through all.
 
-use core::hint::black_box;
-
+use super::ahead::{Turn, draw_ahead};
 use super::layout::WORD;
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
+use crate::cpu::prefetch::prefetcht0;
 use crate::mem::{PAGE, Region};
 
-/// Elements whose links are looked up together while a random cycle is built, so that their cache
-/// misses overlap.
-pub(super) const BATCH: usize = 32;
-
-/// Paths of a ring that are followed side by side, for the same reason.
-const PATHS: usize = 16;
+/// Paths of a ring that are followed side by side, so that their cache misses overlap.
+const PATHS: usize = 32;
 
 /// A circular list in a region: following the pointers from anywhere is one cycle through all
 /// `count` elements.
@@ -154,6 +150,8 @@ impl<'m> Ring<'m> {
                 self.set_word(behind[path].wrapping_add(from_pointer), lead[path] as u64);
                 behind[path] = self.next(behind[path]);
                 lead[path] = self.next(lead[path]);
+                self.fetch(behind[path]);
+                self.fetch(lead[path]);
                 under_way[path] = !firsts.contains(&behind[path]);
             }
         }
@@ -184,6 +182,11 @@ impl<'m> Ring<'m> {
         let words = self.region.into_atomics();
         let aligned = self.layout.aligned();
         aligned.then(|| SharedRing::new(words, self.layout, self.count, first))
+    }
+
+    /// Has the line at `address` fetched.
+    fn fetch(&self, address: usize) {
+        prefetcht0(core::ptr::with_exposed_provenance(address));
     }
 
     fn pointer_place(&self, index: usize) -> usize {
@@ -255,27 +258,19 @@ impl<'m> Ring<'m> {
     /// in exactly one way, so all are equally likely. Unlike a shuffle this needs no second array.
     fn link_path(&mut self, from: usize, to: usize, each: usize, rng: &mut Rng) -> usize {
         let mut tail = from * each;
-        let mut earlier = [0; BATCH];
-        let mut at = from + 1;
         self.link(tail, tail);
-        while at < to {
-            let batch = BATCH.min(to - at);
-            for (step, earlier) in earlier[..batch].iter_mut().enumerate() {
-                *earlier = (from + rng.below(at + step - from)) * each;
-                black_box(self.region.word(self.pointer_place(*earlier)));
-            }
-            for (step, &earlier) in earlier[..batch].iter().enumerate() {
-                let index = (at + step) * each;
-                let place = self.pointer_place(earlier);
-                let follower = self.region.word(place);
+        draw_ahead(1..to - from, rng, |turn| match turn {
+            Turn::Fetch(drawn) => self.fetch(self.address_of((from + drawn) * each)),
+            Turn::Take { below, drawn } => {
+                let (index, earlier) = ((from + below) * each, (from + drawn) * each);
+                let follower = self.region.word(self.pointer_place(earlier));
                 self.region.set_word(self.pointer_place(index), follower);
                 self.link(earlier, index);
                 if earlier == tail {
                     tail = index;
                 }
             }
-            at += batch;
-        }
+        });
         tail
     }
 }
