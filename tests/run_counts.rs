@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use linefill::counters::Quantity;
-use linefill::experiment::{Entry, find};
+use linefill::experiment::find;
 use linefill::lab::record::{CountingLine, Line, Outcome};
 use linefill::lab::run::{RECORD, Recorder, Run, run};
 use linefill::lab::session::{Request, Session, root};
@@ -27,7 +27,7 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
         println!("ignored: {refusal}");
         return;
     }
-    let Some(Entry::Built(c9)) = find("C9") else {
+    let Some(c9) = find("C9") else {
         panic!("C9 is built");
     };
     let request = Request {

@@ -169,24 +169,25 @@ pub(super) fn runs(
         let mut run = |which| {
             renew(which);
             let turns = team.round(share);
-            if which == Run::One {
-                disturbances.set(disturbances.get() + u64::from(spread.add(turns, operations)));
-            }
-            stretch(turns, Pace::Slowest)
+            let disturbed = which == Run::One && spread.add(turns, operations);
+            let (ticks, proof) = stretch(turns, Pace::Slowest);
+            (ticks, disturbed, proof)
         };
         let mut time = || {
-            let Some(less) = less else {
-                let (ticks, proof) = run(Run::One);
-                return (0, ticks, proof);
-            };
-            let (mut one, mut other, mut last) = (u64::MAX, u64::MAX, 0);
-            for _ in 0..TRIES {
-                let (ticks, proof) = run(Run::One);
-                one = one.min(ticks);
-                other = other.min(run(Run::Other).0);
-                last = proof;
+            let (mut one, mut disturbed, proof) = run(Run::One);
+            let mut other = less.map(|_| run(Run::Other).0);
+            for _ in 1..less.map_or(1, |_| TRIES) {
+                let (ticks, shaken, _) = run(Run::One);
+                if ticks < one {
+                    (one, disturbed) = (ticks, shaken);
+                }
+                other = other.min(Some(run(Run::Other).0));
             }
-            ((other as f64 * less) as u64, one, last)
+            disturbances.set(disturbances.get() + u64::from(disturbed));
+            let off = less
+                .zip(other)
+                .map(|(less, other)| (other as f64 * less) as u64);
+            (off.unwrap_or(0), one, proof)
         };
         let watch = &mut Disturbed(&disturbances);
         in_whole(&mut time, operations, plan, watch, buffers)

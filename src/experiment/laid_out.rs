@@ -3,12 +3,12 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
-use super::{Arena, Case, Context, Crew, Pace, Subject, Untestable, Wish, cold, crew};
+use super::{Alone, Arena, Case, Context, Crew, Pace, Subject, Untestable, Wish, cold, crew};
 use crate::counters::{Each, of_kernel, of_shot};
 use crate::kernel::Work;
-use crate::measure::{Buffers, Outcome, Plan, Watch, one_shot, steady};
+use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
 use crate::os::perf::{Event, Group, Refusal};
-use crate::os::{Chore, Granted, Neighbour, Switches};
+use crate::os::{Chore, Granted, Neighbour};
 use crate::time::Rate;
 
 /// A case laid out in memory.
@@ -22,18 +22,6 @@ pub(super) struct LaidOut<'m> {
     first: *const u8,
     /// Bytes to flush.
     bytes: usize,
-}
-
-/// Looks at the thread's context switches and CPU.
-struct Preemption;
-
-impl Watch for Preemption {
-    fn state(&mut self) -> u64 {
-        let now = Switches::now();
-        let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
-        // Switches only grow, so a change of either part changes the whole.
-        (now.voluntary + now.involuntary) << 16 | cpu & 0xFFFF
-    }
 }
 
 impl<'m> LaidOut<'m> {
@@ -68,6 +56,7 @@ impl<'m> LaidOut<'m> {
         &mut self,
         rate: Rate,
         plan: &Plan<'_>,
+        alone: &mut Alone,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
         if let Subject::Steady { .. }
@@ -85,10 +74,10 @@ impl<'m> LaidOut<'m> {
         Ok(match &mut self.subject {
             Subject::Count(_) => None,
             Subject::Steady { kernel, lap } => {
-                steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
+                steady(kernel.as_mut(), &lapped(*lap), alone, buffers)
             }
             Subject::Beside { kernel, lap, chore } => beside(*chore, || {
-                steady(kernel.as_mut(), &lapped(*lap), &mut Preemption, buffers)
+                steady(kernel.as_mut(), &lapped(*lap), alone, buffers)
             })?,
             Subject::Team {
                 members,
@@ -133,7 +122,7 @@ impl<'m> LaidOut<'m> {
                     outcome
                 })
             }
-            Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, &mut Preemption, buffers),
+            Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, alone, buffers),
         })
     }
 

@@ -5,6 +5,7 @@
 //! the same cases in the benches, and their kernels yield the traces that simulators want.
 //! Experiments print and draw nothing.
 
+mod alone;
 mod arena;
 mod calibration;
 mod case;
@@ -38,13 +39,14 @@ pub use passes::merged;
 pub use point::{Measured, Point, State};
 pub use predict::{Forecast, Model, Parameters, Prediction, prediction};
 pub use ranges::{Capacity, Range, Ranges, Rung};
-pub use registry::{Entry, Named, all, find, nearest};
+pub use registry::{Named, all, find, nearest};
 pub use rig::{Effort, LADDER, Rig, rung_of};
 pub use seating::{Placement, Seating};
 pub use unit::Unit;
 pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
 
 use crate::counters::Quantity;
+use alone::Alone;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.

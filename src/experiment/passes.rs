@@ -1,7 +1,7 @@
 //! Several passes over the same cases, made one.
 //!
 //! A selection is measured from end to end more than once: the same case in other physical pages,
-//! in another random order, half a minute later. Samples taken in one go agree with each other
+//! in another random order, a minute later. Samples taken in one go agree with each other
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
@@ -40,19 +40,26 @@ fn one(mut passes: Vec<Point>) -> Point {
 }
 
 /// The passes' measurements as one: the median of their medians, in an interval that holds all of
-/// theirs.
+/// theirs. A pass that had to make do with disturbed samples says nothing if there is one that had
+/// not.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
-    let mut medians: Vec<f64> = passes.iter().map(|pass| pass.ticks.median).collect();
+    let all = passes.iter().all(Measured::restless);
+    let counted: Vec<&Measured> = passes
+        .iter()
+        .filter(|pass| all || !pass.restless())
+        .collect();
+    let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
     medians.sort_by(f64::total_cmp);
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
-        passes.iter().map(of).reduce(pick).unwrap_or(f64::NAN)
+        let values = counted.iter().map(|pass| of(pass));
+        values.reduce(pick).unwrap_or(f64::NAN)
     };
     let ratios: Option<Vec<f64>> = passes.iter().map(|pass| pass.core_per_tick).collect();
     let ticks = Summary {
-        n: passes.iter().map(|pass| pass.ticks.n).sum(),
+        n: counted.iter().map(|pass| pass.ticks.n).sum(),
         median: median(&medians)?,
         mad: over(|pass| pass.ticks.mad, f64::max),
         min: over(|pass| pass.ticks.min, f64::min),
@@ -109,6 +116,7 @@ mod tests {
     use crate::counters::Quantity;
     use crate::experiment::Untestable;
     use crate::kernel::Work;
+    use crate::measure::Sample;
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.99, 1.0, 1.01].map(|share| share * median);
@@ -149,6 +157,38 @@ mod tests {
         assert!(a.ticks.interval.lo <= 9.9 && a.ticks.interval.hi >= 12.12);
         assert_eq!(a.passes.len(), 2);
         assert!(a.noisy(), "passes 20 % apart are noise");
+    }
+
+    /// Of a pass whose samples were all disturbed nothing is left but its own interval, unless all
+    /// passes are such.
+    #[test]
+    fn a_pass_without_rest_counts_only_if_all_are_such() {
+        let pass = |median: f64, disturbed: bool| {
+            let mut point = timed("a", median);
+            if let State::Measured(measured) = &mut point.state {
+                measured.samples = vec![
+                    Sample {
+                        disturbed,
+                        ..Sample::default()
+                    };
+                    3
+                ];
+                measured.disturbed = if disturbed { 3 } else { 0 };
+            }
+            point
+        };
+        let of = |first, second| {
+            let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
+            let State::Measured(both) = &merged[0].state else {
+                panic!("timed passes make a timed point");
+            };
+            assert_eq!(both.passes.len(), 2);
+            (both.ticks.median, both.ticks.n)
+        };
+        assert_eq!(of(false, false), (15.0, 6));
+        assert_eq!(of(false, true), (10.0, 3));
+        assert_eq!(of(true, false), (20.0, 3));
+        assert_eq!(of(true, true), (15.0, 6));
     }
 
     #[test]

@@ -64,6 +64,12 @@ impl Measured {
         self.ticks.interval.doubt() > NOISY
     }
 
+    /// Whether disturbed samples had to do, because hardly any other was taken.
+    pub fn restless(&self) -> bool {
+        let quiet = self.samples.iter().filter(|sample| !sample.disturbed);
+        self.disturbed > 0 && self.ticks.n > quiet.count()
+    }
+
     /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles
     /// without a yardstick, bytes of an operation that moves none, arithmetic that it does not do.
     pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {

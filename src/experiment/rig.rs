@@ -6,8 +6,8 @@ use super::laid_out::LaidOut;
 use super::machine::half_octaves;
 use super::setup::WalkSetup;
 use super::{
-    Arena, Case, Context, Count, Measured, Point, Rung, State, Subject, Unit, Untestable, Wish,
-    ranges,
+    Alone, Arena, Case, Context, Count, Measured, Point, Rung, State, Subject, Unit, Untestable,
+    Wish, ranges,
 };
 use crate::counters::{Each, Quantity};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
@@ -35,10 +35,10 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For a run of about a minute.
+    /// For a run of about three minutes.
     pub const QUICK: Effort = Effort {
-        warm_up: 0.2,
-        sampling: 0.08,
+        warm_up: 0.15,
+        sampling: 0.035,
         passes: 2,
     };
 
@@ -57,6 +57,7 @@ pub struct Rig<'a> {
     context: Context,
     effort: Effort,
     stop: &'a AtomicBool,
+    alone: Alone,
     arena: Arena,
     /// Pages that replace those of every case, if any.
     pages: Option<Wish>,
@@ -67,13 +68,14 @@ pub struct Rig<'a> {
 }
 
 impl<'a> Rig<'a> {
-    /// A rig that measures until `stop` is set.
+    /// A rig that measures until `stop` is set, on the CPU that this thread is on.
     pub fn new(rate: Rate, context: Context, effort: Effort, stop: &'a AtomicBool) -> Self {
         Rig {
             rate,
             context,
             effort,
             stop,
+            alone: Alone::here(),
             arena: Arena::default(),
             pages: None,
             counters: Vec::new(),
@@ -140,7 +142,7 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let Some(outcome) = laid_out.time(self.rate, &plan, buffers)? else {
+        let Some(outcome) = laid_out.time(self.rate, &plan, &mut self.alone, buffers)? else {
             return Ok(None);
         };
         let samples = self.samples[..outcome.taken].to_vec();
@@ -197,7 +199,7 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let outcome = laid_out.time(self.rate, &plan, buffers)?;
+        let outcome = laid_out.time(self.rate, &plan, &mut self.alone, buffers)?;
         let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
         Ok(laid_out.each(events, outcome.operations))
     }

@@ -1,11 +1,18 @@
 //! The loop that both protocols share: sample, look, stop.
 
+use super::sample::FEW;
 use super::{Buffers, Ended, Outcome, Plan, Sample, Watch};
 use crate::stats::Summary;
 use crate::time::{start, yardstick};
 
 /// Samples between two looks at the interval: sorting costs, and disturbs the caches.
 const BETWEEN_LOOKS: usize = 5;
+
+/// How many times as many samples it takes where hardly any was undisturbed.
+const RESTLESS: usize = 6;
+
+/// How many budgets are spent on samples so long that one has no room for the least number of them.
+const PATIENCE: u64 = 2;
 
 /// The two timed stretches of a sample, and the proof of the second.
 pub(super) struct Stretches {
@@ -43,30 +50,38 @@ pub(super) fn collect(
         };
         proof = stretches.proof;
         taken += 1;
-        if taken >= plan.least && taken % BETWEEN_LOOKS == 0 {
+        if enough(buffers.quiet(taken), taken, plan.least) && taken % BETWEEN_LOOKS == 0 {
             let summary = buffers.summary(taken, operations);
             if summary.is_some_and(|summary| precise(&summary, plan.precision)) {
                 break Ended::Precise;
             }
         }
-        if start() - began > plan.budget_ticks {
+        if spent(start() - began, taken, plan) {
             break Ended::Budget;
         }
     };
 
-    let disturbed = buffers.samples[..taken]
-        .iter()
-        .filter(|sample| sample.disturbed)
-        .count();
     Some(Outcome {
         taken,
         operations,
         ticks: buffers.summary(taken, operations)?,
         core_per_tick: buffers.core_per_tick(taken),
-        disturbed,
+        disturbed: taken - buffers.quiet(taken),
         ended,
         proof,
     })
+}
+
+/// Whether samples are enough to go by, of which `quiet` were not disturbed: at least `least` of
+/// those, or, where nobody is ever left alone, several times as many of the others.
+fn enough(quiet: usize, taken: usize, least: usize) -> bool {
+    quiet >= least || quiet <= FEW && taken >= RESTLESS * least
+}
+
+/// Whether the budget is spent after `ticks`.
+fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
+    let lacking = taken < plan.least && ticks / PATIENCE <= plan.budget_ticks;
+    ticks > plan.budget_ticks && !lacking
 }
 
 /// Whether `summary` is as exact as asked for: the reach of the interval from the median itself,
@@ -74,4 +89,23 @@ pub(super) fn collect(
 fn precise(summary: &Summary, precision: f64) -> bool {
     let reach = (summary.interval.hi - summary.median).max(summary.median - summary.interval.lo);
     summary.median > 0.0 && reach <= precision * summary.median
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_samples_get_twice_the_time() {
+        let plan = Plan {
+            least: 10,
+            budget_ticks: 100,
+            ..Plan::of_seconds(1.0, 1.0)
+        };
+        assert!(!spent(100, 10, &plan));
+        assert!(spent(101, 10, &plan));
+        assert!(!spent(101, 9, &plan));
+        assert!(!spent(201, 9, &plan));
+        assert!(spent(202, 9, &plan));
+    }
 }

@@ -17,7 +17,8 @@ pub struct Plan<'a> {
     pub least: usize,
     /// The half width of the 95 % interval of the median, as a share of it, at which to stop.
     pub precision: f64,
-    /// Ticks after which sampling ends in any case.
+    /// Ticks after which sampling ends, precise or not; twice as many until there are as many samples
+    /// as wanted at least.
     pub budget_ticks: u64,
     /// Ends the measurement before the next sample once it is set.
     pub stop: Option<&'a AtomicBool>,

@@ -2,6 +2,10 @@
 
 use crate::stats::Summary;
 
+/// Undisturbed samples that are too few to go by: not even their extremes hold the median in 95 of
+/// 100 cases.
+pub(super) const FEW: usize = 5;
+
 /// One sample. Its value is `(long - short) / operations` ticks an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
@@ -12,7 +16,8 @@ pub struct Sample {
     pub long: u64,
     /// Ticks that [`yardstick::CYCLES`](crate::time::yardstick::CYCLES) core cycles took beside it.
     pub yardstick: u64,
-    /// Whether something took the CPU away meanwhile, as far as the [`Watch`] could see.
+    /// Whether something took the CPU away meanwhile, or a share of it, as far as the [`Watch`]
+    /// could see.
     pub disturbed: bool,
 }
 
@@ -25,7 +30,7 @@ impl Sample {
 
 /// Says whether the thread was left alone. The operating system knows; bare metal need not ask.
 pub trait Watch {
-    /// A state that changes when the thread is preempted or moved to another CPU.
+    /// A state that changes when the thread is preempted, moved to another CPU, or shares its core.
     fn state(&mut self) -> u64;
 }
 
@@ -59,7 +64,7 @@ pub struct Outcome {
     pub taken: usize,
     /// Operations by which the longer stretch of each sample exceeds the shorter.
     pub operations: u64,
-    /// Ticks an operation, over the undisturbed samples (over all, if all were disturbed).
+    /// Ticks an operation, over the undisturbed samples (over all, if too few were undisturbed).
     pub ticks: Summary,
     /// Core cycles a tick while the samples were taken; `None` if the yardstick gave nothing.
     pub core_per_tick: Option<f64>,
@@ -86,10 +91,17 @@ impl Buffers<'_> {
         self.samples.len().min(self.scratch.len())
     }
 
-    /// Summarises the first `taken` samples, the disturbed ones left out unless all were.
-    pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
+    /// How many of the first `taken` samples were not disturbed.
+    pub(super) fn quiet(&self, taken: usize) -> usize {
         let samples = &self.samples[..taken];
-        let all = samples.iter().all(|sample| sample.disturbed);
+        samples.iter().filter(|sample| !sample.disturbed).count()
+    }
+
+    /// Summarises the first `taken` samples, the disturbed ones left out unless [`FEW`] and fewer
+    /// would be left.
+    pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
+        let all = self.quiet(taken) <= FEW;
+        let samples = &self.samples[..taken];
         let kept = samples
             .iter()
             .filter(|sample| all || !sample.disturbed)

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use super::affinity::{AffinityError, pin};
 use super::preempt::Switches;
+use super::sysfs::Sysfs;
 use crate::kernel::Kernel;
-use crate::time::{start, stop};
+use crate::time::{Share, start, stop};
 
 /// A thread to be: where it runs, and what.
 pub struct Member<'k> {
@@ -40,7 +41,7 @@ pub struct Turn {
     pub ticks: u64,
     /// What its kernel returned.
     pub proof: u64,
-    /// Whether the thread left its CPU meanwhile.
+    /// Whether the thread left its CPU meanwhile, or shared its core at either end.
     pub disturbed: bool,
 }
 
@@ -91,6 +92,9 @@ pub struct Team<'b> {
     turns: Vec<Turn>,
 }
 
+/// Looks that a member takes at its core before the first round: a fraction of a millisecond.
+const LOOKS: usize = 100;
+
 /// The number of the round that ends the team.
 const OVER: u64 = u64::MAX;
 
@@ -113,6 +117,8 @@ struct Board {
     turns: Vec<Mutex<Turn>>,
     refused: Mutex<Option<AffinityError>>,
     keep_on: bool,
+    /// Whether members look who else is on their cores: not if it is one of them.
+    look: bool,
     leader: Thread,
 }
 
@@ -139,6 +145,7 @@ pub fn team<T>(
         turns: (0..count).map(|_| Mutex::default()).collect(),
         refused: Mutex::new(None),
         keep_on: manner.keep_on,
+        look: !share_a_core(members),
         leader: thread::current(),
     };
     thread::scope(|scope| {
@@ -241,6 +248,7 @@ fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
     if let Err(error) = &pinned {
         lock(&board.refused).get_or_insert(error.clone());
     }
+    let mut share = Share::after(LOOKS);
     board.placed.fetch_add(1, Ordering::AcqRel);
     board.leader.unpark();
     let members = board.turns.len() as u64;
@@ -251,7 +259,7 @@ fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
             return;
         }
         let operations = board.operations.load(Ordering::Relaxed);
-        *lock(&board.turns[index]) = turn(board, &mut *member.kernel, operations);
+        *lock(&board.turns[index]) = turn(board, &mut *member.kernel, operations, &mut share);
         let all = round * members;
         if board.finished.fetch_add(1, Ordering::AcqRel) + 1 == all {
             board.leader.unpark();
@@ -267,9 +275,10 @@ fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
 }
 
 /// One member's part of a round.
-fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64) -> Turn {
+fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64, share: &mut Share) -> Turn {
     let common = board.start.load(Ordering::Relaxed);
     let before = Switches::now();
+    let met = !board.look || share.alone();
     while start() < common {
         core::hint::spin_loop();
     }
@@ -280,8 +289,18 @@ fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64) -> Turn {
         late: began - common,
         ticks: ended - began,
         proof,
-        disturbed: Switches::now().since(&before).any(),
+        disturbed: !(met && (!board.look || share.alone())) || Switches::now().since(&before).any(),
     }
+}
+
+/// Whether two members are on one core, as far as the system says.
+fn share_a_core(members: &[Member<'_>]) -> bool {
+    let system = Sysfs::live();
+    members.iter().any(|member| {
+        let topology = system.topology(member.cpu).ok();
+        let siblings = topology.map_or_else(Vec::new, |topology| topology.siblings(member.cpu));
+        members.iter().any(|other| siblings.contains(&other.cpu))
+    })
 }
 
 /// Nothing here is left half written by a panic.

@@ -5,8 +5,10 @@
 //! follow the clock the core really runs at and come from the [`yardstick`].
 
 mod rate;
+mod share;
 mod tick;
 pub mod yardstick;
 
 pub use rate::{Rate, RateError};
+pub use share::Share;
 pub use tick::{start, stop};

@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use linefill::measure::{Outcome, Sample, steady};
+use linefill::measure::{Ended, Outcome, Plan, Sample, steady};
 use linefill::stats::Summary;
 use linefill::time::yardstick;
 
-use super::planted::{ENDLESS, Memory, Planted, scripted};
+use super::planted::{ANY, ENDLESS, Memory, Planted, measure, scripted};
 
 /// Twenty samples of which those in `disturbed` are fifty times as slow.
 fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
@@ -60,4 +60,35 @@ fn the_outcome_summarises_the_samples_it_leaves() {
         .collect();
     let clock = Summary::of(&mut clocks).map(|clock| clock.median);
     assert_eq!(outcome.core_per_tick, clock);
+}
+
+#[test]
+fn a_handful_of_undisturbed_samples_is_too_few() {
+    for (quiet, kept) in [(5, 20), (6, 6)] {
+        let (outcome, _) = with_disturbed(|sample| sample >= quiet);
+        assert_eq!((outcome.disturbed, outcome.ticks.n), (20 - quiet, kept));
+    }
+}
+
+/// A plan's least number counts undisturbed samples; where there are none, it takes several times
+/// as many.
+#[test]
+fn the_least_number_of_samples_counts_the_undisturbed() {
+    let plan = Plan {
+        least: 10,
+        precision: ANY,
+        ..ENDLESS
+    };
+    for (disturbed, taken) in [
+        ((|_| false) as fn(usize) -> bool, 10),
+        (|sample| sample % 2 == 1, 20),
+        (|_| true, 60),
+    ] {
+        let mut watch = scripted(|question| {
+            let (sample, after) = (question / 2, question % 2);
+            (2 * sample + if disturbed(sample) { after } else { 0 }) as u64
+        });
+        let outcome = measure(&plan, &mut watch, 200).0.unwrap();
+        assert_eq!((outcome.taken, outcome.ended), (taken, Ended::Precise));
+    }
 }

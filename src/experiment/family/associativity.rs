@@ -115,9 +115,9 @@ const FIG_6_5: Experiment = Experiment {
 };
 
 /// The distances measured, in lines, ascending: every one up to two periods in a full run, every
-/// eighth in a quick one, so that the surface keeps an even grid.
+/// sixteenth in a quick one, so that the surface keeps an even grid.
 fn distances(machine: &Machine) -> impl Iterator<Item = usize> {
-    let (step, most) = if machine.full { (1, 256) } else { (8, 128) };
+    let (step, most) = if machine.full { (1, 256) } else { (16, 128) };
     (step..=most).step_by(step)
 }
 

@@ -8,6 +8,7 @@ use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, at_most,
     between, plain_curves,
 };
+use crate::infer::in_parallel;
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -44,10 +45,6 @@ fn lanes(machine: &Machine) -> Vec<usize> {
         vec![1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48]
     }
 }
-
-/// By how much a number of walks may be slower a step than the best and still count as having
-/// reached it.
-const REACHED: f64 = 1.05;
 
 const FILL_BUFFERS: Experiment = Experiment {
     id: "X10",
@@ -120,24 +117,11 @@ const FILL_BUFFERS: Experiment = Experiment {
     ],
 };
 
-/// The fewest walks whose step takes no longer than the shortest by more than [`REACHED`] allows:
-/// more than certainly do not, and at most as many as certainly do.
+/// How many walks reach the shortest time of a step.
 fn reached(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     e.machine.place_in_memory(e.machine.in_memory())?;
-    let points = e.series(LANES)?;
-    let best = points.iter().map(|point| point.1).reduce(Interval::least);
-    let best = best.filter(|best| best.lo > 0.0 && points.len() > 2);
-    let best = best.ok_or_else(|| {
+    let reached = in_parallel(&e.series(LANES)?);
+    reached.ok_or_else(|| {
         Untestable("it takes times of three numbers of walks, and more, above 0".to_owned())
-    })?;
-    let best = best.scaled(REACHED);
-    let possible = points.iter().position(|point| point.1.lo <= best.hi);
-    let certain = points.iter().position(|point| point.1.hi <= best.lo);
-    let last = points.len() - 1;
-    let (possible, certain) = (possible.unwrap_or(last), certain.unwrap_or(last));
-    let before = match possible {
-        0 => 0.0,
-        index => points[index - 1].0,
-    };
-    Ok(Interval::new(before + 1.0, points[certain].0))
+    })
 }

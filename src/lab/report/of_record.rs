@@ -9,14 +9,14 @@ use super::view::{
     Section, UntestableView, Value,
 };
 use crate::experiment::{
-    Axis, Curve, Entry, Evidence, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit,
+    Axis, Curve, Evidence, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit,
     Untestable, Verdict, all, prediction,
 };
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::date::Date;
 use crate::lab::inferred::Inferred;
 use crate::lab::judge::judge;
-use crate::lab::record::{EndLine, Header, Line, MACHINE, VerdictLine};
+use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::{level_name, sheet};
 use crate::lab::size::show;
@@ -72,7 +72,7 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
     let mut sections = Vec::new();
     let mut run = Vec::new();
     let mut not_run = Vec::new();
-    for experiment in all().into_iter().filter_map(built) {
+    for experiment in all() {
         let points = points_of(lines, experiment.id);
         if points.is_empty() {
             not_run.push((experiment.id.to_owned(), experiment.title.to_owned()));
@@ -94,11 +94,27 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
     })
 }
 
-fn built(entry: Entry) -> Option<&'static Experiment> {
-    match entry {
-        Entry::Built(experiment) => Some(experiment),
-        Entry::Planned { .. } => None,
+/// How many samples were disturbed, if it is more than one in a hundred.
+fn disturbed(lines: &[Line]) -> Option<String> {
+    let samples = lines.iter().filter_map(|line| match line {
+        Line::Point(point) => match &point.outcome {
+            Outcome::Timed(timed) => Some(&timed.samples),
+            _ => None,
+        },
+        _ => None,
+    });
+    let (mut all, mut out) = (0_usize, 0_usize);
+    for samples in samples {
+        all += samples.len();
+        out += samples.iter().filter(|sample| sample[3] != 0).count();
     }
+    (100 * out > all).then(|| {
+        format!(
+            "{} % of {all} samples were disturbed, by whoever took the CPU or computed on its core, \
+             and left out where others were enough.",
+            100 * out / all
+        )
+    })
 }
 
 /// What a reader must know before trusting the numbers.
@@ -117,7 +133,7 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
             "This is a virtual machine ({hypervisor}): others may share its caches and its time."
         ));
     }
-    let ids = all().into_iter().map(|entry| entry.id()).chain([MACHINE]);
+    let ids = all().into_iter().map(|row| row.id).chain([MACHINE]);
     let timed: Vec<bool> = ids
         .flat_map(|id| points_of(lines, id))
         .filter_map(|point| match point.state {
@@ -133,7 +149,8 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
             timed.len()
         )),
     }
-    let known = |id: &str| id == MACHINE || all().iter().any(|entry| entry.id() == id);
+    notes.extend(disturbed(lines));
+    let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
     let mut unknown: Vec<&str> = lines
         .iter()
         .filter_map(|line| match line {
@@ -395,8 +412,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn disturbed_samples_are_told_if_there_are_some() {
+        let line = |disturbed: usize| {
+            let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
+            let samples: Vec<[u64; 4]> = (0..100).map(sample).collect();
+            let line = serde_json::json!({
+                "kind": "point", "experiment": "D14", "series": "a", "x": 1.0, "pass": 0,
+                "timed": {
+                    "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 100,
+                    "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+                    "pages": "4 KiB", "flags": [], "samples": samples,
+                },
+            });
+            serde_json::from_value(line).unwrap()
+        };
+        assert_eq!(disturbed(&[line(1)]), None);
+        let told = disturbed(&[line(40), line(0)]).unwrap();
+        assert!(told.starts_with("20 % of 200 samples"), "{told}");
+        assert_eq!(disturbed(&[]), None);
+    }
+
+    #[test]
     fn every_experiment_finds_its_reference() {
-        for experiment in all().into_iter().filter_map(built) {
+        for experiment in all() {
             let Some(plot) = experiment.plot else {
                 continue;
             };

@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
 use super::report;
 use super::session::{Profile, Session};
-use crate::experiment::{Case, Experiment, Machine, Point, Rig};
+use crate::experiment::{Case, Experiment, Machine, Point, Rig, State};
 use crate::os::Pages;
 use crate::time::Rate;
 use measure::Notebook;
@@ -89,13 +89,32 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
     })
 }
 
-/// Measures the ladder alone.
-pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
-    let mut rungs = Vec::new();
-    measure::ladder(&mut rig(session, stop), &session.header, 0, |point| {
-        rungs.push(point.clone());
-    });
+/// Measures the ladder alone, so many times, in other pages each time. Of each rung the quickest
+/// pass is kept: a neighbour that takes part of a cache makes a step slower, and none makes it
+/// faster.
+pub fn measure_ladder(session: &Session, passes: u32, stop: &AtomicBool) -> Vec<Point> {
+    let mut rungs: Vec<Point> = Vec::new();
+    let mut rig = rig(session, stop);
+    for pass in 0..passes {
+        measure::ladder(&mut rig, &session.header, pass, |point| {
+            match rungs.iter_mut().find(|rung| rung.x == point.x) {
+                Some(rung) if sooner(point, rung) => *rung = point.clone(),
+                Some(_) => {}
+                None => rungs.push(point.clone()),
+            }
+        });
+        rig.move_house();
+    }
     rungs
+}
+
+/// Whether `one` was measured and took less time than `other`, if that was measured at all.
+fn sooner(one: &Point, other: &Point) -> bool {
+    let median = |point: &Point| match &point.state {
+        State::Measured(measured) => measured.ticks.median,
+        _ => f64::INFINITY,
+    };
+    median(one) < median(other)
 }
 
 /// Measures these cases, experiment by experiment, once, and calls `each` with the id of every one

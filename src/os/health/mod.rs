@@ -80,13 +80,13 @@ impl Subject {
     }
 }
 
-/// Every check of the machine in `root`, for measuring on `cpu`. Takes a fifth of a second, in
-/// which this thread sleeps, to see what else runs.
+/// Every check of the machine in `root`, for measuring on `cpu`. Takes two fifths of a second, in
+/// which this thread sleeps, to see what else runs and who shares the core.
 ///
 /// CPUID, limits and the probe of the PMU are those of the machine that this process runs on:
 /// for a recorded machine use [`judge`].
 pub fn examine(root: &Root, cpu: usize) -> Vec<Check> {
-    judge(root, cpu, &Observed::now(root))
+    judge(root, cpu, &Observed::now(root, cpu))
 }
 
 /// Every check, from the files of `root` and from what was `observed` beside them.

@@ -1,16 +1,20 @@
 //! What no file at rest tells: CPUID, limits, a probe, and two looks at the load.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::cpu::{Features, Identity, PrefetchSwitches};
 use crate::os::affinity;
 use crate::os::limits;
 use crate::os::perf::{self, Pmu, Refusal};
 use crate::os::root::{Root, Unreadable, read};
+use crate::time::Share;
 
 /// Time between the two looks: twenty ticks of the kernel's usual accounting clock (100 Hz).
 const WINDOW: Duration = Duration::from_millis(200);
+
+/// Looks at a core before those that count, to see what a thread has that is alone there.
+const LOOKS: usize = 1000;
 
 /// What was seen of a machine beside its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +35,14 @@ pub struct Observed {
     pub software_events: Result<(), Refusal>,
     /// Two readings of `/proc/stat`, 200 ms apart.
     pub stat: Result<(String, String), Unreadable>,
+    /// Of a hundred looks at the core's throughput those at which somebody else took a share of
+    /// it; `None` if no thread could be kept there to look.
+    pub company: Option<u32>,
 }
 
 impl Observed {
-    /// Looks at this machine; `root` is where `/proc/stat` is read.
-    pub fn now(root: &Root) -> Self {
+    /// Looks at this machine and the core of `cpu`; `root` is where `/proc/stat` is read.
+    pub fn now(root: &Root, cpu: usize) -> Self {
         let identity = Identity::detect();
         Self {
             switches: identity.core().and_then(|core| core.prefetch_switches()),
@@ -46,8 +53,26 @@ impl Observed {
             pmu: perf::probe(),
             software_events: perf::probe_software(),
             stat: two_readings(root),
+            company: company(cpu),
         }
     }
+}
+
+/// Of a hundred looks at the core of `cpu` those at which this program was not alone there, over
+/// another such time.
+fn company(cpu: usize) -> Option<u32> {
+    let looking = thread::spawn(move || {
+        affinity::pin(cpu).ok()?;
+        let mut share = Share::after(LOOKS);
+        let began = Instant::now();
+        let (mut looks, mut crowded) = (0_u32, 0_u32);
+        while began.elapsed() < WINDOW {
+            crowded += u32::from(!share.alone());
+            looks += 1;
+        }
+        Some(100 * crowded / looks.max(1))
+    });
+    looking.join().ok()?
 }
 
 fn two_readings(root: &Root) -> Result<(String, String), Unreadable> {
