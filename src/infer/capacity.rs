@@ -1,6 +1,7 @@
 //! Levels of cache from a ladder: a random walk, one line an element, in growing working sets.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::found::{Curve, Found, decide};
 use crate::stats::{Interval, crossing, knees, median};
@@ -17,14 +18,12 @@ pub struct Level {
 }
 
 /// What a ladder rises by in an octave of working sets before it counts as leaving a plateau: the
-/// TLB and the last few hits keep none of them level.
-const SLOPE: f64 = 1.15;
+/// TLB and the last few hits keep none of them level, nor does a level that is hardly larger than
+/// the one before it.
+const SLOPE: f64 = 1.3;
 
-/// What it rises by in an octave where it is not steep yet, or no more.
-const GENTLE: f64 = 1.3;
-
-/// What a step rises by in all.
-const RISE: f64 = 1.3;
+/// What a step rises by in all: from one level to the next it is a factor of two and more.
+const RISE: f64 = 1.5;
 
 /// How far a latency may lie from another and be the same.
 const SAME: f64 = 0.05;
@@ -46,9 +45,9 @@ fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
         return Vec::new();
     }
     // A straight line between none and two octaves is close enough.
-    let slope = |of_octave: f64, index: usize| {
+    let slope = |index: usize| {
         let ratio = points[index + 1].0 / points[index].0;
-        1.0 + (of_octave - 1.0) * octaves(ratio)
+        1.0 + (SLOPE - 1.0) * octaves(ratio)
     };
     let plateau = |range: &[f64]| {
         let mut sorted = range.to_vec();
@@ -61,22 +60,39 @@ fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     };
     let mut plateaus = Vec::new();
     let mut from = 0;
-    knees(
-        &costs,
-        |index| slope(SLOPE, index),
-        RISE,
-        |knee| {
-            plateaus.extend(plateau(&costs[from..=knee.before]));
-            from = knee.after;
-            // The next plateau has begun where the curve is steep no more, though it may still rise.
-            while from > knee.before + 1 && costs[from] < costs[from - 1] * slope(GENTLE, from - 1)
-            {
-                from -= 1;
-            }
-        },
-    );
+    knees(&costs, slope, RISE, |knee| {
+        let (mut before, after) = (knee.before, knee.after);
+        while let Some(shelf) = shelf(&costs[before..=after]) {
+            plateaus.extend(plateau(&costs[from..=before]));
+            (from, before) = (before + shelf.start, before + shelf.end - 1);
+        }
+        plateaus.extend(plateau(&costs[from..=before]));
+        from = after;
+    });
     plateaus.extend(plateau(&costs[from..]));
     plateaus
+}
+
+/// The points of a rise between which it is far less steep than before them and behind them, if
+/// there are any: a level that is hardly larger than the one before it has no plateau, but a shelf.
+fn shelf(costs: &[f64]) -> Option<Range<usize>> {
+    let rise = |index: usize| costs[index + 1] / costs[index];
+    let steepest = |range: Range<usize>| range.map(rise).fold(0.0, f64::max);
+    let pairs = costs.len() - 1;
+    // Half as steep at most, on a logarithmic scale.
+    let gentle = |index: usize| {
+        let beside = steepest(0..index).min(steepest(index + 1..pairs));
+        rise(index) * rise(index) < beside
+    };
+    let least = (0..pairs).filter(|&index| gentle(index));
+    let least = least.min_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
+    let start = (0..=least)
+        .rev()
+        .take_while(|&index| gentle(index))
+        .last()?;
+    let end = (least..pairs).take_while(|&index| gentle(index)).last()? + 1;
+    let steps = costs[start] / costs[0] >= RISE && costs[pairs] / costs[end] >= RISE;
+    steps.then_some(start..end + 1)
 }
 
 /// Octaves of a ratio up to a few, by halving: `log2` wants std.
@@ -124,8 +140,9 @@ const CROWDED: f64 = 0.97;
 /// half or one and a quarter of one, for that is how caches come. A share of a larger cache comes in
 /// any size. `None` if the ladder does not show the level's end.
 ///
-/// Where the level ends within one rung, any size between two rungs explains it: a power of two is
-/// then the answer, and no surer than the other sizes leave it.
+/// Any size between two rungs explains a level that ends within one rung, and a size nearby one
+/// whose end is crowded pages: a power of two is then the answer, and no surer than the other sizes
+/// leave it.
 pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
     let found = decide(ladder, |points| end_of(points, index)?.likely())?;
     let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
@@ -161,12 +178,16 @@ fn end_of(points: &[(f64, f64)], index: usize) -> Option<End> {
 /// The shares of a power of two in which caches are built, the likeliest first.
 const SHARES: [f64; 3] = [1.0, 1.5, 1.25];
 
+/// How far the working set of which half hits may lie from a size that explains it, as a factor:
+/// which pages crowd which sets is chance.
+const NEARBY: f64 = 1.15;
+
 impl End {
     /// The sizes that explain it equally well, the likeliest first.
     fn candidates(&self) -> impl Iterator<Item = f64> {
         let (lo, hi) = match self {
             End::Sharp(lo, hi) => (*lo, *hi),
-            End::Soft(_) => (0.0, 0.0),
+            End::Soft(half) => (half / CROWDED / NEARBY, half / CROWDED * NEARBY),
         };
         let sizes = SHARES.into_iter().map(move |share| {
             let mut size = 1024.0 * share;
@@ -178,22 +199,8 @@ impl End {
         sizes.filter(move |size| *size < hi)
     }
 
-    /// The size that explains it best.
+    /// The likeliest of them.
     fn likely(&self) -> Option<f64> {
-        match self {
-            End::Sharp(..) => self.candidates().next(),
-            End::Soft(half) => {
-                let wanted = half / CROWDED;
-                let around = SHARES.into_iter().flat_map(|share| {
-                    let mut size = 1024.0 * share;
-                    while size * 2.0 < wanted {
-                        size *= 2.0;
-                    }
-                    [size, size * 2.0]
-                });
-                let far = |size: f64| (size / wanted).max(wanted / size);
-                around.min_by(|a, b| far(*a).total_cmp(&far(*b)))
-            }
-        }
+        self.candidates().next()
     }
 }

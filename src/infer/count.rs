@@ -44,19 +44,28 @@ pub fn entries(curve: &Curve, few: f64, many: f64) -> Option<Interval> {
     Some(Interval::new(found.lo, (found.hi - 1.0).max(found.lo)))
 }
 
-/// How many misses are on their way at once: how many times faster a load of many independent
-/// chains is than one of a single chain, from the time of a load over the number of chains. Line
-/// fill buffers, where chains miss L1d alone. `None` without a chain alone, or with fewer than two
-/// numbers of chains.
-pub fn in_parallel(times: &Curve) -> Option<Found<u32>> {
-    decide(times, |points| {
-        let (chains, alone) = *points.first()?;
-        if chains != 1.0 || points.len() < 2 {
-            return None;
-        }
-        let fastest = points.iter().map(|point| point.1).fold(alone, f64::min);
-        (fastest > 0.0).then(|| (alone / fastest + 0.5) as u32)
-    })
+/// By how much a number of walks may be slower a step than the best and still have reached it.
+const REACHED: f64 = 1.05;
+
+/// How many misses are on their way at once, from the time of a step over the number of walks side
+/// by side: the fewest walks whose step takes no longer than the shortest by more than 5 %. More
+/// than certainly take longer, and at most as many as certainly do not. `None` without three
+/// numbers of walks, or if a time is not positive.
+pub fn in_parallel(times: &Curve) -> Option<Interval> {
+    let best = times.iter().map(|time| time.1).reduce(Interval::least);
+    let best = best.filter(|best| best.lo > 0.0 && times.len() > 2)?;
+    let best = best.scaled(REACHED);
+    let last = times.len() - 1;
+    let possible = times.iter().position(|time| time.1.lo <= best.hi);
+    let certain = times.iter().position(|time| time.1.hi <= best.lo);
+    let before = match possible.unwrap_or(last) {
+        0 => 0.0,
+        index => times[index - 1].0,
+    };
+    Some(Interval::new(
+        before + 1.0,
+        times[certain.unwrap_or(last)].0,
+    ))
 }
 
 /// What a round takes longer where the last two of them no longer run side by side: twice as long

@@ -3,7 +3,7 @@
 
 use crate::experiment::family::replacement;
 use crate::experiment::setup::{PendingSetup, WalkSetup};
-use crate::experiment::{Case, Entry, Evidence, Experiment, Machine, Point, State, Unit, find};
+use crate::experiment::{Case, Evidence, LADDER, Machine, Point, State, Unit, find};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::MACHINE;
@@ -11,6 +11,7 @@ use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 use crate::stats::Interval;
+use crate::time::Rate;
 
 /// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
 /// stores to many lines in turn; exchanges in many chains; sequences of loads in one set.
@@ -18,15 +19,15 @@ const CONFLICTS: &str = "E18";
 const OFFSETS: &str = "X5";
 const PAGES: &str = "X9";
 const STREAMS: &str = "E2";
-const CHAINS: &str = "A7";
+const WALKS: &str = "X10";
 const SEQUENCES: &str = "D32";
 
 /// Series of those experiments.
 const LOADS_OF_8: &str = "8 bytes";
 const LINE_A_PAGE: &str = "a line of each page";
 const LINES_ALONE: &str = "as many lines side by side";
+const SIDE_BY_SIDE: &str = "a step of one of n walks";
 const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
-const EXCHANGES: &str = "exchanges in n chains";
 
 /// Series that no experiment has: rounds over their number of stores, and lists of so many lines
 /// over the distance between two.
@@ -55,8 +56,8 @@ pub struct Inferred {
     pub stores: Option<Found<[u32; 2]>>,
     /// Write-combining buffers.
     pub combining: Option<Found<u32>>,
-    /// Misses of independent chains that are on their way at once.
-    pub parallel: Option<Found<u32>>,
+    /// Misses of L1d that are on their way at once: at least, and at most.
+    pub parallel: Option<Interval>,
     /// Core cycles a tick.
     pub clock: Option<Found<f64>>,
 }
@@ -64,11 +65,7 @@ pub struct Inferred {
 impl Inferred {
     /// What the ladder tells, and the points of each experiment that `points` has some of.
     pub fn of(machine: &Machine, ladder: &[Point], points: impl Fn(&str) -> Vec<Point>) -> Self {
-        let rungs: Vec<(f64, Interval)> = machine
-            .ladder
-            .iter()
-            .map(|rung| (rung.working_set, rung.cost))
-            .collect();
+        let rungs = quickest(ladder, machine.rate);
         let of = |id: &str, series: &str| curve(machine, &points(id), series);
         let l1 = sets(machine, &points(CONFLICTS));
         let pages = points(PAGES);
@@ -90,7 +87,7 @@ impl Inferred {
             ),
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
-            parallel: infer::in_parallel(&of(CHAINS, EXCHANGES)),
+            parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
             clock: clock(ladder),
         }
     }
@@ -299,6 +296,25 @@ fn entries(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
     ]
 }
 
+/// The rungs of a ladder, each from the pass in which it was quickest: a neighbour that takes part
+/// of a cache makes a step slower, and none makes it faster.
+fn quickest(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
+    let rungs = ladder.iter().filter(|point| point.series == LADDER);
+    let mut rungs: Vec<(f64, Interval)> = rungs
+        .filter_map(|point| {
+            let State::Measured(measured) = &point.state else {
+                return None;
+            };
+            let passes = measured.passes(Unit::CoreCycles, rate);
+            let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
+            let sooner = |a: &Interval, b: &Interval| a.middle().total_cmp(&b.middle());
+            Some((point.x, passes.into_iter().min_by(sooner)?))
+        })
+        .collect();
+    rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rungs
+}
+
 /// Core cycles a tick, from every point of the ladder; they agree where neither clock changed.
 fn clock(ladder: &[Point]) -> Option<Found<f64>> {
     let ratios = ladder.iter().filter_map(|point| match &point.state {
@@ -319,10 +335,7 @@ fn pending() -> impl Iterator<Item = Case> {
 /// seconds of measuring.
 pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
-        let experiment: &Experiment = match find(id)? {
-            Entry::Built(experiment) => experiment,
-            Entry::Planned { .. } => return None,
-        };
+        let experiment = find(id)?;
         let cases = (experiment.cases)(machine).into_iter().filter(wanted);
         Some((experiment.id, cases.collect()))
     };
@@ -337,7 +350,7 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
             [LINE_A_PAGE, LINES_ALONE].contains(&case.series.as_str())
         }),
         needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
-        needed(CHAINS, |case| case.series == EXCHANGES),
+        needed(WALKS, |case| case.series == SIDE_BY_SIDE),
         needed(SEQUENCES, |case| replacement::is_of(&case.series)),
     ]
     .into_iter()

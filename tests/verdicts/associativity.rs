@@ -111,28 +111,28 @@ pub fn rows() -> Vec<Row> {
         .says("`7` was not measured at"),
         row("E18", OTHERS, Holds, |m| L1d::of(m).on(m)),
         row("E18", OTHERS, DoesNotHold, |m| {
-            // Something else evicts lines that lie 72 apart.
+            // Something else evicts lines that lie 80 apart.
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                time(if distance == 72 && length > ways {
+                time(if distance == 80 && length > ways {
                     20.0
                 } else {
                     cost
                 })
             })
         })
-        .says("at a distance of 72 lines 4.0"),
+        .says("at a distance of 80 lines 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
-                if distance == 40 && length > ways {
+                if distance == 48 && length > ways {
                     noisy(cost * 1.5, 0.4)
                 } else {
                     time(cost)
                 }
             })
         })
-        .says("at a distance of 40 lines"),
+        .says("at a distance of 48 lines"),
         row("E18", OTHERS, Untestable, |m| {
             L1d::of(m).planted(m, |length, distance, cost| match (length, distance) {
                 (2, 64) => Value::Untestable("refused"),

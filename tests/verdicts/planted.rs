@@ -2,8 +2,8 @@
 
 use linefill::counters::Quantity;
 use linefill::experiment::{
-    Claim, Count, Counting, Entry, Evidence, Experiment, Judgement, Machine, Measured, Point,
-    State, Unit, Untestable, Verdict, find,
+    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, State, Unit,
+    Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -33,12 +33,9 @@ pub fn noisy(value: f64, share: f64) -> Value {
     Value::Timed(Interval::exact(value).widened(share))
 }
 
-/// The built experiment with this id.
+/// The experiment with this id.
 pub fn experiment(id: &str) -> &'static Experiment {
-    match find(id) {
-        Some(Entry::Built(experiment)) => experiment,
-        _ => panic!("{id} is not built"),
-    }
+    find(id).unwrap_or_else(|| panic!("there is no {id}"))
 }
 
 /// An experiment's points on a machine.

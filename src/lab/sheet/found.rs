@@ -9,6 +9,9 @@ use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
 use crate::stats::Interval;
 
+/// A confidence up to which a size that differs from the stated one is doubt, not disagreement.
+const UNSURE: f64 = 0.5;
+
 /// Adds to the sheet what was inferred.
 pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     let at = rows.iter().position(|row| row.name == level_name(1));
@@ -43,7 +46,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
         row.measured = Some(sure(found, &show(found.value)));
         row.differs = stated(header, 2).and_then(|cache| {
-            let differs = cache.bytes as f64 != found.value;
+            let differs = cache.bytes as f64 != found.value && found.confidence > UNSURE;
             differs.then(|| "not the size that CPUID reports".to_owned())
         });
     }
@@ -87,13 +90,18 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             differs.map(|_| "not the number published"),
         )
     }));
-    rows.extend(inferred.parallel.as_ref().map(|found| {
+    rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
         let known = published(Core::outstanding_misses_of);
-        // The chains of exchanges share the fill buffers with what they write back.
-        let far = |known: &u32| f64::from(known.abs_diff(found.value)) > 0.25 * f64::from(*known);
+        // X10 judges them alike.
+        let far = |known: &u32| hi < 0.8 * f64::from(*known) || lo > 1.2 * f64::from(*known);
+        let found = if lo < hi {
+            format!("{lo} to {hi}")
+        } else {
+            hi.to_string()
+        };
         buffers(
             "misses at once",
-            sure(found, &format!("about {}", found.value)),
+            found,
             known,
             known.filter(far).map(|_| "not the number published"),
         )
