@@ -67,6 +67,8 @@ fn intel_server_with_smt() {
         }
     );
     assert_eq!(topology.siblings(25), [9]);
+    assert!(sysfs.share_a_core(&[0, 9, 25]));
+    assert!(!sysfs.share_a_core(&[0, 9, 10, 9]));
 
     let nodes = sysfs.nodes().unwrap();
     assert_eq!(nodes.len(), 2);
@@ -107,6 +109,8 @@ fn guest_with_a_slice_of_a_server() {
         (Some(16), Some(32_768), Some(64))
     );
     assert!(sysfs.topology(1).unwrap().siblings(1).is_empty());
+    assert!(!sysfs.share_a_core(&[0, 1]));
+    assert!(!sysfs.share_a_core(&[0, 77]), "of CPU 77 nothing is told");
 }
 
 #[test]

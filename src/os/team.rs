@@ -145,7 +145,10 @@ pub fn team<T>(
         turns: (0..count).map(|_| Mutex::default()).collect(),
         refused: Mutex::new(None),
         keep_on: manner.keep_on,
-        look: !share_a_core(members),
+        look: {
+            let cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+            !Sysfs::live().share_a_core(&cpus)
+        },
         leader: thread::current(),
     };
     thread::scope(|scope| {
@@ -291,16 +294,6 @@ fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64, share: &mut Sha
         proof,
         disturbed: !(met && (!board.look || share.alone())) || Switches::now().since(&before).any(),
     }
-}
-
-/// Whether two members are on one core, as far as the system says.
-fn share_a_core(members: &[Member<'_>]) -> bool {
-    let system = Sysfs::live();
-    members.iter().any(|member| {
-        let topology = system.topology(member.cpu).ok();
-        let siblings = topology.map_or_else(Vec::new, |topology| topology.siblings(member.cpu));
-        members.iter().any(|other| siblings.contains(&other.cpu))
-    })
 }
 
 /// Nothing here is left half written by a panic.

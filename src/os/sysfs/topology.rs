@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::read_list;
+use super::{Sysfs, read_list};
 use crate::os::root::{Unreadable, read_number};
 
 /// The place of one CPU in the machine.
@@ -24,6 +24,17 @@ impl Topology {
             .copied()
             .filter(|thread| *thread != cpu)
             .collect()
+    }
+}
+
+impl Sysfs {
+    /// Whether two of `cpus` are hyper-threads of one core, as far as the kernel tells.
+    pub fn share_a_core(&self, cpus: &[usize]) -> bool {
+        cpus.iter().any(|&cpu| {
+            let topology = self.topology(cpu).ok();
+            let siblings = topology.map_or_else(Vec::new, |topology| topology.siblings(cpu));
+            cpus.iter().any(|other| siblings.contains(other))
+        })
     }
 }
 
