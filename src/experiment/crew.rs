@@ -102,7 +102,7 @@ pub(super) fn at_once(
     let nanos = match pace {
         _ if !alone => 10e6,
         Pace::First | Pace::Fastest => 500e3,
-        Pace::Median | Pace::Slowest => 100e3,
+        Pace::Median | Pace::Slowest => 40e3,
     };
     let plan = &Plan {
         sample_ticks: rate.ticks(nanos),

@@ -1,6 +1,6 @@
 //! The loop that both protocols share: sample, look, stop.
 
-use super::sample::FEW;
+use super::sample::{hardly_any, seldom};
 use super::{Buffers, Ended, Outcome, Plan, Sample, Watch};
 use crate::stats::Summary;
 use crate::time::{start, yardstick};
@@ -75,7 +75,8 @@ pub(super) fn collect(
 /// Whether samples are enough to go by, of which `quiet` were not disturbed: at least `least` of
 /// those, or, where nobody is ever left alone, several times as many of the others.
 fn enough(quiet: usize, taken: usize, least: usize) -> bool {
-    quiet >= least || quiet <= FEW && taken >= RESTLESS * least
+    let of_those = quiet >= least && !seldom(quiet, taken);
+    of_those || hardly_any(quiet, taken) && taken >= RESTLESS * least
 }
 
 /// Whether the budget is spent after `ticks`.

@@ -22,8 +22,8 @@ pub trait Shot {
     }
 }
 
-/// Shots whose mean makes one sample. The time-stamp counter of some CPUs advances in steps of
-/// tens of ticks; a mean over shots that begin at random phases of the step resolves less.
+/// Shots whose mean makes one sample, at the most. The time-stamp counter of some CPUs advances in
+/// steps of tens of ticks; a mean over shots that begin at random phases of the step resolves less.
 const SHOTS: u64 = 16;
 
 /// Measures ticks of an operation of a [`Shot`], the cost of the empty stretch taken off.
@@ -36,14 +36,15 @@ pub fn one_shot(
     watch: &mut dyn Watch,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = SHOTS * shot.operations().max(1);
+    let shots = shots_a_sample(shot, plan);
+    let operations = shots * shot.operations().max(1);
     collect(plan, watch, buffers, operations, &mut || {
         let mut sum = Stretches {
             short: 0,
             long: 0,
             proof: 0,
         };
-        for _ in 0..SHOTS {
+        for _ in 0..shots {
             shot.prepare();
             let (ticks, proof) = timed(shot);
             sum.long += ticks;
@@ -52,6 +53,20 @@ pub fn one_shot(
         }
         sum
     })
+}
+
+/// Fewer than [`SHOTS`] where these leave no time for as many samples as are wanted at least: one
+/// sample tells nothing of how far the next would be from it. Found by a shot that is no sample.
+fn shots_a_sample(shot: &mut dyn Shot, plan: &Plan<'_>) -> u64 {
+    if plan.stopped() {
+        return 1;
+    }
+    let began = start();
+    shot.prepare();
+    timed(shot);
+    let each = (stop() - began).max(1);
+    let samples = plan.least.max(1) as u64;
+    (plan.budget_ticks / samples / each).clamp(1, SHOTS)
 }
 
 #[inline(never)]

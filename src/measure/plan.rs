@@ -25,14 +25,14 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// A plan for a counter of `hz` ticks a second: samples of 50 us, at least 15, to 1 %, for at
+    /// A plan for a counter of `hz` ticks a second: samples of 20 us, at least 15, to 1 %, for at
     /// most `budget` seconds after a warm-up of at most as long.
     pub fn of_seconds(hz: f64, budget: f64) -> Self {
         let ticks = |seconds: f64| (seconds * hz) as u64;
         Plan {
             warm_up: 0,
             warm_up_ticks: ticks(budget),
-            sample_ticks: ticks(50e-6),
+            sample_ticks: ticks(20e-6),
             least: 15,
             precision: 0.01,
             budget_ticks: ticks(budget),

@@ -4,7 +4,21 @@ use crate::stats::Summary;
 
 /// Undisturbed samples that are too few to go by: not even their extremes hold the median in 95 of
 /// 100 cases.
-pub(super) const FEW: usize = 5;
+const FEW: usize = 5;
+
+/// Of so many samples one at least must be undisturbed.
+const ONE_OF: usize = 6;
+
+/// Whether `quiet` undisturbed samples of those `taken` are too few to go by.
+pub(super) fn hardly_any(quiet: usize, taken: usize) -> bool {
+    quiet <= FEW || seldom(quiet, taken)
+}
+
+/// Whether the thread was alone so seldom that samples which seem undisturbed are not: whoever is
+/// there nearly all the time comes and goes between two looks as well.
+pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
+    quiet * ONE_OF < taken
+}
 
 /// One sample. Its value is `(long - short) / operations` ticks an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,6 +90,13 @@ pub struct Outcome {
     pub proof: u64,
 }
 
+impl Outcome {
+    /// Whether disturbed samples had to do, because hardly any other was taken.
+    pub fn restless(&self) -> bool {
+        self.ticks.n > self.taken - self.disturbed
+    }
+}
+
 /// Where samples go: the caller's memory, because measuring allocates nothing.
 #[derive(Debug)]
 pub struct Buffers<'a> {
@@ -97,10 +118,10 @@ impl Buffers<'_> {
         samples.iter().filter(|sample| !sample.disturbed).count()
     }
 
-    /// Summarises the first `taken` samples, the disturbed ones left out unless [`FEW`] and fewer
-    /// would be left.
+    /// Summarises the first `taken` samples, the disturbed ones left out unless [hardly
+    /// any](hardly_any) would be left.
     pub(super) fn summary(&mut self, taken: usize, operations: u64) -> Option<Summary> {
-        let all = self.quiet(taken) <= FEW;
+        let all = hardly_any(self.quiet(taken), taken);
         let samples = &self.samples[..taken];
         let kept = samples
             .iter()
@@ -126,4 +147,21 @@ fn summary_of(values: impl Iterator<Item = f64>, scratch: &mut [f64]) -> Option<
         count += 1;
     }
     Summary::of(&mut scratch[..count])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_are_a_handful_or_a_small_share() {
+        let few = [(0, 0), (5, 5), (5, 20), (16, 100)];
+        assert!(few.iter().all(|&(quiet, taken)| hardly_any(quiet, taken)));
+        let enough = [(6, 6), (6, 36), (17, 100), (400, 400)];
+        assert!(
+            !enough
+                .iter()
+                .any(|&(quiet, taken)| hardly_any(quiet, taken))
+        );
+    }
 }

@@ -40,7 +40,8 @@ fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
     let outcome = one_shot(&mut shot, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
     let calls = calls.into_inner();
     let shots = outcome.operations as usize * outcome.taken;
-    assert_eq!(calls, "ps".repeat(shots));
+    // The first tells how many make a sample.
+    assert_eq!(calls, "ps".repeat(1 + shots));
     assert_eq!(outcome.proof, calls.len() as u64);
     let median = outcome.ticks.median;
     assert!((2_000.0 / 1.5..3_000.0).contains(&median), "{median}");
@@ -64,6 +65,25 @@ fn a_shot_of_many_operations_is_told_by_the_operation() {
     assert_eq!(outcome.operations % 64, 0);
     let median = outcome.ticks.median;
     assert!((500.0 / 1.5..750.0).contains(&median), "{median}");
+}
+
+#[test]
+fn shots_that_take_long_are_samples_by_themselves() {
+    let calls = RefCell::default();
+    let mut shot = Planned {
+        prepared: 400_000,
+        shot: 2_000,
+        calls: &calls,
+    };
+    let plan = Plan {
+        budget_ticks: 4_000_000,
+        least: 15,
+        precision: 0.0,
+        ..ENDLESS
+    };
+    let mut memory = Memory::new(15);
+    let outcome = one_shot(&mut shot, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    assert_eq!(outcome.operations, 1);
 }
 
 #[test]
