@@ -46,11 +46,8 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
-    let all = passes.iter().all(Measured::restless);
-    let counted: Vec<&Measured> = passes
-        .iter()
-        .filter(|pass| all || !pass.restless())
-        .collect();
+    let all = passes.iter().all(|pass| pass.restless);
+    let counted: Vec<&Measured> = passes.iter().filter(|pass| all || !pass.restless).collect();
     let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
     medians.sort_by(f64::total_cmp);
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
@@ -83,6 +80,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         ticks,
         core_per_tick: ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64),
         disturbed,
+        restless: all,
         ended,
         // Samples of several passes are of different lengths; the record has them pass by pass.
         samples: Vec::new(),
@@ -116,7 +114,6 @@ mod tests {
     use crate::counters::Quantity;
     use crate::experiment::Untestable;
     use crate::kernel::Work;
-    use crate::measure::Sample;
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.99, 1.0, 1.01].map(|share| share * median);
@@ -127,6 +124,7 @@ mod tests {
             work: Work::default(),
             samples: Vec::new(),
             disturbed: 1,
+            restless: false,
             ended: Ended::Precise,
             pages: "4 KiB".into(),
             passes: Vec::new(),
@@ -159,36 +157,47 @@ mod tests {
         assert!(a.noisy(), "passes 20 % apart are noise");
     }
 
+    fn pass(median: f64, restless: bool) -> Point {
+        let mut point = timed("a", median);
+        if let State::Measured(measured) = &mut point.state {
+            measured.restless = restless;
+        }
+        point
+    }
+
     /// Of a pass whose samples were all disturbed nothing is left but its own interval, unless all
     /// passes are such.
     #[test]
     fn a_pass_without_rest_counts_only_if_all_are_such() {
-        let pass = |median: f64, disturbed: bool| {
-            let mut point = timed("a", median);
-            if let State::Measured(measured) = &mut point.state {
-                measured.samples = vec![
-                    Sample {
-                        disturbed,
-                        ..Sample::default()
-                    };
-                    3
-                ];
-                measured.disturbed = if disturbed { 3 } else { 0 };
-            }
-            point
-        };
         let of = |first, second| {
             let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
             let State::Measured(both) = &merged[0].state else {
                 panic!("timed passes make a timed point");
             };
             assert_eq!(both.passes.len(), 2);
-            (both.ticks.median, both.ticks.n)
+            (both.ticks.median, both.ticks.n, both.restless)
         };
-        assert_eq!(of(false, false), (15.0, 6));
-        assert_eq!(of(false, true), (10.0, 3));
-        assert_eq!(of(true, false), (20.0, 3));
-        assert_eq!(of(true, true), (15.0, 6));
+        assert_eq!(of(false, false), (15.0, 6, false));
+        assert_eq!(of(false, true), (10.0, 3, false));
+        assert_eq!(of(true, false), (20.0, 3, false));
+        assert_eq!(of(true, true), (15.0, 6, true));
+    }
+
+    #[test]
+    fn what_was_never_alone_may_have_taken_less() {
+        let alone = merged(vec![pass(10.0, false), pass(20.0, true)]);
+        assert_eq!(alone[0].in_doubt(), alone[0]);
+        let never = merged(vec![pass(10.0, true), pass(20.0, true)]);
+        let in_doubt = never[0].in_doubt();
+        let [State::Measured(before), State::Measured(after)] = [&never[0].state, &in_doubt.state]
+        else {
+            panic!("timed passes make a timed point");
+        };
+        let reach = after.ticks.interval;
+        assert_eq!(reach.hi, before.ticks.interval.hi);
+        assert!(reach.lo < 0.5 * before.ticks.interval.lo);
+        assert_eq!(after.ticks.median, before.ticks.median);
+        assert!(after.passes.iter().all(|pass| pass.lo < 0.5 * pass.hi));
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct Measured {
     pub samples: Vec<Sample>,
     /// How many of them were disturbed.
     pub disturbed: usize,
+    /// Whether these had to do, because hardly any other was taken; in a point of several passes,
+    /// in each of them.
+    pub restless: bool,
     /// Why sampling ended.
     pub ended: Ended,
     /// The pages it really had.
@@ -55,6 +58,11 @@ pub struct Measured {
     pub crew: Option<Crew>,
 }
 
+/// The share of its speed that a thread has beside another one, by and large at the least: half of
+/// the instructions, and somewhat less where both want misses in flight. What is lost with a line of
+/// a cache that the other one takes may be more.
+const BESIDE_ANOTHER: f64 = 0.4;
+
 /// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
 const NOISY: f64 = 0.015;
 
@@ -62,12 +70,6 @@ impl Measured {
     /// Whether the third digit is not to be trusted.
     pub fn noisy(&self) -> bool {
         self.ticks.interval.doubt() > NOISY
-    }
-
-    /// Whether disturbed samples had to do, because hardly any other was taken.
-    pub fn restless(&self) -> bool {
-        let quiet = self.samples.iter().filter(|sample| !sample.disturbed);
-        self.disturbed > 0 && self.ticks.n > quiet.count()
     }
 
     /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles
@@ -130,6 +132,21 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
 }
 
 impl Point {
+    /// The point as claims are judged on it. If its thread was never alone, nobody knows what it
+    /// would have taken if it had been: down to two fifths of that.
+    pub fn in_doubt(&self) -> Self {
+        let mut point = self.clone();
+        if let State::Measured(measured) = &mut point.state
+            && measured.restless
+        {
+            // What has an empty stretch taken off may be negative.
+            let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
+            doubt(&mut measured.ticks.interval);
+            measured.passes.iter_mut().for_each(doubt);
+        }
+        point
+    }
+
     /// What was counted beside its time.
     pub fn counts(&self) -> &[Count] {
         match &self.state {

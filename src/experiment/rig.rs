@@ -20,6 +20,10 @@ use crate::time::Rate;
 /// events fall into it, and few interrupts.
 const COUNTED_NANOS: f64 = 1e6;
 
+/// Samples as long as a stretch whose events are counted beside its time: some rare ones fall into
+/// it.
+const COUNTED_SAMPLES: u64 = 3;
+
 /// The most samples a point keeps.
 const MOST_SAMPLES: usize = 400;
 
@@ -56,6 +60,8 @@ pub struct Rig<'a> {
     rate: Rate,
     context: Context,
     effort: Effort,
+    /// How much of the effort's sampling there is time for.
+    share: f64,
     stop: &'a AtomicBool,
     alone: Alone,
     arena: Arena,
@@ -74,6 +80,7 @@ impl<'a> Rig<'a> {
             rate,
             context,
             effort,
+            share: 1.0,
             stop,
             alone: Alone::here(),
             arena: Arena::default(),
@@ -96,6 +103,11 @@ impl<'a> Rig<'a> {
     /// Counts by these events what cases are asked to have counted.
     pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
         Rig { counters, ..self }
+    }
+
+    /// Has sampling take this share of its time from the next case on.
+    pub fn sample_for(&mut self, share: f64) {
+        self.share = share;
     }
 
     /// Has the next case laid out in other physical pages.
@@ -148,7 +160,8 @@ impl<'a> Rig<'a> {
         let samples = self.samples[..outcome.taken].to_vec();
         let mut measured = measured(outcome, &laid_out, samples);
         if outcome.ended != Ended::Stopped {
-            measured.counts = counts(&mut laid_out, &wanted, outcome.operations);
+            let operations = COUNTED_SAMPLES * outcome.operations;
+            measured.counts = counts(&mut laid_out, &wanted, operations);
         }
         Ok(Some(State::Measured(Box::new(measured))))
     }
@@ -216,7 +229,7 @@ impl<'a> Rig<'a> {
         Plan {
             warm_up_ticks: seconds(self.effort.warm_up),
             stop: Some(self.stop),
-            ..Plan::of_seconds(self.rate.hz(), self.effort.sampling)
+            ..Plan::of_seconds(self.rate.hz(), self.share * self.effort.sampling)
         }
     }
 
@@ -279,6 +292,7 @@ fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> M
         work: laid_out.work(),
         samples,
         disturbed: outcome.disturbed,
+        restless: outcome.restless(),
         ended: outcome.ended,
         pages: laid_out.granted.to_string(),
         passes: Vec::new(),

@@ -237,6 +237,10 @@ fn measured_of(timed: &Timed) -> Measured {
             .iter()
             .find_map(|flag| flag.strip_prefix(prefix))
     };
+    let disturbed = flag(DISTURBED)
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(0);
+    let quiet = timed.samples.len().saturating_sub(disturbed);
     Measured {
         ticks: Summary {
             n: timed.n,
@@ -256,9 +260,8 @@ fn measured_of(timed: &Timed) -> Measured {
             instructions: timed.instructions,
         },
         samples: timed.samples.iter().map(sample_of).collect(),
-        disturbed: flag(DISTURBED)
-            .and_then(|count| count.parse().ok())
-            .unwrap_or(0),
+        disturbed,
+        restless: disturbed > 0 && timed.n > quiet,
         ended: ENDS
             .into_iter()
             .find(|end| ended_name(*end).is_some_and(|name| timed.flags.iter().any(|f| f == name)))
@@ -342,6 +345,7 @@ mod tests {
                     disturbed: true,
                 }],
                 disturbed,
+                restless: disturbed > 0,
                 ended,
                 pages: "2 MiB (transparent)".into(),
                 passes: Vec::new(),

@@ -8,11 +8,13 @@ use crate::experiment::{Claim, Evidence, Experiment, Judgement, Machine, Point, 
 /// ends early could make a claim about its end fail, or hold, for no reason.
 const UNFINISHED: &str = "not measured to its end (run stopped)";
 
-/// The judgements of an experiment's claims on its `points`, in order.
+/// The judgements of an experiment's claims on its `points`, in order. What could only be measured
+/// beside somebody else decides as little as it may.
 pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Judgement> {
+    let in_doubt: Vec<Point> = points.iter().map(Point::in_doubt).collect();
     let evidence = Evidence {
         machine,
-        points,
+        points: &in_doubt,
         unit: experiment.unit(),
     };
     let whole = (experiment.cases)(machine).iter().all(|case| {

@@ -39,6 +39,11 @@ impl Progress {
         }
     }
 
+    /// Says that there are more points than was thought.
+    pub fn more(&mut self, points: u64) {
+        self.bar.inc_length(points);
+    }
+
     /// Says that an experiment begins.
     pub fn begin(&mut self, title: String) {
         self.part = Some(Part {

@@ -185,6 +185,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         work,
         samples: Vec::new(),
         disturbed: 0,
+        restless: false,
         ended: Ended::Precise,
         pages: "planted".to_owned(),
         passes: Vec::new(),

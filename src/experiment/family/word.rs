@@ -225,6 +225,7 @@ mod tests {
                 work: Work::default(),
                 samples: Vec::new(),
                 disturbed: 0,
+                restless: false,
                 ended: Ended::Precise,
                 pages: "4 KiB".into(),
                 passes: Vec::new(),

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, machine_of};
+use super::{
+    Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of,
+};
 use crate::experiment::{Case, State, calibrating};
 use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
@@ -63,6 +66,15 @@ impl Book {
             self.points.push(line);
         }
         Ok(())
+    }
+
+    /// Whether a case shared its core in each of so many passes.
+    fn never_alone(&self, experiment: &Experiment, case: &Case, passes: u32) -> bool {
+        (0..passes).all(|pass| {
+            let line = self.find(&place(experiment.id, pass, &case.series, case.x));
+            let state = line.map(|line| point_of(line).state);
+            matches!(state, Some(State::Measured(measured)) if measured.restless)
+        })
     }
 
     fn find(&self, place: &Place) -> Option<&PointLine> {
@@ -176,24 +188,19 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
 /// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
-/// random orders.
+/// random orders. What is behind schedule is sampled for a shorter time. What was alone on its core
+/// in no pass is measured once more while there is time.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
     experiments: &[&'static Experiment],
     passes: u32,
+    mut schedule: Schedule,
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut progress: Option<Progress> = None;
     'passes: for pass in 0..passes {
-        let machine = Machine {
-            seed: machine.seed.wrapping_add(u64::from(pass)),
-            ..machine.clone()
-        };
-        let plan: Vec<(&Experiment, Vec<Case>)> = experiments
-            .iter()
-            .map(|experiment| (*experiment, (experiment.cases)(&machine)))
-            .collect();
+        let plan = planned(experiments, machine, pass);
         let points = plan
             .iter()
             .map(|(_, cases)| cases.len() as u64)
@@ -201,7 +208,11 @@ pub(super) fn cases(
         let progress = progress.get_or_insert_with(|| Progress::new(points * u64::from(passes)));
         notebook.rig.move_house();
         notebook.setups.clear();
-        for (experiment, cases) in &plan {
+        for (index, (experiment, cases)) in plan.iter().enumerate() {
+            let of_passes = passes - pass - 1;
+            let sampling = schedule.sampling(&experiments[index..], of_passes, experiments);
+            notebook.rig.sample_for(sampling);
+            let began = Instant::now();
             progress.begin(format!(
                 "{}/{passes} {} {}",
                 pass + 1,
@@ -214,11 +225,58 @@ pub(super) fn cases(
                 }
                 one(notebook, experiment, pass, case, progress)?;
             }
+            schedule.took(experiment.id, began.elapsed());
             progress.end();
         }
     }
-    if let Some(progress) = progress {
+    if let Some(mut progress) = progress {
+        notebook.rig.sample_for(1.0);
+        let plan = planned(experiments, machine, passes);
+        again(notebook, plan, passes, &mut progress, &|| {
+            stop.load(Ordering::Relaxed) || schedule.is_over()
+        })?;
         progress.finish();
+    }
+    Ok(())
+}
+
+/// The cases of a pass.
+fn planned(
+    experiments: &[&'static Experiment],
+    machine: &Machine,
+    pass: u32,
+) -> Vec<(&'static Experiment, Vec<Case>)> {
+    let machine = Machine {
+        seed: machine.seed.wrapping_add(u64::from(pass)),
+        ..machine.clone()
+    };
+    let cases = |experiment: &&'static Experiment| (*experiment, (experiment.cases)(&machine));
+    experiments.iter().map(cases).collect()
+}
+
+/// Measures the points of a pass after `passes` that were alone in none of these: whoever shares the
+/// core comes and goes. Not those that belong right behind another.
+fn again(
+    notebook: &mut Notebook<'_>,
+    plan: Vec<(&'static Experiment, Vec<Case>)>,
+    passes: u32,
+    progress: &mut Progress,
+    over: &dyn Fn() -> bool,
+) -> Result<()> {
+    notebook.rig.move_house();
+    notebook.setups.clear();
+    for (experiment, mut cases) in plan {
+        let book = &notebook.book;
+        cases.retain(|case| !case.in_turn && book.never_alone(experiment, case, passes));
+        progress.more(cases.len() as u64);
+        progress.begin(format!("again {} {}", experiment.id, experiment.title));
+        for case in &cases {
+            if over() {
+                return Ok(());
+            }
+            one(notebook, experiment, passes, case, progress)?;
+        }
+        progress.end();
     }
     Ok(())
 }
@@ -280,5 +338,54 @@ fn place_name(x: f64) -> String {
         show(x)
     } else {
         x.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::find;
+
+    /// A point of E18 in a pass, of so many samples, of which so many were disturbed.
+    fn line(case: &Case, pass: u32, disturbed: usize) -> PointLine {
+        const SAMPLES: usize = 20;
+        let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
+        let samples: Vec<[u64; 4]> = (0..SAMPLES).map(sample).collect();
+        let quiet = SAMPLES - disturbed;
+        let line = serde_json::json!({
+            "kind": "point", "experiment": "E18", "series": case.series, "x": case.x, "pass": pass,
+            "timed": {
+                "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0,
+                "n": if quiet > 5 { quiet } else { SAMPLES },
+                "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+                "pages": "4 KiB", "flags": [format!("disturbed {disturbed}")], "samples": samples,
+            },
+        });
+        serde_json::from_value(line).unwrap()
+    }
+
+    #[test]
+    fn what_was_alone_in_one_pass_is_not_measured_again() {
+        let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
+        let (recorder, _) = Recorder::create(&folder, &[]).unwrap();
+        let e18 = find("E18").unwrap();
+        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
+        let (never, once, missing) = (case(1.0), case(2.0), case(3.0));
+        let mut book = Book {
+            recorder,
+            points: Vec::new(),
+            places: HashMap::new(),
+        };
+        for (pass, disturbed) in [(0, 20), (1, 16)] {
+            book.add(line(&never, pass, disturbed)).unwrap();
+        }
+        for (pass, disturbed) in [(0, 20), (1, 10)] {
+            book.add(line(&once, pass, disturbed)).unwrap();
+        }
+        book.add(line(&missing, 0, 20)).unwrap();
+        assert!(book.never_alone(e18, &never, 2));
+        assert!(!book.never_alone(e18, &once, 2));
+        assert!(!book.never_alone(e18, &missing, 2), "it has one pass yet");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

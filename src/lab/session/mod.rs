@@ -5,6 +5,7 @@ mod limit;
 mod place;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
@@ -52,6 +53,14 @@ impl Profile {
         match self {
             Profile::Quick => Effort::QUICK,
             Profile::Full => Effort::FULL,
+        }
+    }
+
+    /// How long measuring everything may take, if that is limited: the report comes on top of it.
+    pub const fn length(self) -> Option<Duration> {
+        match self {
+            Profile::Quick => Some(Duration::from_secs(170)),
+            Profile::Full => None,
         }
     }
 }

@@ -1,0 +1,101 @@
+//! How a run keeps to its time.
+//!
+//! What it takes to lay out and to warm up is not known before a machine has done it once, and on a
+//! core that is shared everything takes longer: the first pass tells. If there is no time for
+//! another like it, the next one samples for a shorter time.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::Experiment;
+
+/// The share of a pass that is sampling, by and large.
+const SAMPLING: f64 = 0.5;
+
+/// The share of its time that sampling keeps in any case: with less there would be no samples to
+/// judge by.
+const LEAST: f64 = 0.2;
+
+/// The time that a run has, and what its experiments take of it.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// When it is to be over; `None` if it takes as long as it takes.
+    until: Option<Instant>,
+    /// Seconds of each experiment when it was measured last.
+    took: HashMap<&'static str, f64>,
+}
+
+impl Schedule {
+    /// For a run that is to be over at `until`.
+    pub fn to(until: Option<Instant>) -> Self {
+        Schedule {
+            until,
+            took: HashMap::new(),
+        }
+    }
+
+    /// Whether no time is left.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| until <= Instant::now())
+    }
+
+    /// Remembers how long an experiment took.
+    pub fn took(&mut self, id: &'static str, time: Duration) {
+        self.took.insert(id, time.as_secs_f64());
+    }
+
+    /// The share of its time that sampling gets, if the `rest` of a pass is to come, and so many
+    /// passes of all: 1 unless they took more than is left. What was not measured yet is not counted.
+    pub fn sampling(&self, rest: &[&Experiment], passes: u32, all: &[&Experiment]) -> f64 {
+        let Some(until) = self.until else { return 1.0 };
+        let took = |of: &[&Experiment]| -> f64 {
+            let known = of.iter().filter_map(|of| self.took.get(of.id));
+            known.sum()
+        };
+        let expected = took(rest) + f64::from(passes) * took(all);
+        let left = until.saturating_duration_since(Instant::now());
+        share(left.as_secs_f64(), expected)
+    }
+}
+
+/// The share of its time that sampling keeps, so that what would take `expected` seconds takes
+/// those that are `left`.
+fn share(left: f64, expected: f64) -> f64 {
+    if expected <= left {
+        return 1.0;
+    }
+    let too_much = 1.0 - left / expected;
+    (1.0 - too_much / SAMPLING).max(LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::find;
+
+    #[test]
+    fn sampling_gives_up_what_a_run_has_too_much() {
+        assert_eq!(share(100.0, 0.0), 1.0);
+        assert_eq!(share(100.0, 100.0), 1.0);
+        assert_eq!(share(75.0, 100.0), 0.5);
+        assert_eq!(share(60.0, 100.0), LEAST);
+        assert_eq!(share(0.0, 100.0), LEAST);
+    }
+
+    #[test]
+    fn what_was_measured_tells_what_is_to_come() {
+        let mut schedule = Schedule::to(Some(Instant::now() + Duration::from_secs(100)));
+        schedule.took("D1", Duration::from_secs(150));
+        schedule.took("D2", Duration::from_secs(40));
+        let [long, short, unknown] = ["D1", "D2", "D3"].map(|id| find(id).unwrap());
+        assert_eq!(schedule.sampling(&[short, unknown], 0, &[]), 1.0);
+        let behind = schedule.sampling(&[long], 0, &[long]);
+        assert!((LEAST..0.5).contains(&behind), "{behind}");
+        assert_eq!(schedule.sampling(&[short], 1, &[short]), 1.0);
+        assert!(schedule.sampling(&[short], 2, &[short]) < 1.0);
+        schedule.until = None;
+        assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
+        assert!(!schedule.is_over());
+        assert!(Schedule::to(Some(Instant::now())).is_over());
+    }
+}
