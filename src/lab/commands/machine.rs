@@ -16,17 +16,14 @@ use crate::lab::table::{table, width};
 use crate::lab::{commands::run::opening, size};
 use crate::os::interrupt;
 
-/// How often the ladder is measured: of each rung the quickest counts, as neighbours only take away.
-const LADDERS: u32 = 4;
-
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///
 /// Walks lists of growing size in random order, one cache line an element: the cost of a step rises
 /// where a cache ends. Then lists and sequences that fall into one set, loads across the end of a
-/// line, lines of many pages, stores to many lines or behind a long latency: some forty seconds in
-/// all. From these curves alone come the line, the sizes and ways, the replacement, the entries of
-/// the TLBs and the buffers, each with the share of equally likely curves that agree, if it is not
-/// all. Virtual machines often get a slice
+/// line, lines of many pages, stores to many lines or behind a long latency: some fifteen seconds
+/// in all, and up to three times as many while others use the same core. From these curves alone come the
+/// line, the sizes and ways, the replacement, the entries of the TLBs and the buffers, each with the
+/// share of equally likely curves that agree, if it is not all. Virtual machines often get a slice
 /// of the last-level cache that CPUID states whole; experiments go by what is measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -61,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let session = Session::open(&request, &root())?;
     let header = &session.header;
     eprintln!("{}", opening(header));
-    let ladder = measure_ladder(&session, LADDERS, stop);
+    let ladder = measure_ladder(&session, stop);
     let machine = machine_of(header, &ladder);
     let points = measure_cases(&session, &probes(&machine), stop, |id| {
         eprintln!("measuring a part of {id}");

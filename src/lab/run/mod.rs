@@ -2,15 +2,18 @@
 
 mod measure;
 mod output;
+mod quickest;
 mod resume;
+mod schedule;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
 pub use output::{Aside, RECORD, REPORT, Recorder};
+pub use quickest::{measure_cases, measure_ladder};
 pub use resume::{Unfinished, same_machine};
 
 use super::convert::{machine_of, points_among};
@@ -23,6 +26,7 @@ use crate::experiment::{Case, Experiment, Machine, Point, Rig, State};
 use crate::os::Pages;
 use crate::time::Rate;
 use measure::Notebook;
+use schedule::Schedule;
 
 /// What a run is made of.
 #[derive(Debug)]
@@ -60,9 +64,20 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
     let header = &run.session.header;
     let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), run.recorded);
 
-    let passes = profile(header).effort().passes;
+    let profile = profile(header);
+    let passes = profile.effort().passes;
     let machine = measure::machine(&mut notebook, header, passes)?;
-    measure::cases(&mut notebook, &machine, run.experiments, passes, run.stop)?;
+    let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
+    let left = profile.length().map(|all| all.saturating_sub(earlier));
+    let schedule = Schedule::to(left.map(|left| began + left));
+    measure::cases(
+        &mut notebook,
+        &machine,
+        run.experiments,
+        passes,
+        schedule,
+        run.stop,
+    )?;
 
     let mut book = notebook.close();
     let verdicts = verdicts(&book.points, &machine, run.experiments);
@@ -87,52 +102,6 @@ pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
         interrupted: end.interrupted,
         report: path,
     })
-}
-
-/// Measures the ladder alone, so many times, in other pages each time. Of each rung the quickest
-/// pass is kept: a neighbour that takes part of a cache makes a step slower, and none makes it
-/// faster.
-pub fn measure_ladder(session: &Session, passes: u32, stop: &AtomicBool) -> Vec<Point> {
-    let mut rungs: Vec<Point> = Vec::new();
-    let mut rig = rig(session, stop);
-    for pass in 0..passes {
-        measure::ladder(&mut rig, &session.header, pass, |point| {
-            match rungs.iter_mut().find(|rung| rung.x == point.x) {
-                Some(rung) if sooner(point, rung) => *rung = point.clone(),
-                Some(_) => {}
-                None => rungs.push(point.clone()),
-            }
-        });
-        rig.move_house();
-    }
-    rungs
-}
-
-/// Whether `one` was measured and took less time than `other`, if that was measured at all.
-fn sooner(one: &Point, other: &Point) -> bool {
-    let median = |point: &Point| match &point.state {
-        State::Measured(measured) => measured.ticks.median,
-        _ => f64::INFINITY,
-    };
-    median(one) < median(other)
-}
-
-/// Measures these cases, experiment by experiment, once, and calls `each` with the id of every one
-/// that begins; ends early if stopped.
-pub fn measure_cases(
-    session: &Session,
-    cases: &[(&'static str, Vec<Case>)],
-    stop: &AtomicBool,
-    mut each: impl FnMut(&str),
-) -> Vec<(&'static str, Vec<Point>)> {
-    let mut rig = rig(session, stop);
-    let mut measured = Vec::new();
-    for (id, cases) in cases {
-        each(id);
-        let points = cases.iter().map_while(|case| rig.measure(case));
-        measured.push((*id, points.collect()));
-    }
-    measured
 }
 
 /// The profile that a header names.

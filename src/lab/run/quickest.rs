@@ -1,0 +1,143 @@
+//! Measurements of which the quickest counts: a neighbour that takes part of a cache makes a step
+//! slower, and none makes it faster.
+
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Case, Point, State, measure, rig};
+use crate::lab::session::Session;
+
+/// Passes of the ladder. After as many as the first, one that finds nothing quicker is the last.
+const PASSES: RangeInclusive<u32> = 4..=10;
+
+/// What a rung must take less than before to be quicker, as a share of it: noise is less.
+const QUICKER: f64 = 0.97;
+
+/// How often a case is measured if somebody is always there.
+const TRIES: usize = 4;
+
+/// Measures the ladder alone, several times, in other pages each time, and as long as rungs become
+/// quicker.
+pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
+    let mut rungs: Vec<Point> = Vec::new();
+    let mut rig = rig(session, stop);
+    for pass in 0..*PASSES.end() {
+        let mut quicker = false;
+        measure::ladder(&mut rig, &session.header, pass, |point| {
+            quicker |= keep_quickest(&mut rungs, point);
+        });
+        rig.move_house();
+        if pass + 1 >= *PASSES.start() && !quicker || stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    rungs
+}
+
+/// Measures these cases, experiment by experiment, and calls `each` with the id of every one that
+/// begins; ends early if stopped. What somebody disturbed most of the time is tried again.
+pub fn measure_cases(
+    session: &Session,
+    cases: &[(&'static str, Vec<Case>)],
+    stop: &AtomicBool,
+    mut each: impl FnMut(&str),
+) -> Vec<(&'static str, Vec<Point>)> {
+    let mut rig = rig(session, stop);
+    let mut measured = Vec::new();
+    for (id, cases) in cases {
+        each(id);
+        let mut points = Vec::new();
+        for case in cases {
+            let Some(mut best) = rig.measure(case) else {
+                break;
+            };
+            for _ in 1..TRIES {
+                if !crowded(&best) || stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                rig.move_house();
+                if let Some(point) = rig.measure(case)
+                    && time(&point) < time(&best)
+                {
+                    best = point;
+                }
+            }
+            points.push(best);
+        }
+        measured.push((*id, points));
+    }
+    measured
+}
+
+/// Puts `point` among the `rungs` if it is the quickest of its rung, and says whether it is by far.
+fn keep_quickest(rungs: &mut Vec<Point>, point: &Point) -> bool {
+    let Some(rung) = rungs.iter_mut().find(|rung| rung.x == point.x) else {
+        rungs.push(point.clone());
+        return true;
+    };
+    let (new, known) = (time(point), time(rung));
+    if new < known {
+        *rung = point.clone();
+    }
+    new < QUICKER * known
+}
+
+/// Whether somebody disturbed more than half of the samples.
+fn crowded(point: &Point) -> bool {
+    matches!(&point.state, State::Measured(measured) if 2 * measured.disturbed > measured.samples.len())
+}
+
+/// Ticks a step; what could not be measured takes for ever.
+fn time(point: &Point) -> f64 {
+    match &point.state {
+        State::Measured(measured) => measured.ticks.median,
+        _ => f64::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Untestable;
+    use crate::lab::convert::point_of;
+    use crate::lab::record::PointLine;
+
+    fn rung(x: f64, median: f64) -> Point {
+        let line = serde_json::json!({
+            "kind": "point", "experiment": "machine", "series": "a", "x": x, "pass": 0,
+            "timed": {
+                "median": median, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0, "n": 15,
+                "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+                "pages": "4 KiB", "flags": [], "samples": [],
+            },
+        });
+        let line: PointLine = serde_json::from_value(line).unwrap();
+        point_of(&line)
+    }
+
+    #[test]
+    fn of_each_rung_the_quickest_is_kept() {
+        let mut rungs = Vec::new();
+        assert!(keep_quickest(&mut rungs, &rung(1.0, 10.0)));
+        assert!(keep_quickest(&mut rungs, &rung(2.0, 20.0)), "a rung more");
+        assert!(!keep_quickest(&mut rungs, &rung(1.0, 11.0)));
+        assert!(
+            !keep_quickest(&mut rungs, &rung(1.0, 9.9)),
+            "as good as before"
+        );
+        assert!(keep_quickest(&mut rungs, &rung(2.0, 15.0)));
+        assert_eq!(rungs, [rung(1.0, 9.9), rung(2.0, 15.0)]);
+    }
+
+    #[test]
+    fn what_was_measured_is_quicker_than_what_could_not_be() {
+        let without = Point {
+            state: State::Untestable(Untestable("no memory".into())),
+            ..rung(1.0, 1.0)
+        };
+        let mut rungs = vec![without.clone()];
+        assert!(keep_quickest(&mut rungs, &rung(1.0, 10.0)));
+        assert!(!keep_quickest(&mut rungs, &without));
+        assert_eq!(rungs, [rung(1.0, 10.0)]);
+    }
+}
