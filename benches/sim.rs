@@ -30,6 +30,9 @@ const LENGTH: usize = 1 << 18;
 /// I1, D1 and LL, as cachegrind's options have them.
 const CACHES: [&str; 3] = ["32768,8,64", "32768,8,64", "1048576,8,64"];
 
+/// The sets of I1 and D1: by these, references are taken together.
+const SETS: u64 = 64;
+
 fn main() {
     let Some(mut driver) = Driver::new("sim") else {
         return;
@@ -104,7 +107,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     whole.references(&trace);
     let theirs = short.counts(CACHES)?;
     assert_eq!(counts(&whole), theirs, "not cachegrind's counts");
-    let runs = Runs::of(64, trace.iter().copied()).map_err(io::Error::other)?;
+    let runs = Runs::of(64, SETS, trace.iter().copied()).map_err(io::Error::other)?;
     let mut whole = hierarchy();
     whole.runs(&runs).map_err(io::Error::other)?;
     assert_eq!(counts(&whole), theirs, "not cachegrind's counts, by runs");
@@ -140,7 +143,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     theirs.beside(driver, name, timed, references, 1.0);
     let timed = driver.time("taking runs together", each(references), &mut |rounds| {
         laps(rounds, || {
-            black_box(Runs::of(64, trace.iter().copied()).expect("a line"));
+            black_box(Runs::of(64, SETS, trace.iter().copied()).expect("a line"));
         })
     });
     say_rate(driver, "taking runs together", timed, references);

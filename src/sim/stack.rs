@@ -77,11 +77,9 @@ impl Stack {
     /// Serves the loads and stores of a trace as runs, which is quicker.
     ///
     /// # Errors
-    /// If its lines are shorter than those of the runs: nothing is served then.
+    /// If its lines or sets are none that the runs tell of: nothing is served then.
     pub fn data(&mut self, runs: &Runs) -> Result<(), NotByRuns> {
-        if self.geometry.line() < runs.line() {
-            return Err(NotByRuns("what happens in lines shorter than theirs"));
-        }
+        runs.tell_of(self.geometry)?;
         for run in runs.iter().filter(|run| run.first.op != Op::Fetch) {
             self.reference(run.first);
             self.depths[0] += run.more.iter().map(|&more| u64::from(more)).sum::<u64>();

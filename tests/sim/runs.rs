@@ -36,7 +36,7 @@ proptest! {
         trace in traces(),
         policy in prop::sample::select(vec!["lru", "rr", "plru", "mru", "random"]),
         ways in 1..9_u64,
-        line in prop::sample::select(vec![16_u64, 32, 64]),
+        (line, sets) in prop::sample::select(vec![(16_u64, 1_u64), (32, 1), (64, 1), (64, 2), (64, 4)]),
     ) {
         let (l1, l2) = (ways * 4 * 64, ways * 16 * 64);
         for text in [
@@ -46,7 +46,7 @@ proptest! {
             let mut one_by_one = hierarchy(&text);
             one_by_one.references(&trace);
             let mut by_runs = hierarchy(&text);
-            let runs = Runs::of(line, trace.iter().copied()).unwrap();
+            let runs = Runs::of(line, sets, trace.iter().copied()).unwrap();
             by_runs.runs(&runs).unwrap();
             prop_assert_eq!(runs.references(), trace.len() as u64);
             for level in 0..2 {
@@ -63,13 +63,17 @@ proptest! {
     }
 
     #[test]
-    fn one_pass_over_runs_is_one_over_references(trace in traces(), ways in 1..20_u64) {
+    fn one_pass_over_runs_is_one_over_references(
+        trace in traces(),
+        ways in 1..20_u64,
+        sets in 1..3_u64,
+    ) {
         let mut one_by_one = Stack::new(6, 64, ways).unwrap();
         for &reference in trace.iter().filter(|reference| reference.op != Op::Fetch) {
             one_by_one.reference(reference);
         }
         let mut by_runs = Stack::new(6, 64, ways).unwrap();
-        by_runs.data(&Runs::of(64, trace.iter().copied()).unwrap()).unwrap();
+        by_runs.data(&Runs::of(64, sets, trace.iter().copied()).unwrap()).unwrap();
         prop_assert_eq!(by_runs.references(), one_by_one.references());
         for ways in 1..=ways as usize {
             prop_assert_eq!(by_runs.misses(ways), one_by_one.misses(ways));
@@ -77,28 +81,31 @@ proptest! {
     }
 }
 
-/// The program's trace is a quarter as long, and less.
+/// The program's trace is a third as long in one set, and a fifth in those of an L1.
 #[test]
-fn most_references_of_a_program_touch_the_line_before() {
+fn most_references_of_a_program_touch_the_line_used_last_in_its_set() {
     let trace = kept_trace();
-    let runs = Runs::of(64, trace.iter().copied()).unwrap();
-    assert!(
-        runs.len() * 3 < trace.len(),
-        "{} of {}",
-        runs.len(),
-        trace.len()
-    );
+    for (sets, share) in [(1, 3), (64, 5)] {
+        let runs = Runs::of(64, sets, trace.iter().copied()).unwrap();
+        let (runs, references) = (runs.len(), trace.len());
+        assert!(runs * share < references, "{runs} of {references}");
+    }
 }
 
 #[test]
 fn what_runs_do_not_tell_is_refused() {
-    let runs = Runs::of(64, [Reference::load(0, 8)]).unwrap();
-    let refused = |text: &str| {
+    let runs = |sets| Runs::of(64, sets, [Reference::load(0, 8)]).unwrap();
+    let refused_by = |text: &str, runs: &Runs| {
         let mut caches = hierarchy(text);
-        let NotByRuns(what) = caches.runs(&runs).unwrap_err();
+        let NotByRuns(what) = caches.runs(runs).unwrap_err();
         assert_eq!(caches.counters(0).reads.total(), 0);
         what
     };
+    assert!(refused_by("L1d=4K/4", &runs(32)).contains("do not divide"));
+    assert!(refused_by("L1d=12K/4", &runs(32)).contains("do not divide"));
+    assert!(refused_by("L1d=4K/4/128", &runs(8)).contains("longer"));
+    let runs = runs(1);
+    let refused = |text: &str| refused_by(text, &runs);
     assert!(refused("L1d=4K/4/32").contains("shorter"));
     assert!(refused("L1d=4K/4:QLRU_H11_M1_R0_U0").contains("age"));
     assert!(refused("L1d=4K/4:wt").contains("stores go on"));
@@ -107,6 +114,8 @@ fn what_runs_do_not_tell_is_refused() {
     assert!(refused("L1d=4K/4,dTLB=4/4").contains("TLBs"));
     assert!(refused("L1d=4K/4,L2=8K/4:incl").contains("inclusive"));
     assert!(refused("L1d=4K/4,L2=8K/4:excl").contains("inclusive"));
-    assert!(Runs::of(48, []).is_err());
+    for (line, sets) in [(48, 1), (64, 0), (64, 3), (64, 1 << 21)] {
+        assert!(Runs::of(line, sets, []).is_err(), "{line} {sets}");
+    }
     assert!(Stack::new(4, 32, 4).unwrap().data(&runs).is_err());
 }

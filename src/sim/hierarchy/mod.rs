@@ -282,9 +282,7 @@ impl Hierarchy {
         ];
         for cache in firsts.into_iter().flatten() {
             let design = cache.design();
-            if design.geometry.line() < runs.line() {
-                return Err(NotByRuns("what happens in lines shorter than theirs"));
-            }
+            runs.tell_of(design.geometry)?;
             if !design.replacement.again_is_nothing() {
                 return Err(NotByRuns("how lines age that are used again"));
             }
