@@ -12,8 +12,12 @@ use linefill::lab::report::{ReportView, of_record, render};
 const WALKS: [(&str, f64); 4] = [("D7", 0.05), ("B11", 0.05), ("D8", 0.15), ("D19", 0.15)];
 
 fn recorded() -> Vec<Line> {
-    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("records/2026-11-20-zen4-guest.jsonl");
-    read(&record).unwrap().lines
+    record("2026-11-20-zen4-guest.jsonl")
+}
+
+fn record(name: &str) -> Vec<Line> {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    read(&records.join(name)).unwrap().lines
 }
 
 fn error(view: &ReportView, id: &str) -> Option<f64> {
@@ -33,6 +37,16 @@ fn the_recorded_walks_are_as_predicted() {
     // That record has no streams, and without them nothing is said of lines in order.
     for id in ["D14", "D35", "D12"] {
         assert_eq!(error(&view, id), None, "{id}");
+    }
+}
+
+/// A transfer for each increment would be eighty times as much.
+#[test]
+fn plain_increments_of_one_line_wait_for_it_once_a_store_buffer() {
+    let view = of_record(&record("2026-11-22-zen4-guest.jsonl")).unwrap();
+    for id in ["F1", "F2"] {
+        let error = error(&view, id).unwrap_or_else(|| panic!("{id} has no prediction"));
+        assert!(error <= 0.35, "{id}: {error}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! A predicted time, the model behind it, and the parameters that models have.
 
+use crate::cpu::Core;
 use crate::experiment::calibration::{Calibration, Stream};
 use crate::experiment::{Machine, Range};
 use crate::mem::{LINE, PAGE};
@@ -69,6 +70,11 @@ impl<'a> Parameters<'a> {
     /// Core cycles of a line's way to the nearest core and back.
     pub(in crate::experiment) fn round_trip(&self) -> Option<f64> {
         self.calibration().round_trip()
+    }
+
+    /// Stores that the core holds until they have gone to L1d, as published.
+    pub(in crate::experiment) fn pending_stores(&self) -> Option<u32> {
+        Core::pending_stores_of(self.calibration().core()?)
     }
 
     /// The ladder's cost in a range.
