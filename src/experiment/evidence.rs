@@ -1,6 +1,6 @@
 //! What a claim is judged on: an experiment's points, and the machine.
 
-use super::{Count, Machine, Point, Range, State, Unit, Untestable};
+use super::{Count, Machine, Pass, Point, Range, State, Unit, Untestable};
 use crate::counters::Quantity;
 use crate::stats::Interval;
 
@@ -54,9 +54,9 @@ impl Evidence<'_> {
 
     /// The points of a series pass by pass, from left to right. Counted and untestable points are
     /// left out.
-    pub(crate) fn pass_by_pass(&self, label: &str) -> Vec<(f64, Vec<Interval>)> {
+    pub(crate) fn pass_by_pass(&self, label: &str) -> Vec<(f64, Vec<Pass>)> {
         let of_series = self.points.iter().filter(|point| point.series == label);
-        let mut points: Vec<(f64, Vec<Interval>)> = of_series
+        let mut points: Vec<(f64, Vec<Pass>)> = of_series
             .filter_map(|point| match &point.state {
                 State::Measured(measured) => {
                     let passes = measured.passes(self.unit, self.machine.rate)?;

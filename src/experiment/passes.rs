@@ -9,6 +9,15 @@ use super::{Count, Crew, Measured, Point, State};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
 
+/// One of several passes over a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// Its interval.
+    pub interval: Interval,
+    /// Whether disturbed samples had to do in it.
+    pub restless: bool,
+}
+
 /// Merges points of the same series and x, in the order in which they first occur.
 pub fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut groups: Vec<Vec<Point>> = Vec::new();
@@ -70,7 +79,11 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .map(|pass| pass.ended)
         .find(|ended| *ended != Ended::Precise)
         .unwrap_or(Ended::Precise);
-    let each = passes.iter().map(|pass| pass.ticks.interval).collect();
+    let each = passes.iter().map(|pass| Pass {
+        interval: pass.ticks.interval,
+        restless: pass.restless,
+    });
+    let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
     let crew = passes.iter().filter_map(|pass| pass.crew);
@@ -106,6 +119,27 @@ fn counted_together(passes: &[Measured]) -> Vec<Count> {
         }
     }
     together
+}
+
+/// What points came to in the same passes, pass by pass: what changes between passes is the same in
+/// all of them. Of the passes in which each was alone; if there is no such pass, of those of each
+/// point in which it was, all together, or of all that it has.
+pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
+    let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
+    let together: Vec<[Interval; N]> = (0..passes)
+        .map(|pass| points.map(|point| point[pass]))
+        .filter(|row| row.iter().all(|pass| !pass.restless))
+        .map(|row| row.map(|pass| pass.interval))
+        .collect();
+    if passes == 0 || !together.is_empty() {
+        return together;
+    }
+    vec![points.map(|point| {
+        let all = point.iter().all(|pass| pass.restless);
+        let counted = point.iter().filter(|pass| all || !pass.restless);
+        let hull = counted.map(|pass| pass.interval).reduce(Interval::hull);
+        hull.unwrap_or(point[0].interval)
+    })]
 }
 
 #[cfg(test)]
@@ -186,7 +220,13 @@ mod tests {
     #[test]
     fn what_was_never_alone_may_have_taken_less() {
         let alone = merged(vec![pass(10.0, false), pass(20.0, true)]);
-        assert_eq!(alone[0].in_doubt(), alone[0]);
+        let lows = |point: &Point| match &point.state {
+            State::Measured(both) => [0, 1].map(|pass| both.passes[pass].interval.lo),
+            _ => panic!("timed passes make a timed point"),
+        };
+        let [before, after] = [&alone[0], &alone[0].in_doubt()].map(lows);
+        assert_eq!(after[0], before[0]);
+        assert!(after[1] < 0.5 * before[1], "{after:?}");
         let never = merged(vec![pass(10.0, true), pass(20.0, true)]);
         let in_doubt = never[0].in_doubt();
         let [State::Measured(before), State::Measured(after)] = [&never[0].state, &in_doubt.state]
@@ -197,7 +237,43 @@ mod tests {
         assert_eq!(reach.hi, before.ticks.interval.hi);
         assert!(reach.lo < 0.5 * before.ticks.interval.lo);
         assert_eq!(after.ticks.median, before.ticks.median);
-        assert!(after.passes.iter().all(|pass| pass.lo < 0.5 * pass.hi));
+        let doubtful = |pass: &Pass| pass.interval.lo < 0.5 * pass.interval.hi;
+        assert!(after.passes.iter().all(doubtful));
+    }
+
+    /// Passes in which one of two was not alone say nothing of the two, unless there is no other: then
+    /// each is taken by itself, from where it was alone if it was.
+    #[test]
+    fn points_are_held_against_each_other_where_both_were_alone() {
+        let pass = |value: f64, restless| Pass {
+            interval: Interval::exact(value),
+            restless,
+        };
+        let pairs = |of: &[Pass], to: &[Pass]| {
+            let rows = side_by_side([of, to]).into_iter();
+            let ends = rows.map(|row| row.map(|interval| (interval.lo, interval.hi)));
+            ends.collect::<Vec<_>>()
+        };
+        let (first, second) = (pass(1.0, false), pass(2.0, false));
+        let exact = |value| (value, value);
+        assert_eq!(
+            pairs(&[first, second], &[second, first]),
+            [[exact(1.0), exact(2.0)], [exact(2.0), exact(1.0)]]
+        );
+        let crowded = pass(9.0, true);
+        assert_eq!(
+            pairs(&[first, crowded], &[second, first]),
+            [[exact(1.0), exact(2.0)]]
+        );
+        assert_eq!(
+            pairs(&[crowded, crowded, first], &[second, first]),
+            [[exact(1.0), (1.0, 2.0)]]
+        );
+        assert_eq!(
+            pairs(&[crowded, first], &[crowded, crowded]),
+            [[exact(1.0), exact(9.0)]]
+        );
+        assert!(pairs(&[first], &[]).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A case after it was measured.
 
-use super::{Count, Crew, Unit, Untestable};
+use super::{Count, Crew, Pass, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -50,8 +50,8 @@ pub struct Measured {
     pub ended: Ended,
     /// The pages it really had.
     pub pages: String,
-    /// The interval of each pass in ticks, in a point of several.
-    pub passes: Vec<Interval>,
+    /// Each pass in ticks, in a point of several.
+    pub passes: Vec<Pass>,
     /// What was counted of an operation, in stretches of their own beside the timed ones.
     pub counts: Vec<Count>,
     /// The threads, if there were several.
@@ -78,13 +78,22 @@ impl Measured {
         self.convert(self.ticks.interval, unit, rate)
     }
 
-    /// The interval of each pass in `unit`: of the only one, if there is one.
-    pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Interval>> {
-        if self.passes.is_empty() {
-            return self.interval(unit, rate).map(|only| vec![only]);
-        }
-        let each = self.passes.iter();
-        each.map(|ticks| self.convert(*ticks, unit, rate)).collect()
+    /// Each pass in `unit`, also if there is but one.
+    pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
+        let only = [Pass {
+            interval: self.ticks.interval,
+            restless: self.restless,
+        }];
+        let passes = if self.passes.is_empty() {
+            &only
+        } else {
+            &self.passes[..]
+        };
+        let convert = |pass: &Pass| {
+            let interval = self.convert(pass.interval, unit, rate)?;
+            Some(Pass { interval, ..*pass })
+        };
+        passes.iter().map(convert).collect()
     }
 
     /// The median in `unit`, likewise.
@@ -136,13 +145,14 @@ impl Point {
     /// would have taken if it had been: down to two fifths of that.
     pub fn in_doubt(&self) -> Self {
         let mut point = self.clone();
-        if let State::Measured(measured) = &mut point.state
-            && measured.restless
-        {
-            // What has an empty stretch taken off may be negative.
-            let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
-            doubt(&mut measured.ticks.interval);
-            measured.passes.iter_mut().for_each(doubt);
+        // What has an empty stretch taken off may be negative.
+        let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
+        if let State::Measured(measured) = &mut point.state {
+            if measured.restless {
+                doubt(&mut measured.ticks.interval);
+            }
+            let restless = measured.passes.iter_mut().filter(|pass| pass.restless);
+            restless.for_each(|pass| doubt(&mut pass.interval));
         }
         point
     }

@@ -307,8 +307,9 @@ fn quickest(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
             };
             let passes = measured.passes(Unit::CoreCycles, rate);
             let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
+            let intervals = passes.into_iter().map(|pass| pass.interval);
             let sooner = |a: &Interval, b: &Interval| a.middle().total_cmp(&b.middle());
-            Some((point.x, passes.into_iter().min_by(sooner)?))
+            Some((point.x, intervals.min_by(sooner)?))
         })
         .collect();
     rungs.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -4,7 +4,7 @@ use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::CodeAlignSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Plot, Shape, Unit, Untestable, all_of,
+    Axis, Case, Claim, Evidence, Experiment, Judged, Pass, Plot, Shape, Unit, Untestable, all_of,
     at_least, at_most, plain_curves,
 };
 use crate::kernel::Placed;
@@ -116,8 +116,9 @@ fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
 fn offsets(e: &Evidence<'_>, placed: Placed) -> Result<Vec<(usize, Interval)>, Untestable> {
     // The series' own reason, if it has no points.
     e.series(name(placed))?;
-    let least = |passes: Vec<Interval>| {
-        let least = passes.into_iter().min_by(|a, b| a.hi.total_cmp(&b.hi));
+    let least = |passes: Vec<Pass>| {
+        let values = passes.into_iter().map(|pass| pass.interval);
+        let least = values.min_by(|a, b| a.hi.total_cmp(&b.hi));
         least.map(|value| value.widened(0.01))
     };
     let points = e.pass_by_pass(name(placed)).into_iter();

@@ -4,7 +4,7 @@ use crate::experiment::evidence::{ratio, share_of_miss};
 use crate::experiment::setup::{CountSetup, DisplaceSetup, Displaced};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
-    at_least, plain_curves,
+    at_least, plain_curves, side_by_side,
 };
 use crate::mem::{LINE, PAGE};
 use crate::os::maps::Spread;
@@ -151,10 +151,9 @@ fn over(
         let none = || Untestable(format!("`{series}` was not timed at {distance}"));
         found.map(|(_, passes)| passes).ok_or_else(none)
     };
-    let pairs = passes(distance)?.iter().zip(passes(base)?);
     let mut ratios: Option<Interval> = None;
-    for (of, to) in pairs {
-        let next = ratio(*of, *to)?;
+    for [of, to] in side_by_side([passes(distance)?, passes(base)?]) {
+        let next = ratio(of, to)?;
         ratios = Some(ratios.map_or(next, |so_far| so_far.hull(next)));
     }
     let doubt = |ratios: Interval| ratios.widened(0.01);

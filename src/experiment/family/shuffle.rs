@@ -5,7 +5,7 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{ChainsSetup, ShuffleSetup};
 use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Reference, Shape, Unit, Untestable,
-    all_of, at_least, at_most, between, plain_curves,
+    all_of, at_least, at_most, between, plain_curves, side_by_side,
 };
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
@@ -96,8 +96,9 @@ pub(super) fn in_passes(
         let point = points.into_iter().find(|point| point.0 == x);
         point.map_or(Vec::new(), |(_, passes)| passes)
     };
-    let each: Vec<Interval> = (passes(of).into_iter().zip(passes(to)))
-        .map(|(of, to)| ratio(of, to))
+    let each: Vec<Interval> = side_by_side([&passes(of), &passes(to)])
+        .into_iter()
+        .map(|[of, to]| ratio(of, to))
         .collect::<Result<_, _>>()?;
     let together = each.into_iter().reduce(Interval::hull);
     let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
@@ -212,18 +213,15 @@ fn spread(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     for stage in STAGES_OF_POST {
         e.at(series, stage as f64)?;
     }
-    let columns: Vec<Vec<Interval>> = e
-        .pass_by_pass(series)
-        .into_iter()
-        .filter(|(x, _)| STAGES_OF_POST.iter().any(|stage| *stage as f64 == *x))
-        .map(|(_, passes)| passes)
-        .collect();
-    let passes = columns.iter().map(Vec::len).min().unwrap_or(0);
+    let points = e.pass_by_pass(series);
+    let columns = STAGES_OF_POST.map(|stage| {
+        let column = points.iter().find(|(x, _)| *x == stage as f64);
+        column.map_or(&[][..], |(_, passes)| passes)
+    });
     let mut all = Vec::new();
-    for pass in 0..passes {
-        let of_pass = || columns.iter().map(|column| column[pass]);
-        let most = of_pass().reduce(Interval::most);
-        let least = of_pass().reduce(Interval::least);
+    for of_pass in side_by_side(columns) {
+        let most = of_pass.into_iter().reduce(Interval::most);
+        let least = of_pass.into_iter().reduce(Interval::least);
         all.push(most.zip(least).map(|(most, least)| ratio(most, least)));
     }
     let all: Vec<Interval> = all.into_iter().flatten().collect::<Result<_, _>>()?;

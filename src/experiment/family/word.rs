@@ -5,7 +5,7 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{FieldsSetup, WalkSetup};
 use crate::experiment::{
     Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Range, Reference, Shape, Unit,
-    Untestable, all_of, at_least, between, plain_curves,
+    Untestable, all_of, at_least, between, plain_curves, side_by_side,
 };
 use crate::kernel::Direction;
 use crate::pattern::{Layout, Order};
@@ -173,10 +173,9 @@ pub(super) fn paired_points(
         let Some((_, base)) = bases.iter().find(|point| point.0 == x) else {
             continue;
         };
-        let each: Vec<Interval> = passes
+        let each: Vec<Interval> = side_by_side([&passes, base])
             .into_iter()
-            .zip(base)
-            .map(|(of, to)| ratio(of, *to))
+            .map(|[of, to]| ratio(of, to))
             .collect::<Result<_, _>>()?;
         let together = each.into_iter().reduce(Interval::hull);
         ratios.extend(together.map(|ratio| (x, ratio.widened(0.005))));

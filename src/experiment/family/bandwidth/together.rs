@@ -5,8 +5,8 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::family::{PENTIUM_4, explain};
 use crate::experiment::setup::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Range, Reference,
-    Untestable, all_of, at_least, at_most, between, plain_curves,
+    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Pass, Plot, Range, Reference,
+    Untestable, all_of, at_least, at_most, between, plain_curves, side_by_side,
 };
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
@@ -113,7 +113,7 @@ impl Apart {
         );
         let pairs = own.1.iter().zip(&one.1);
         let each: Vec<Interval> = pairs
-            .map(|(own, one)| ratio(*own, *one))
+            .map(|(own, one)| ratio(own.interval, one.interval))
             .collect::<Result<_, _>>()?;
         let apart: Vec<bool> = each.iter().map(|each| each.hi > CORE_OF_ITS_OWN).collect();
         match (apart.contains(&true), each.first()) {
@@ -141,9 +141,11 @@ impl Apart {
         };
         let points = e.pass_by_pass(&series(what, threads)).into_iter();
         let points = points.filter(|(x, _)| here(*x));
-        let of_passes = |(_, passes): (f64, Vec<Interval>)| {
+        let of_passes = |(_, passes): (f64, Vec<Pass>)| {
             let apart = passes.iter().zip(&self.0).filter(|(_, apart)| **apart);
-            apart.map(|(pass, _)| *pass).reduce(Interval::hull)
+            let apart: Vec<Pass> = apart.map(|(pass, _)| *pass).collect();
+            let levels = side_by_side([&apart]).into_iter().flatten();
+            levels.reduce(Interval::hull)
         };
         let levels: Vec<Interval> = points
             .filter_map(of_passes)

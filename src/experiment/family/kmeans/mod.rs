@@ -6,7 +6,7 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{ClusteringSetup, KMeansSetup, KMeansWay, Told};
 use crate::experiment::{
     Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
-    Untestable, all_of, at_least, at_most, between, plain_curves,
+    Untestable, all_of, at_least, at_most, between, plain_curves, side_by_side,
 };
 use crate::pattern::kmeans::POINTS;
 use crate::stats::Interval;
@@ -174,8 +174,8 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, 
             let point = points.find(|(x, _)| *x == place);
             point.map_or_else(Vec::new, |(_, passes)| passes)
         };
-        let pairs = passes(of).into_iter().zip(passes(to));
-        ratios.extend(pairs.filter_map(|(of, to)| of.ratio(to)));
+        let pairs = side_by_side([&passes(of), &passes(to)]).into_iter();
+        ratios.extend(pairs.filter_map(|[of, to]| of.ratio(to)));
     }
     let median = Interval::median_of(&ratios);
     let none = || {
