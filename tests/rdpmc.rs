@@ -2,47 +2,17 @@
 //! code, decoded in place. Builds without optimisation have nothing to count.
 #![cfg(all(feature = "std", not(debug_assertions)))]
 
-use std::collections::{BTreeMap, BTreeSet};
+#[path = "common/in_place.rs"]
+mod in_place;
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
+use std::collections::BTreeSet;
+
+use iced_x86::{FlowControl, Mnemonic};
+use in_place::{Code, next};
 use linefill::os::perf::Counter;
 use linefill::pmu::{Cpu, Page};
 
-/// Longer than any function below, shorter than the program text behind it.
-const LONGEST: u64 = 4096;
-
-/// A function's instructions by their addresses: those that its entry leads to.
-struct Code {
-    entry: u64,
-    instructions: BTreeMap<u64, Instruction>,
-}
-
 impl Code {
-    fn of(entry: usize) -> Self {
-        // SAFETY: the test program's text is mapped readable, and `entry` lies far more than
-        // `LONGEST` bytes before its end: libstd and libtest are linked behind the test's own
-        // functions.
-        let bytes = unsafe { std::slice::from_raw_parts(entry as *const u8, LONGEST as usize) };
-        let entry = entry as u64;
-        let mut instructions = BTreeMap::new();
-        let mut open = vec![entry];
-        while let Some(at) = open.pop() {
-            if instructions.contains_key(&at) || !(entry..entry + LONGEST).contains(&at) {
-                continue;
-            }
-            let rest = &bytes[(at - entry) as usize..];
-            let mut decoder = Decoder::with_ip(64, rest, at, DecoderOptions::NONE);
-            let instruction = decoder.decode();
-            assert!(!instruction.is_invalid(), "undecodable code at {at:#x}");
-            instructions.insert(at, instruction);
-            open.extend(next(&instruction));
-        }
-        Code {
-            entry,
-            instructions,
-        }
-    }
-
     /// The most instructions from the entry to a return that execute `reads` times `rdpmc` and
     /// call nothing, if every loop is passed once: reading anew because the kernel wrote meanwhile
     /// is not the usual case, and a call is the way to `read(2)`.
@@ -72,18 +42,6 @@ impl Code {
         let most = paths.flatten().max();
         before.remove(&at);
         most.map(|rest| rest + 1)
-    }
-}
-
-/// Where an instruction leads.
-fn next(instruction: &Instruction) -> Vec<u64> {
-    match instruction.flow_control() {
-        FlowControl::UnconditionalBranch => vec![instruction.near_branch_target()],
-        FlowControl::ConditionalBranch => {
-            vec![instruction.next_ip(), instruction.near_branch_target()]
-        }
-        FlowControl::Return | FlowControl::IndirectBranch | FlowControl::Exception => vec![],
-        _ => vec![instruction.next_ip()],
     }
 }
 

@@ -20,11 +20,11 @@ use crate::os::interrupt;
 ///
 /// Walks lists of growing size in random order, one cache line an element: the cost of a step rises
 /// where a cache ends. Then lists and sequences that fall into one set, loads across the end of a
-/// line, lines of many pages, stores to many lines or behind a long latency: some fifteen seconds
-/// in all, and up to three times as many while others use the same core. From these curves alone come the
-/// line, the sizes and ways, the replacement, the entries of the TLBs and the buffers, each with the
-/// share of equally likely curves that agree, if it is not all. Virtual machines often get a slice
-/// of the last-level cache that CPUID states whole; experiments go by what is measured.
+/// line, lines of many pages, stores to many lines or behind a long latency: some fifteen seconds in
+/// all, and up to three times as many while others use the same core. From these curves alone come
+/// the line, the sizes and ways, the replacement, the entries of the TLBs and the buffers, each with
+/// the share of equally likely curves that agree, if it is not all. Virtual machines often get a
+/// slice of the last-level cache that CPUID states whole; experiments go by what is measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
