@@ -1,8 +1,9 @@
 //! How a run keeps to its time.
 //!
 //! What it takes to lay out and to warm up is not known before a machine has done it once, and on a
-//! core that is shared everything takes longer: the first pass tells. If there is no time for
-//! another like it, the next one samples for a shorter time.
+//! core that is shared everything takes longer: the first pass tells. As soon as what is known to
+//! come would take more than the time that is left, sampling is shortened, which may begin in the
+//! first pass.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
