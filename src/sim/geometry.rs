@@ -27,8 +27,6 @@ pub enum GeometryError {
     },
     /// More lines than the simulator takes: 2^32.
     Large(u64),
-    /// Sets by which references are taken together that are no power of two, or more than 2^20.
-    Sets(u64),
 }
 
 impl fmt::Display for GeometryError {
@@ -45,9 +43,6 @@ impl fmt::Display for GeometryError {
                 f,
                 "a size of {size} bytes: it must be a multiple of ways x line, {multiple} bytes"
             ),
-            GeometryError::Sets(sets) => {
-                write!(f, "{sets} sets: it must be a power of two up to 1048576")
-            }
             GeometryError::Large(lines) => {
                 write!(f, "{lines} lines: at most 2^32 can be simulated")
             }

@@ -16,8 +16,8 @@ pub mod mesi;
 mod policy;
 mod prefetch;
 mod reference;
-mod runs;
 mod stack;
+mod stripped;
 mod tlb;
 pub mod trace;
 
@@ -33,6 +33,6 @@ pub use hierarchy::{
 pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
 pub use prefetch::{MOST_AHEAD, Prefetcher};
 pub use reference::{Op, Reference};
-pub use runs::{NotByRuns, Runs};
 pub use stack::Stack;
+pub use stripped::{NotTold, Stripped};
 pub use tlb::{Tlb, TlbDesign};

@@ -32,6 +32,13 @@ impl Op {
     }
 }
 
+/// Where a reference enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Instructions,
+    Data,
+}
+
 /// One reference to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reference {

@@ -10,7 +10,7 @@ use alloc::vec;
 
 use super::geometry::{Geometry, GeometryError};
 use super::reference::{Op, Reference};
-use super::runs::{NotByRuns, Runs};
+use super::stripped::{Done, NotTold, Stripped};
 
 /// No line.
 const EMPTY: u64 = u64::MAX;
@@ -74,16 +74,34 @@ impl Stack {
         depth + 1
     }
 
-    /// Serves the loads and stores of a trace as runs, which is quicker.
+    /// Serves the loads and stores of a trace that was stripped for one way, which is quicker.
     ///
     /// # Errors
-    /// If its lines or sets are none that the runs tell of: nothing is served then.
-    pub fn data(&mut self, runs: &Runs) -> Result<(), NotByRuns> {
-        runs.tell_of(self.geometry)?;
-        for run in runs.iter().filter(|run| run.first.op != Op::Fetch) {
-            self.reference(run.first);
-            self.depths[0] += run.more.iter().map(|&more| u64::from(more)).sum::<u64>();
+    /// If its lines, sets or ways are none that the trace tells of: nothing is served then.
+    pub fn data(&mut self, trace: &Stripped) -> Result<(), NotTold> {
+        trace.tells_of(self.geometry)?;
+        if trace.smallest().ways() > 1 {
+            return Err(NotTold(
+                "what happens in fewer ways than it was stripped for",
+            ));
         }
+        let shorter = self.geometry.offset_bits() - trace.smallest().offset_bits();
+        let mut whole = trace.whole().iter();
+        for record in trace.records() {
+            match record.done() {
+                Done::Reference(Op::Fetch) | Done::Touch(_) => {}
+                Done::Reference(_) => {
+                    let depth = self.access(record.line() >> shorter);
+                    self.depths[depth] += 1;
+                }
+                Done::Whole => {
+                    let data = whole.next().filter(|of| of.op != Op::Fetch);
+                    data.map(|&reference| self.reference(reference));
+                }
+            }
+        }
+        let dropped = trace.dropped().filter(|(op, _)| *op != Op::Fetch);
+        self.depths[0] += dropped.map(|(_, hits)| hits).sum::<u64>();
         Ok(())
     }
 

@@ -1,5 +1,4 @@
-//! The program of `fixtures/trace`, run under valgrind: what lackey prints of it, and what
-//! cachegrind counts.
+//! Programs run under valgrind: what lackey prints of them, and what cachegrind counts.
 
 use std::ffi::OsStr;
 use std::io;
@@ -20,15 +19,15 @@ pub fn is_there() -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
-/// The program as the compiler of this machine builds it. The instructions that it chooses do not
-/// matter.
+/// A program, and what it is told.
 pub struct Program {
-    file: PathBuf,
+    command: Vec<PathBuf>,
     place: PathBuf,
 }
 
 impl Program {
-    /// Builds it in the folder `place`, to do its work `rounds` times.
+    /// The program of `fixtures/trace` as the compiler of this machine builds it in the folder
+    /// `place`, to do its work `rounds` times. The instructions that it chooses do not matter.
     pub fn build(place: &Path, rounds: u64) -> io::Result<Self> {
         std::fs::create_dir_all(place)?;
         let file = place.join(format!("program-{rounds}"));
@@ -42,7 +41,33 @@ impl Program {
             .args([&file, Path::new(SOURCE)]);
         run(&mut compiler)?;
         Ok(Program {
-            file,
+            command: vec![file],
+            place: place.to_owned(),
+        })
+    }
+
+    /// The assembler of this machine at work on so many functions: an everyday program.
+    #[allow(dead_code, reason = "for benches, which have the time")]
+    pub fn assembler(place: &Path, functions: u64) -> io::Result<Self> {
+        std::fs::create_dir_all(place)?;
+        let source = place.join(format!("functions-{functions}.c"));
+        let assembly = source.with_extension("s");
+        let function = |of: u64| {
+            format!(
+                "int f{of}(int *a, int n) {{ int s = {of}; \
+                 for (int j = 0; j < n; j++) s += a[j] * (s ^ {of}); return s; }}\n"
+            )
+        };
+        std::fs::write(&source, (0..functions).map(function).collect::<String>())?;
+        let mut compiler = Command::new("cc");
+        run(compiler
+            .args(["-O1", "-S", "-o"])
+            .args([&assembly, &source]))?;
+        let name = Command::new("cc").arg("-print-prog-name=as").output()?;
+        let name = String::from_utf8_lossy(&name.stdout).trim().to_owned();
+        let command = [name.into(), assembly, "-o".into(), "/dev/null".into()];
+        Ok(Program {
+            command: command.into(),
             place: place.to_owned(),
         })
     }
@@ -90,7 +115,7 @@ impl Program {
         to.push("=");
         to.push(output);
         let mut valgrind = Command::new("valgrind");
-        run(valgrind.args(options).arg(to).arg(&self.file))
+        run(valgrind.args(options).arg(to).args(&self.command))
     }
 }
 

@@ -6,6 +6,6 @@ mod hierarchy;
 mod mesi;
 mod naive;
 mod policies;
-mod runs;
 mod stack;
+mod stripped;
 mod vectors;

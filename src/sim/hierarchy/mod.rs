@@ -13,17 +13,15 @@ use super::counters::Counters;
 use super::design::{Design, WriteHit, WriteMiss};
 use super::geometry::Geometry;
 use super::level::Evicted;
+use super::policy::Replacement;
 use super::prefetch::Engine;
-use super::reference::{Op, Reference};
-use super::runs::{NotByRuns, Runs};
+use super::reference::{Op, Reference, Side};
+use super::stripped::{Done, NotTold, Stripped};
 use super::tlb::Tlb;
 
 /// Lines that the write-combining buffers hold at a time: fill buffers of a core since Nehalem
 /// (Intel's optimization manual, "Write Combining").
 const COMBINING: u64 = 10;
-
-/// What a run counts, in its order.
-const RUN: [Op; 4] = [Op::Fetch, Op::Load, Op::Store, Op::Modify];
 
 /// What memory behind the last level saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,13 +69,6 @@ struct Level {
     cache: Cache,
     inclusion: Inclusion,
     engines: Vec<Engine>,
-}
-
-/// Where a reference enters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Instructions,
-    Data,
 }
 
 impl Hierarchy {
@@ -207,16 +198,14 @@ impl Hierarchy {
     /// Serves one reference. Says whether L1 had it, which holds for fetches that are ignored.
     #[inline]
     pub fn reference(&mut self, reference: Reference) -> bool {
-        let side = match (reference.op, &self.instructions) {
-            (Op::Fetch, Some(_)) => Side::Instructions,
-            _ => Side::Data,
-        };
-        if reference.op == Op::Fetch {
+        let fetch = reference.op == Op::Fetch;
+        if fetch {
             self.instruction = reference.address;
-            if !self.fetches {
-                return true;
-            }
-        } else if let Some(tlb) = &mut self.tlb {
+        }
+        let Some(side) = self.side(reference.op) else {
+            return true;
+        };
+        if let (false, Some(tlb)) = (fetch, &mut self.tlb) {
             tlb.reference(reference);
         }
         if reference.op == Op::NonTemporalStore {
@@ -244,69 +233,88 @@ impl Hierarchy {
         }
     }
 
-    /// Serves a trace as runs, which is quicker, and counts what its references would count.
+    /// Serves a stripped trace, which is quicker, and counts what all its references would count.
     ///
     /// # Errors
-    /// If the hierarchy has what runs do not tell, such as an inclusive level, prefetchers or TLBs:
-    /// nothing is served then.
-    pub fn runs(&mut self, runs: &Runs) -> Result<(), NotByRuns> {
-        self.told_by(runs)?;
-        for run in runs.iter() {
-            let first = run.first;
-            let side = match (first.op, &self.instructions) {
-                (Op::Fetch, Some(_)) => Side::Instructions,
-                (Op::Fetch, None) if !self.fetches => continue,
-                _ => Side::Data,
-            };
-            let cache = self.at_mut(side, 0);
-            for (op, more) in RUN.into_iter().zip(run.more) {
-                cache.count_hits(op, more.into());
+    /// If the hierarchy has what a stripped trace does not tell, such as an inclusive level,
+    /// prefetchers or TLBs: nothing is served then.
+    pub fn stripped(&mut self, trace: &Stripped) -> Result<(), NotTold> {
+        self.told_by(trace)?;
+        let bits = trace.smallest().offset_bits();
+        let mut whole = trace.whole().iter();
+        for record in trace.records() {
+            let address = record.line() << bits;
+            match record.done() {
+                Done::Reference(op) => {
+                    if let Some(side) = self.side(op) {
+                        self.serve_record(side, op, address, record.writes());
+                    }
+                }
+                Done::Touch(side) => {
+                    if side == Side::Data || self.instructions.is_some() {
+                        let first = self.at_mut(side, 0);
+                        let line = first.geometry().line_of(address);
+                        first.access(line, record.writes());
+                    }
+                }
+                Done::Whole => {
+                    whole.next().map(|&reference| self.reference(reference));
+                }
             }
-            match cache.only_line(first) {
-                Some(line) if first.op != Op::NonTemporalStore => {
-                    self.serve_run(side, first.op, line, run.writes());
-                }
-                _ => {
-                    self.reference(first);
-                }
+        }
+        for (op, hits) in trace.dropped() {
+            if let Some(side) = self.side(op) {
+                self.at_mut(side, 0).count_hits(op, hits);
             }
         }
         Ok(())
     }
 
-    /// Whether runs tell all that happens in this hierarchy.
-    fn told_by(&self, runs: &Runs) -> Result<(), NotByRuns> {
+    /// Where an operation enters, unless it is ignored.
+    #[inline]
+    fn side(&self, op: Op) -> Option<Side> {
+        match (op, &self.instructions) {
+            (Op::Fetch, Some(_)) => Some(Side::Instructions),
+            (Op::Fetch, None) if !self.fetches => None,
+            _ => Some(Side::Data),
+        }
+    }
+
+    /// Whether a stripped trace tells all that happens in this hierarchy.
+    fn told_by(&self, trace: &Stripped) -> Result<(), NotTold> {
         let firsts = [
             self.instructions.as_ref(),
             self.levels.first().map(|level| &level.cache),
         ];
         for cache in firsts.into_iter().flatten() {
             let design = cache.design();
-            runs.tell_of(design.geometry)?;
-            if !design.replacement.again_is_nothing() {
-                return Err(NotByRuns("how lines age that are used again"));
+            trace.tells_of(design.geometry)?;
+            let told = match trace.smallest().ways() {
+                1 => design.replacement.again_is_nothing(),
+                _ => design.replacement == Replacement::Lru,
+            };
+            if !told {
+                return Err(NotTold("how lines age that are used again"));
             }
             let plain = design.write_hit == WriteHit::Back
                 && design.write_miss == WriteMiss::Allocate
                 && cache.heat().is_empty();
             if !plain {
-                return Err(NotByRuns(
-                    "which stores go on, nor which sets are used again",
-                ));
+                return Err(NotTold("which stores go on, nor which sets are used again"));
             }
         }
         if self.joint() {
-            return Err(NotByRuns("the order of instructions and data in one L1"));
+            return Err(NotTold("the order of instructions and data in one L1"));
         }
         let inclusions = self.levels.iter().map(|level| level.inclusion);
         if self.prefetching || self.tlb.is_some() {
-            return Err(NotByRuns("what prefetchers and TLBs see"));
+            return Err(NotTold("what prefetchers and TLBs see"));
         }
         if inclusions
             .into_iter()
             .any(|of| of != Inclusion::NonInclusive)
         {
-            return Err(NotByRuns(
+            return Err(NotTold(
                 "when an inclusive or exclusive level takes a line away",
             ));
         }

@@ -1,9 +1,9 @@
 //! The way of a reference through the levels.
 
-use super::{Hierarchy, Inclusion, Side, Victim};
+use super::{Hierarchy, Inclusion, Victim};
 use crate::sim::level::{Evicted, Outcome};
 use crate::sim::prefetch::{MOST_AHEAD, Seen};
-use crate::sim::reference::{Op, Reference};
+use crate::sim::reference::{Op, Reference, Side};
 
 /// What a level said to the lines of a reference.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,12 +60,12 @@ impl Hierarchy {
         outcome.hit()
     }
 
-    /// Serves the first reference of a run, which lies in one line; `write` says whether any of the
-    /// run changes it.
+    /// Serves a reference to one line; `write` says whether it or a later one that is left out
+    /// changes the line.
     #[inline]
-    pub(super) fn serve_run(&mut self, side: Side, op: Op, line: u64, write: bool) {
+    pub(super) fn serve_record(&mut self, side: Side, op: Op, address: u64, write: bool) {
         let first = self.at_mut(side, 0);
-        let address = line << first.geometry().offset_bits();
+        let line = first.geometry().line_of(address);
         let outcome = first.access(line, write);
         first.count(op, outcome.hit());
         if !outcome.hit() {
