@@ -149,8 +149,7 @@ fn boots_in_both_rings_and_passes() {
     if !have_qemu() {
         return;
     }
-    for ring in [0, 3] {
-        let boot = boot(&format!("ring={ring}"));
+    for (ring, boot) in [(0, plain()), (3, &boot("ring=3"))] {
         assert_eq!(boot.status, Some(PASSED));
         let first = boot.serial.lines().next().expect("a first line");
         assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
@@ -292,8 +291,13 @@ fn counters_are_programmed_and_read() {
         assert!(counts.eq([("cycles", 0.0, 0.0), ("instructions", 0.0, 0.0)]));
     }
     // In ring 3 they are left alone.
-    let refused = self::boot("plant=pmu ring=3");
+    let refused = self::boot("plant=pmu ring=3 largest=65536");
     assert_eq!(refused.status, Some(PASSED));
+    let walked = refused.record().iter().filter_map(Line::point).count();
+    assert_eq!(
+        walked,
+        working_sets().filter(|&bytes| bytes <= 65536).count()
+    );
     assert!(
         refused
             .serial
@@ -328,7 +332,7 @@ fn every_kernel_agrees_with_its_twin() {
     if !have_qemu() {
         return;
     }
-    let boot = boot("");
+    let boot = plain();
     let record = boot.record();
     let Some(Line::Header(header)) = record.first() else {
         panic!("no header: {record:?}");
@@ -355,7 +359,7 @@ fn planted_faults_end_the_run_with_their_own_status() {
     }
     for (plant, status, trace) in [
         (
-            "plant=failure",
+            "plant=failure largest=65536",
             FAILED,
             "# check planted by the command line: FAILED",
         ),

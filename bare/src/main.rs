@@ -50,6 +50,7 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     console.say(format_args!("linefill bare image {version} in ring {ring}"));
     console.say(format_args!("command line: {command_line}"));
     let mut planted = None;
+    let mut largest = usize::MAX;
     for word in command_line.split_ascii_whitespace() {
         match word {
             // `boot.S` has seen to it.
@@ -59,13 +60,17 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
             "plant=panic" => panic!("planted by the command line"),
             // SAFETY: it raises #UD, whose handler does not return.
             "plant=exception" => unsafe { asm!("ud2", options(noreturn)) },
-            _ => console.say(format_args!("not understood: {word}")),
+            _ => match word.strip_prefix("largest=").map(str::parse) {
+                Some(Ok(bytes)) => largest = bytes,
+                _ => console.say(format_args!("not understood: {word}")),
+            },
         }
     }
     let arena = arena::take().expect("nobody took the arena before");
     let mut region = Region::new(arena).expect("the arena is whole lines");
     oracles(&mut console, &mut region);
-    walks(&mut console, &mut region, planted);
+    let largest = largest.min(region.len());
+    walks(&mut console, &mut region, largest, planted);
     console.finish()
 }
 
@@ -79,8 +84,14 @@ fn oracles(console: &mut Console, region: &mut Region<'_>) {
     });
 }
 
-/// Times the walk over every working set, counts it if there are counters, and writes the record.
-fn walks(console: &mut Console, region: &mut Region<'_>, planted: Option<Capabilities>) {
+/// Times the walk over every working set up to `largest`, counts it if there are counters, and writes
+/// the record.
+fn walks(
+    console: &mut Console,
+    region: &mut Region<'_>,
+    largest: usize,
+    planted: Option<Capabilities>,
+) {
     let began = start();
     let Some(rate) = pit::tsc_rate().or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
         console.check("the rate of the time-stamp counter is known", false);
@@ -91,7 +102,7 @@ fn walks(console: &mut Console, region: &mut Region<'_>, planted: Option<Capabil
         tick_hz: rate.hz(),
         core_per_tick: walk::core_per_tick(),
         seed: SEED,
-        largest: region.len(),
+        largest,
         ring: exit::ring(),
     };
     let mut cpu = Cpu;
@@ -111,7 +122,7 @@ fn walks(console: &mut Console, region: &mut Region<'_>, planted: Option<Capabil
     };
     console.record(&Header::new(&identity, &run, counting));
     let mut store = walk::Store::new();
-    for bytes in walk::working_sets(region.len()) {
+    for bytes in walk::working_sets(largest) {
         let walked = walk::walk(
             region.reborrow(),
             bytes,
