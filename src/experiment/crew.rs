@@ -1,11 +1,12 @@
 //! Kernels on several threads at once: which of them a sample is, and how it is taken.
 
 use core::cell::Cell;
+use core::time::Duration;
 
 use super::{Run, Untestable};
 use crate::measure::{Buffers, Outcome, Plan, Watch, in_long_stretches, in_stretches, in_whole};
 use crate::os::leash::Lead;
-use crate::os::{Manner, Member, Turn, team};
+use crate::os::{Manner, Member, Team, Turn, team};
 use crate::stats::median;
 use crate::time::Rate;
 
@@ -36,6 +37,9 @@ pub struct Crew {
     pub slowest: f64,
     /// How far the helper was ahead, if it is a walk with one.
     pub lead: Option<Lead>,
+    /// Whether the first two had one core together in most rounds, though the system says that they
+    /// had two.
+    pub one_core: bool,
 }
 
 impl Crew {
@@ -53,6 +57,7 @@ impl Crew {
         Crew {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
+            one_core: self.one_core && other.one_core,
             lead,
             ..self
         }
@@ -61,6 +66,9 @@ impl Crew {
 
 /// Nanoseconds from the call of a round to its start.
 const AHEAD: f64 = 30_000.0;
+
+/// How long a point waits in all for the host to give two CPUs a core each that it has put on one.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A member that starts later than this share of its time after the others has not met them all
 /// along.
@@ -110,9 +118,15 @@ pub(super) fn at_once(
     };
     let disturbances = Cell::new(0);
     let outcome = team(members, manner, |team| {
+        let mut patience = PATIENCE;
         let mut time = |operations| {
-            let turns = team.round(operations);
-            let all = spread.add(turns, operations);
+            team.round(operations);
+            if team.one_core() && !patience.is_zero() {
+                team.wait_for_cores(&mut patience);
+                team.round(operations);
+            }
+            let all = spread.add(team, operations);
+            let turns = team.turns();
             // Helpers sleep and come late as they please.
             let disturbed = match pace {
                 Pace::First => alone && turns.first().is_some_and(apart),
@@ -166,11 +180,17 @@ pub(super) fn runs(
     let share = operations / members.len().max(1) as u64;
     let disturbances = Cell::new(0);
     let outcome = team(members, manner, |team| {
+        let mut patience = PATIENCE;
         let mut run = |which| {
             renew(which);
-            let turns = team.round(share);
-            let disturbed = which == Run::One && spread.add(turns, operations);
-            let (ticks, proof) = stretch(turns, Pace::Slowest);
+            team.round(share);
+            if team.one_core() && !patience.is_zero() {
+                team.wait_for_cores(&mut patience);
+                renew(which);
+                team.round(share);
+            }
+            let disturbed = which == Run::One && spread.add(team, operations);
+            let (ticks, proof) = stretch(team.turns(), Pace::Slowest);
             (ticks, disturbed, proof)
         };
         let mut time = || {
@@ -207,6 +227,8 @@ struct Spread {
     cpus: usize,
     fastest: Vec<f64>,
     slowest: Vec<f64>,
+    /// Rounds in which the first two had one core.
+    on_one_core: usize,
 }
 
 impl Spread {
@@ -220,22 +242,26 @@ impl Spread {
             cpus: cpus.len(),
             fastest: Vec::new(),
             slowest: Vec::new(),
+            on_one_core: 0,
         };
         let alone = spread.members == spread.cpus;
         (spread, alone)
     }
 
-    /// Adds a round of `operations` operations, and says whether it was disturbed.
-    fn add(&mut self, turns: &[Turn], operations: u64) -> bool {
+    /// Adds the team's last round, of `operations` operations, and says whether it was disturbed.
+    fn add(&mut self, team: &Team<'_>, operations: u64) -> bool {
+        let turns = team.turns();
         let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
         let values = || turns.iter().map(each);
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
+        self.on_one_core += usize::from(team.one_core());
         // Members that share a CPU disturb each other; that is what is measured.
-        self.members == self.cpus && turns.iter().any(apart)
+        self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
     }
 
     fn crew(self) -> Crew {
+        let one_core = 2 * self.on_one_core > self.fastest.len();
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
             median(&values).unwrap_or(f64::NAN)
@@ -246,6 +272,7 @@ impl Spread {
             fastest: middle(self.fastest),
             slowest: middle(self.slowest),
             lead: None,
+            one_core,
         }
     }
 }
@@ -293,6 +320,7 @@ mod tests {
             fastest,
             slowest,
             lead: None,
+            one_core: false,
         };
         assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
         let ahead = |least, median, most| Crew {
@@ -308,5 +336,10 @@ mod tests {
         let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
         assert_eq!((both.least, both.median, both.most), (1, 50, 95));
         assert_eq!(crew(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
+        let on_one = Crew {
+            one_core: true,
+            ..crew(2.0, 4.0)
+        };
+        assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
     }
 }

@@ -36,7 +36,7 @@ pub use crew::{Crew, Pace};
 pub use evidence::{Curve, Evidence};
 pub use machine::Machine;
 pub(crate) use passes::side_by_side;
-pub use passes::{Pass, merged};
+pub use passes::{Pass, Rest, merged};
 pub use point::{Measured, Point, State};
 pub use predict::{Forecast, Model, Parameters, Prediction, prediction};
 pub use ranges::{Capacity, Range, Ranges, Rung};

@@ -14,8 +14,19 @@ use crate::stats::{Interval, Summary, median};
 pub struct Pass {
     /// Its interval.
     pub interval: Interval,
-    /// Whether disturbed samples had to do in it.
-    pub restless: bool,
+    /// What it is worth.
+    pub rest: Rest,
+}
+
+/// How undisturbed a pass was, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rest {
+    /// In samples enough nobody else computed on the core.
+    Alone,
+    /// Disturbed samples had to do.
+    Disturbed,
+    /// Two threads that were to have a core each had one together.
+    OneCore,
 }
 
 /// Merges points of the same series and x, in the order in which they first occur.
@@ -49,14 +60,13 @@ fn one(mut passes: Vec<Point>) -> Point {
 }
 
 /// The passes' measurements as one: the median of their medians, in an interval that holds all of
-/// theirs. A pass that had to make do with disturbed samples says nothing if there is one that had
-/// not.
+/// theirs. Those that were less undisturbed than others say nothing.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
-    let all = passes.iter().all(|pass| pass.restless);
-    let counted: Vec<&Measured> = passes.iter().filter(|pass| all || !pass.restless).collect();
+    let rest = passes.iter().map(|pass| pass.rest).min()?;
+    let counted: Vec<&Measured> = passes.iter().filter(|pass| pass.rest == rest).collect();
     let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
     medians.sort_by(f64::total_cmp);
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
@@ -81,7 +91,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .unwrap_or(Ended::Precise);
     let each = passes.iter().map(|pass| Pass {
         interval: pass.ticks.interval,
-        restless: pass.restless,
+        rest: pass.rest,
     });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
@@ -93,7 +103,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         ticks,
         core_per_tick: ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64),
         disturbed,
-        restless: all,
+        rest,
         ended,
         // Samples of several passes are of different lengths; the record has them pass by pass.
         samples: Vec::new(),
@@ -122,21 +132,21 @@ fn counted_together(passes: &[Measured]) -> Vec<Count> {
 }
 
 /// What points came to in the same passes, pass by pass: what changes between passes is the same in
-/// all of them. Of the passes in which each was alone; if there is no such pass, of those of each
-/// point in which it was, all together, or of all that it has.
+/// all of them. Of the passes in which each was alone; if there is no such pass, of the most
+/// undisturbed ones of each point, all together.
 pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
     let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let together: Vec<[Interval; N]> = (0..passes)
         .map(|pass| points.map(|point| point[pass]))
-        .filter(|row| row.iter().all(|pass| !pass.restless))
+        .filter(|row| row.iter().all(|pass| pass.rest == Rest::Alone))
         .map(|row| row.map(|pass| pass.interval))
         .collect();
     if passes == 0 || !together.is_empty() {
         return together;
     }
     vec![points.map(|point| {
-        let all = point.iter().all(|pass| pass.restless);
-        let counted = point.iter().filter(|pass| all || !pass.restless);
+        let rest = point.iter().map(|pass| pass.rest).min();
+        let counted = point.iter().filter(|pass| Some(pass.rest) == rest);
         let hull = counted.map(|pass| pass.interval).reduce(Interval::hull);
         hull.unwrap_or(point[0].interval)
     })]
@@ -144,6 +154,8 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 mod tests {
+    use Rest::{Alone, Disturbed, OneCore};
+
     use super::*;
     use crate::counters::Quantity;
     use crate::experiment::Untestable;
@@ -158,7 +170,7 @@ mod tests {
             work: Work::default(),
             samples: Vec::new(),
             disturbed: 1,
-            restless: false,
+            rest: Rest::Alone,
             ended: Ended::Precise,
             pages: "4 KiB".into(),
             passes: Vec::new(),
@@ -191,35 +203,36 @@ mod tests {
         assert!(a.noisy(), "passes 20 % apart are noise");
     }
 
-    fn pass(median: f64, restless: bool) -> Point {
+    fn pass(median: f64, rest: Rest) -> Point {
         let mut point = timed("a", median);
         if let State::Measured(measured) = &mut point.state {
-            measured.restless = restless;
+            measured.rest = rest;
         }
         point
     }
 
-    /// Of a pass whose samples were all disturbed nothing is left but its own interval, unless all
-    /// passes are such.
+    /// Of a pass that was less undisturbed than others nothing is left but its own interval.
     #[test]
-    fn a_pass_without_rest_counts_only_if_all_are_such() {
+    fn the_most_undisturbed_passes_count() {
         let of = |first, second| {
             let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
             let State::Measured(both) = &merged[0].state else {
                 panic!("timed passes make a timed point");
             };
             assert_eq!(both.passes.len(), 2);
-            (both.ticks.median, both.ticks.n, both.restless)
+            (both.ticks.median, both.ticks.n, both.rest)
         };
-        assert_eq!(of(false, false), (15.0, 6, false));
-        assert_eq!(of(false, true), (10.0, 3, false));
-        assert_eq!(of(true, false), (20.0, 3, false));
-        assert_eq!(of(true, true), (15.0, 6, true));
+        for (better, worse) in [(Alone, Disturbed), (Alone, OneCore), (Disturbed, OneCore)] {
+            assert_eq!(of(better, better), (15.0, 6, better));
+            assert_eq!(of(better, worse), (10.0, 3, better));
+            assert_eq!(of(worse, better), (20.0, 3, better));
+            assert_eq!(of(worse, worse), (15.0, 6, worse));
+        }
     }
 
     #[test]
     fn what_was_never_alone_may_have_taken_less() {
-        let alone = merged(vec![pass(10.0, false), pass(20.0, true)]);
+        let alone = merged(vec![pass(10.0, Alone), pass(20.0, Disturbed)]);
         let lows = |point: &Point| match &point.state {
             State::Measured(both) => [0, 1].map(|pass| both.passes[pass].interval.lo),
             _ => panic!("timed passes make a timed point"),
@@ -227,7 +240,7 @@ mod tests {
         let [before, after] = [&alone[0], &alone[0].in_doubt()].map(lows);
         assert_eq!(after[0], before[0]);
         assert!(after[1] < 0.5 * before[1], "{after:?}");
-        let never = merged(vec![pass(10.0, true), pass(20.0, true)]);
+        let never = merged(vec![pass(10.0, Disturbed), pass(20.0, Disturbed)]);
         let in_doubt = never[0].in_doubt();
         let [State::Measured(before), State::Measured(after)] = [&never[0].state, &in_doubt.state]
         else {
@@ -241,37 +254,60 @@ mod tests {
         assert!(after.passes.iter().all(doubtful));
     }
 
+    /// Two threads on one core are not what was to be measured, unless a pass had two.
+    #[test]
+    fn what_was_always_on_one_core_is_untestable() {
+        let state = |passes: [Rest; 2]| {
+            let passes = passes.map(|rest| pass(10.0, rest)).into();
+            merged(passes)[0].in_doubt().state
+        };
+        let State::Untestable(Untestable(reason)) = state([OneCore, OneCore]) else {
+            panic!("on one core in both");
+        };
+        assert!(reason.contains("threads of one core"), "{reason}");
+        for other in [Alone, Disturbed] {
+            assert!(matches!(state([OneCore, other]), State::Measured(_)));
+        }
+    }
+
     /// Passes in which one of two was not alone say nothing of the two, unless there is no other: then
-    /// each is taken by itself, from where it was alone if it was.
+    /// each is taken by itself, from where it was the least disturbed.
     #[test]
     fn points_are_held_against_each_other_where_both_were_alone() {
-        let pass = |value: f64, restless| Pass {
+        let pass = |value: f64, rest| Pass {
             interval: Interval::exact(value),
-            restless,
+            rest,
         };
         let pairs = |of: &[Pass], to: &[Pass]| {
             let rows = side_by_side([of, to]).into_iter();
             let ends = rows.map(|row| row.map(|interval| (interval.lo, interval.hi)));
             ends.collect::<Vec<_>>()
         };
-        let (first, second) = (pass(1.0, false), pass(2.0, false));
+        let (first, second) = (pass(1.0, Alone), pass(2.0, Alone));
         let exact = |value| (value, value);
         assert_eq!(
             pairs(&[first, second], &[second, first]),
             [[exact(1.0), exact(2.0)], [exact(2.0), exact(1.0)]]
         );
-        let crowded = pass(9.0, true);
+        for worse in [Disturbed, OneCore] {
+            let crowded = pass(9.0, worse);
+            assert_eq!(
+                pairs(&[first, crowded], &[second, first]),
+                [[exact(1.0), exact(2.0)]]
+            );
+            assert_eq!(
+                pairs(&[crowded, crowded, first], &[second, first]),
+                [[exact(1.0), (1.0, 2.0)]]
+            );
+            assert_eq!(
+                pairs(&[crowded, first], &[crowded, crowded]),
+                [[exact(1.0), exact(9.0)]]
+            );
+        }
+        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, OneCore));
         assert_eq!(
-            pairs(&[first, crowded], &[second, first]),
-            [[exact(1.0), exact(2.0)]]
-        );
-        assert_eq!(
-            pairs(&[crowded, crowded, first], &[second, first]),
-            [[exact(1.0), (1.0, 2.0)]]
-        );
-        assert_eq!(
-            pairs(&[crowded, first], &[crowded, crowded]),
-            [[exact(1.0), exact(9.0)]]
+            pairs(&[crowded, on_one], &[on_one, crowded]),
+            [[exact(8.0), exact(8.0)]]
         );
         assert!(pairs(&[first], &[]).is_empty());
     }

@@ -1,6 +1,6 @@
 //! A case after it was measured.
 
-use super::{Count, Crew, Pass, Unit, Untestable};
+use super::{Count, Crew, Pass, Rest, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -43,9 +43,8 @@ pub struct Measured {
     pub samples: Vec<Sample>,
     /// How many of them were disturbed.
     pub disturbed: usize,
-    /// Whether these had to do, because hardly any other was taken; in a point of several passes,
-    /// in each of them.
-    pub restless: bool,
+    /// How undisturbed it was; of several passes, the one that was the most.
+    pub rest: Rest,
     /// Why sampling ended.
     pub ended: Ended,
     /// The pages it really had.
@@ -62,6 +61,10 @@ pub struct Measured {
 /// the instructions, and somewhat less where both want misses in flight. What is lost with a line of
 /// a cache that the other one takes may be more.
 const BESIDE_ANOTHER: f64 = 0.4;
+
+/// Why a point of two threads on two cores is none.
+const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
+                        wrote lies in the other's L1d";
 
 /// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
 const NOISY: f64 = 0.015;
@@ -82,7 +85,7 @@ impl Measured {
     pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
         let only = [Pass {
             interval: self.ticks.interval,
-            restless: self.restless,
+            rest: self.rest,
         }];
         let passes = if self.passes.is_empty() {
             &only
@@ -142,16 +145,22 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
 
 impl Point {
     /// The point as claims are judged on it. If its thread was never alone, nobody knows what it
-    /// would have taken if it had been: down to two fifths of that.
+    /// would have taken if it had been: down to two fifths of that. If two that were to have a core
+    /// each never had, it is not what was to be measured.
     pub fn in_doubt(&self) -> Self {
         let mut point = self.clone();
         // What has an empty stretch taken off may be negative.
         let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
         if let State::Measured(measured) = &mut point.state {
-            if measured.restless {
+            if measured.rest == Rest::OneCore {
+                point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
+                return point;
+            }
+            if measured.rest == Rest::Disturbed {
                 doubt(&mut measured.ticks.interval);
             }
-            let restless = measured.passes.iter_mut().filter(|pass| pass.restless);
+            let passes = measured.passes.iter_mut();
+            let restless = passes.filter(|pass| pass.rest == Rest::Disturbed);
             restless.for_each(|pass| doubt(&mut pass.interval));
         }
         point

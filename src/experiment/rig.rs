@@ -6,8 +6,8 @@ use super::laid_out::LaidOut;
 use super::machine::half_octaves;
 use super::setup::WalkSetup;
 use super::{
-    Alone, Arena, Case, Context, Count, Measured, Point, Rung, State, Subject, Unit, Untestable,
-    Wish, ranges,
+    Alone, Arena, Case, Context, Count, Crew, Measured, Point, Rest, Rung, State, Subject, Unit,
+    Untestable, Wish, ranges,
 };
 use crate::counters::{Each, Quantity};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
@@ -292,7 +292,11 @@ fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> M
         work: laid_out.work(),
         samples,
         disturbed: outcome.disturbed,
-        restless: outcome.restless(),
+        rest: match laid_out.crew {
+            Some(Crew { one_core: true, .. }) => Rest::OneCore,
+            _ if outcome.restless() => Rest::Disturbed,
+            _ => Rest::Alone,
+        },
         ended: outcome.ended,
         pages: laid_out.granted.to_string(),
         passes: Vec::new(),

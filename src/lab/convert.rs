@@ -16,8 +16,8 @@ use super::record::{
 };
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rung, Seating,
-    State, Untestable, merged, rung_of,
+    Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rest, Rung,
+    Seating, State, Untestable, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -215,6 +215,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
             cpus: crew.cpus,
             fastest: crew.fastest,
             slowest: crew.slowest,
+            one_core: crew.one_core,
             lead: crew.lead.map(|lead| LeadLine {
                 least: lead.least,
                 lower: lead.lower,
@@ -261,7 +262,11 @@ fn measured_of(timed: &Timed) -> Measured {
         },
         samples: timed.samples.iter().map(sample_of).collect(),
         disturbed,
-        restless: disturbed > 0 && timed.n > quiet,
+        rest: match &timed.crew {
+            Some(CrewLine { one_core: true, .. }) => Rest::OneCore,
+            _ if disturbed > 0 && timed.n > quiet => Rest::Disturbed,
+            _ => Rest::Alone,
+        },
         ended: ENDS
             .into_iter()
             .find(|end| ended_name(*end).is_some_and(|name| timed.flags.iter().any(|f| f == name)))
@@ -274,6 +279,7 @@ fn measured_of(timed: &Timed) -> Measured {
             cpus: line.cpus,
             fastest: line.fastest,
             slowest: line.slowest,
+            one_core: line.one_core,
             lead: line.lead.map(|lead| Lead {
                 least: lead.least,
                 lower: lead.lower,
@@ -345,7 +351,7 @@ mod tests {
                     disturbed: true,
                 }],
                 disturbed,
-                restless: disturbed > 0,
+                rest: Rest::OneCore,
                 ended,
                 pages: "2 MiB (transparent)".into(),
                 passes: Vec::new(),
@@ -359,6 +365,7 @@ mod tests {
                     cpus: 2,
                     fastest: 4.5,
                     slowest: 5.25,
+                    one_core: true,
                     lead: Some(Lead {
                         least: 0,
                         lower: 10,

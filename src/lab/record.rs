@@ -310,6 +310,10 @@ pub struct CrewLine {
     pub fastest: f64,
     /// Median of the slowest one's.
     pub slowest: f64,
+    /// Whether the first two had one core together, though the system says that they had two; left
+    /// out where they had not.
+    #[serde(default, skip_serializing_if = "no")]
+    pub one_core: bool,
     /// How far a helper thread was ahead, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadLine>,

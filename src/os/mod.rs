@@ -6,6 +6,7 @@
 //! it; nothing panics because a file under `/proc` or `/sys` is missing.
 
 pub mod affinity;
+mod apart;
 mod cgroup;
 mod choice;
 pub mod clock;

@@ -13,6 +13,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use super::affinity::{AffinityError, pin};
+use super::apart::Lines;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
 use crate::kernel::Kernel;
@@ -95,8 +96,15 @@ pub struct Team<'b> {
 /// Looks that a member takes at its core before the first round: a fraction of a millisecond.
 const LOOKS: usize = 100;
 
+/// Time between two looks whether members have a core each: the host of a guest moves its CPUs
+/// every few dozen milliseconds.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// The number of the round that ends the team.
 const OVER: u64 = u64::MAX;
+
+/// The operations of a round in which members but meet.
+const MEET: u64 = u64::MAX;
 
 /// What leader and members tell each other. Its fields change between rounds, not in them, but for
 /// `finished`, which a member touches once.
@@ -119,6 +127,10 @@ struct Board {
     keep_on: bool,
     /// Whether members look who else is on their cores: not if it is one of them.
     look: bool,
+    /// What the second hands to the first, if the system says that they are on two cores.
+    lines: Option<Lines>,
+    /// Whether these two share a core.
+    one_core: AtomicBool,
     leader: Thread,
 }
 
@@ -135,6 +147,9 @@ pub fn team<T>(
     lead: impl FnOnce(&mut Team<'_>) -> T,
 ) -> Result<T, TeamError> {
     let count = members.len();
+    let cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+    let look = !Sysfs::live().share_a_core(&cpus);
+    let meet = look && count > 1 && cpus[0] != cpus[1];
     let board = Board {
         round: AtomicU64::new(0),
         operations: AtomicU64::new(0),
@@ -145,10 +160,9 @@ pub fn team<T>(
         turns: (0..count).map(|_| Mutex::default()).collect(),
         refused: Mutex::new(None),
         keep_on: manner.keep_on,
-        look: {
-            let cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
-            !Sysfs::live().share_a_core(&cpus)
-        },
+        look,
+        lines: meet.then(Lines::new),
+        one_core: AtomicBool::new(false),
         leader: thread::current(),
     };
     thread::scope(|scope| {
@@ -174,6 +188,27 @@ pub fn team<T>(
 }
 
 impl Team<'_> {
+    /// The turns of the last round, in the members' order.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// Whether the first two members had one core together when the last round began, though the
+    /// system says that they have two.
+    pub fn one_core(&self) -> bool {
+        self.board.one_core.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the first two members have a core each, or until `patience` is used up, and takes
+    /// from it what that took.
+    pub fn wait_for_cores(&mut self, patience: &mut Duration) {
+        while self.one_core() && !patience.is_zero() {
+            thread::sleep(PAUSE.min(*patience));
+            *patience = patience.saturating_sub(PAUSE);
+            self.round(MEET);
+        }
+    }
+
     /// Has every member do `operations` operations, all from the same tick on. Returns their turns,
     /// in the members' order.
     ///
@@ -203,6 +238,15 @@ impl Board {
             assert!(!self.broken.load(Ordering::Acquire), "a member panicked");
             // The token of an earlier wake-up may be left, and a panic may come in between.
             thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    /// A member's part in finding out whether the first two share a core.
+    fn meet(&self, index: usize, round: u64) {
+        match (index, &self.lines) {
+            (0, Some(lines)) => self.one_core.store(!lines.read(round), Ordering::Relaxed),
+            (1, Some(lines)) => lines.write(round),
+            _ => {}
         }
     }
 
@@ -262,13 +306,17 @@ fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
             return;
         }
         let operations = board.operations.load(Ordering::Relaxed);
-        *lock(&board.turns[index]) = turn(board, &mut *member.kernel, operations, &mut share);
+        board.meet(index, round);
+        if operations != MEET {
+            *lock(&board.turns[index]) = turn(board, &mut *member.kernel, operations, &mut share);
+        }
         let all = round * members;
         if board.finished.fetch_add(1, Ordering::AcqRel) + 1 == all {
             board.leader.unpark();
         }
         let rest = (operations / 16).max(1);
         while board.keep_on
+            && operations != MEET
             && board.finished.load(Ordering::Acquire) < all
             && board.round.load(Ordering::Relaxed) == round
         {

@@ -58,6 +58,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 fastest: 1.0,
                 slowest: 2.0,
                 lead: Some(lead),
+                one_core: false,
             });
         }
     }

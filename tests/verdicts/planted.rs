@@ -2,8 +2,8 @@
 
 use linefill::counters::Quantity;
 use linefill::experiment::{
-    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, State, Unit,
-    Untestable, Verdict, find,
+    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, Rest, State,
+    Unit, Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -185,7 +185,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         work,
         samples: Vec::new(),
         disturbed: 0,
-        restless: false,
+        rest: Rest::Alone,
         ended: Ended::Precise,
         pages: "planted".to_owned(),
         passes: Vec::new(),

@@ -1,7 +1,7 @@
 //! Drepper 3.3.4, the two situations in which a core must ask for ownership of lines.
 
 use super::transfer::remote;
-use super::word::paired_points;
+use super::word::paired_at;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{Held, Lap, MigrateSetup, Want};
 use crate::experiment::{
@@ -137,8 +137,5 @@ const SITUATIONS: Experiment = Experiment {
 /// A lap over one of a thread that stays.
 fn over_staying(e: &Evidence<'_>, lap: &str, bytes: usize) -> Result<Interval, Untestable> {
     cpus(e.machine)?;
-    let points = paired_points(e, lap, LAPS[0].0)?;
-    let here = points.into_iter().find(|(x, _)| *x == bytes as f64);
-    here.map(|(_, ratio)| ratio)
-        .ok_or_else(|| Untestable(format!("`{lap}` was not measured at {bytes} bytes")))
+    paired_at(e, lap, LAPS[0].0, bytes as f64)
 }

@@ -4,7 +4,7 @@ mod company;
 mod speedup;
 
 use super::sharing::{at_least_cores, on_cores};
-use super::word::paired_points;
+use super::word::paired_at;
 use crate::experiment::setup::{CompanySetup, Lists};
 use crate::experiment::{
     Case, Evidence, Experiment, Judged, Machine, Pace, Range, Reference, Untestable, all_of,
@@ -173,10 +173,7 @@ fn slower_of(
 ) -> Result<Interval, Untestable> {
     at_least_cores(&e.machine.seating, threads.max(2))?;
     let of = format!("{prefix}{}", series(threads, lists));
-    let points = paired_points(e, &of, &format!("{prefix}{ALONE}"))?;
-    let here = points.into_iter().find(|(x, _)| *x == bytes as f64);
-    here.map(|(_, ratio)| ratio)
-        .ok_or_else(|| Untestable(format!("`{of}` was not measured at {bytes} bytes")))
+    paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
 }
 
 fn slower(

@@ -183,6 +183,26 @@ pub(super) fn paired_points(
     Ok(ratios)
 }
 
+/// What one series takes of another's at `x`, pass by pass.
+///
+/// # Errors
+/// If one of them was not measured there; with the point's own reason if it was untestable.
+pub(super) fn paired_at(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+    x: f64,
+) -> Result<Interval, Untestable> {
+    let points = paired_points(e, of, to)?;
+    if let Some((_, ratio)) = points.into_iter().find(|point| point.0 == x) {
+        return Ok(ratio);
+    }
+    e.at(of, x).and_then(|_| e.at(to, x))?;
+    Err(Untestable(format!(
+        "`{of}` and `{to}` have no pass in common at {x}"
+    )))
+}
+
 /// By how many percent `slow` exceeds `base`, point by point.
 pub(super) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) -> Option<Curve> {
     let bases = e.series(base).ok()?;
@@ -206,7 +226,7 @@ pub(super) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Machine, Measured, Point, Ranges, Seating, State, merged};
+    use crate::experiment::{Machine, Measured, Point, Ranges, Rest, Seating, State, merged};
     use crate::kernel::Work;
     use crate::measure::Ended;
     use crate::stats::Summary;
@@ -224,7 +244,7 @@ mod tests {
                 work: Work::default(),
                 samples: Vec::new(),
                 disturbed: 0,
-                restless: false,
+                rest: Rest::Alone,
                 ended: Ended::Precise,
                 pages: "4 KiB".into(),
                 passes: Vec::new(),

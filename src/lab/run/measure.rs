@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::{
     Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of,
 };
-use crate::experiment::{Case, State, calibrating};
+use crate::experiment::{Case, Rest, State, calibrating};
 use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
@@ -73,7 +73,7 @@ impl Book {
         (0..passes).all(|pass| {
             let line = self.find(&place(experiment.id, pass, &case.series, case.x));
             let state = line.map(|line| point_of(line).state);
-            matches!(state, Some(State::Measured(measured)) if measured.restless)
+            matches!(state, Some(State::Measured(measured)) if measured.rest != Rest::Alone)
         })
     }
 
