@@ -96,8 +96,7 @@ pub struct Team<'b> {
 /// Looks that a member takes at its core before the first round: a fraction of a millisecond.
 const LOOKS: usize = 100;
 
-/// Time between two looks whether members have a core each: the host of a guest moves its CPUs
-/// every few dozen milliseconds.
+/// Time between two looks whether members have a core each by now.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The number of the round that ends the team.
