@@ -144,7 +144,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let few = Program::assembler(&place, functions)?;
     let trace = few.trace()?;
     let many = Program::assembler(&place, functions + more)?;
-    // Not all that an assembler does grows with what it is given: so does what is counted.
+    // What an assembler does does not grow in proportion to what it is given: it is counted.
     let of = |program: &Program| -> io::Result<f64> {
         let [instructions, _, _, reads, _, _, writes, ..] = program.counts(CACHES)?;
         Ok((instructions + reads + writes) as f64)

@@ -243,7 +243,11 @@ impl Board {
     /// A member's part in finding out whether the first two share a core.
     fn meet(&self, index: usize, round: u64) {
         match (index, &self.lines) {
-            (0, Some(lines)) => self.one_core.store(!lines.read(round), Ordering::Relaxed),
+            (0, Some(lines)) => {
+                // Who panicked in its rest from the round before has left.
+                let apart = lines.read(round, || self.broken.load(Ordering::Acquire));
+                self.one_core.store(!apart, Ordering::Relaxed);
+            }
             (1, Some(lines)) => lines.write(round),
             _ => {}
         }

@@ -95,8 +95,9 @@ impl Stack {
                     self.depths[depth] += 1;
                 }
                 Done::Whole => {
-                    let data = whole.next().filter(|of| of.op != Op::Fetch);
-                    data.map(|&reference| self.reference(reference));
+                    if let Some(&reference) = whole.next().filter(|of| of.op != Op::Fetch) {
+                        self.reference(reference);
+                    }
                 }
             }
         }

@@ -258,7 +258,9 @@ impl Hierarchy {
                     }
                 }
                 Done::Whole => {
-                    whole.next().map(|&reference| self.reference(reference));
+                    if let Some(&reference) = whole.next() {
+                        self.reference(reference);
+                    }
                 }
             }
         }
