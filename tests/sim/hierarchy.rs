@@ -28,6 +28,16 @@ fn traces() -> impl Strategy<Value = Vec<Reference>> {
     prop::collection::vec(reference, 1..600)
 }
 
+/// The same, some of which touch more lines than a small cache holds.
+fn long_traces() -> impl Strategy<Value = Vec<Reference>> {
+    (traces(), prop::collection::vec(1..300_u32, 600)).prop_map(|(mut trace, bytes)| {
+        for (reference, bytes) in trace.iter_mut().zip(bytes) {
+            reference.bytes = bytes;
+        }
+        trace
+    })
+}
+
 fn lines(hierarchy: &Hierarchy, level: usize) -> BTreeSet<u64> {
     hierarchy.levels().nth(level).unwrap().lines().collect()
 }
@@ -79,6 +89,28 @@ proptest! {
             caches.reference(reference);
             let [l1, l2, l3] = [0, 1, 2].map(|level| lines(&caches, level));
             prop_assert!(l1.is_disjoint(&l2) && l2.is_disjoint(&l3) && l1.is_disjoint(&l3));
+        }
+    }
+
+    /// An exclusive level between others: what has just made way for one line of a reference may
+    /// be wanted by the next, asked for by a prefetcher, or driven out of the last level, before
+    /// it has arrived.
+    #[test]
+    fn a_line_on_its_way_to_an_exclusive_level_is_in_one_place(
+        trace in long_traces(), policy in policies(), prefetcher in prefetchers(),
+        last in prop::sample::select(vec!["1K/4:incl", "1K/4:excl"]),
+    ) {
+        let text = format!("L1d=128/2:{policy}{prefetcher},L2=256/2:{policy}:excl,L3={last}");
+        let mut caches = hierarchy(&text);
+        for reference in trace {
+            caches.reference(reference);
+            let [l1, l2, l3] = [0, 1, 2].map(|level| lines(&caches, level));
+            prop_assert!(l1.is_disjoint(&l2), "{text}");
+            if last.ends_with("incl") {
+                prop_assert!(l1.is_subset(&l3) && l2.is_subset(&l3), "{text}");
+            } else {
+                prop_assert!(l1.is_disjoint(&l3) && l2.is_disjoint(&l3), "{text}");
+            }
         }
     }
 

@@ -1,6 +1,9 @@
 //! The way of a reference through the levels.
 
+use alloc::vec::Vec;
+
 use super::{Hierarchy, Inclusion, Victim};
+use crate::sim::cache::Cache;
 use crate::sim::level::{Evicted, Outcome};
 use crate::sim::prefetch::{MOST_AHEAD, Seen};
 use crate::sim::reference::{Op, Reference, Side};
@@ -129,7 +132,7 @@ impl Hierarchy {
             if wanted & bit(line - first) == 0 {
                 continue;
             }
-            match self.levels[depth].cache.take(line) {
+            match self.take(depth, line) {
                 Some(Evicted { dirty: true, .. }) => self.at_mut(side, depth - 1).mark(line),
                 Some(_) => {}
                 None => {
@@ -139,6 +142,16 @@ impl Hierarchy {
             }
         }
         answer
+    }
+
+    /// Takes a line out of an exclusive level, or out of what is still on its way there: a line
+    /// that has just made way may be wanted back before it arrives.
+    fn take(&mut self, depth: usize, line: u64) -> Option<Evicted> {
+        let is = |victim: &Victim| victim.depth == depth && victim.line.line == line;
+        match self.victims.iter().position(is) {
+            Some(place) => Some(self.victims.swap_remove(place).line),
+            None => self.levels[depth].cache.take(line),
+        }
     }
 
     /// Sends on what made way at `depth`.
@@ -166,18 +179,27 @@ impl Hierarchy {
         }
     }
 
-    /// Takes the lines of `bytes` from `address` out of every level before `depth`. Says whether
-    /// one of them was dirty.
+    /// Takes the lines of `bytes` from `address` out of every level before `depth`, and out of what
+    /// is on its way to one. Says whether one of them was dirty.
     fn remove_before(&mut self, depth: usize, address: u64, bytes: u64) -> bool {
         let mut dirty = false;
-        let before = self.levels[..depth]
-            .iter_mut()
-            .map(|level| &mut level.cache);
-        for cache in before.chain(&mut self.instructions) {
+        let mut remove = |cache: &mut Cache, victims: &mut Vec<Victim>, at: usize| {
             let geometry = cache.geometry();
-            for line in geometry.line_of(address)..=geometry.line_of(address + (bytes - 1)) {
+            let lines = geometry.line_of(address)..=geometry.line_of(address + (bytes - 1));
+            victims.retain(|victim| {
+                let goes = victim.depth == at && lines.contains(&victim.line.line);
+                dirty |= goes && victim.line.dirty;
+                !goes
+            });
+            for line in lines {
                 dirty |= cache.remove(line).is_some_and(|removed| removed.dirty);
             }
+        };
+        for (at, level) in self.levels[..depth].iter_mut().enumerate() {
+            remove(&mut level.cache, &mut self.victims, at);
+        }
+        if let Some(instructions) = &mut self.instructions {
+            remove(instructions, &mut self.victims, 0);
         }
         dirty
     }
@@ -232,7 +254,7 @@ impl Hierarchy {
             let level = &mut self.levels[next];
             let line = level.cache.geometry().line_of(reference.address);
             let hit = if level.inclusion == Inclusion::Exclusive {
-                let taken = level.cache.take(line);
+                let taken = self.take(next, line);
                 dirty = taken.is_some_and(|taken| taken.dirty);
                 self.missed_last += u64::from(taken.is_none() && next + 1 == self.levels.len());
                 taken.is_some()
