@@ -1,4 +1,5 @@
-//! Sets of lines under one replacement policy: what is behind a [`super::Cache`].
+//! Sets of lines: what is behind a [`super::Cache`]. The replacement policy is beside them, so that
+//! what does not ask for it need not know which it is.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -74,12 +75,12 @@ impl Outcome {
 
 /// The sets, and what was counted.
 #[derive(Clone, Debug)]
-pub(super) struct Level<P> {
+pub(super) struct Level {
     pub(super) design: Design,
-    policy: P,
     entries: Box<[Entry]>,
-    /// The entry of the line that a program used last, if using it again changes nothing.
-    last: Entry,
+    /// The entry of the line of each set that a program used last, if using it again changes
+    /// nothing.
+    newest: Box<[Entry]>,
     ways: usize,
     line_bits: u32,
     /// Sets less one, or 0 if they are no power of two.
@@ -96,8 +97,8 @@ pub(super) struct Level<P> {
     heat: Option<Box<[SetCounters]>>,
 }
 
-impl<P: Policy> Level<P> {
-    pub(super) fn new(design: Design, policy: P) -> Self {
+impl Level {
+    pub(super) fn new(design: Design) -> Self {
         let geometry = design.geometry;
         let ways = geometry.ways() as usize;
         let lines = geometry.sets() as usize * ways;
@@ -105,9 +106,8 @@ impl<P: Policy> Level<P> {
         let allocate = design.write_miss == WriteMiss::Allocate;
         Level {
             design,
-            policy,
             entries: vec![EMPTY; lines].into_boxed_slice(),
-            last: EMPTY,
+            newest: vec![EMPTY; geometry.sets() as usize].into_boxed_slice(),
             ways,
             line_bits: geometry.offset_bits(),
             mask: match geometry.set_bits() {
@@ -174,8 +174,8 @@ impl<P: Policy> Level<P> {
 
     /// Serves one reference and counts it.
     #[inline]
-    pub(super) fn reference(&mut self, reference: Reference) -> bool {
-        let hit = self.again(reference) || self.look_up(reference);
+    pub(super) fn reference<P: Policy>(&mut self, policy: &mut P, reference: Reference) -> bool {
+        let hit = self.again(reference) || self.look_up(policy, reference);
         self.count(reference.op, hit);
         hit
     }
@@ -187,41 +187,47 @@ impl<P: Policy> Level<P> {
         let line = reference.address >> self.line_bits;
         // A load does not care whether the line is dirty, a store wants it to be.
         let either = if reference.op.writes() { 0 } else { DIRTY };
-        self.last | either == line << FLAG_BITS | DIRTY
+        self.newest[self.set_of(line)] | either == line << FLAG_BITS | DIRTY
             && reference.last() >> self.line_bits == line
             && reference.op != Op::NonTemporalStore
     }
 
     /// Serves references in turn: a function of its own for each policy.
     #[inline(never)]
-    pub(super) fn references(&mut self, references: &[Reference]) {
+    pub(super) fn references<P: Policy>(&mut self, policy: &mut P, references: &[Reference]) {
+        let mut before = u64::MAX;
         for &reference in references {
-            self.reference(reference);
+            // Asked for first, because it can be foretold of any trace, random ones too.
+            let line = reference.address >> self.line_bits;
+            let again = line == before && self.again(reference);
+            let hit = again || self.look_up(policy, reference);
+            self.count(reference.op, hit);
+            before = line;
         }
     }
 
     #[inline]
-    fn look_up(&mut self, reference: Reference) -> bool {
+    fn look_up<P: Policy>(&mut self, policy: &mut P, reference: Reference) -> bool {
         if reference.op == Op::NonTemporalStore {
-            self.pass(reference);
+            self.pass(policy, reference);
             return false;
         }
         let first = reference.address >> self.line_bits;
         let last = reference.last() >> self.line_bits;
         let write = reference.op.writes();
-        let hit = self.access(first, write).hit();
+        let hit = self.access(policy, first, write).hit();
         if first == last {
             return hit;
         }
-        hit & self.split(first + 1, last, write)
+        hit & self.split(policy, first + 1, last, write)
     }
 
     /// A reference that touches several lines hits if every one is there.
     #[inline(never)]
-    fn split(&mut self, first: u64, last: u64, write: bool) -> bool {
+    fn split<P: Policy>(&mut self, policy: &mut P, first: u64, last: u64, write: bool) -> bool {
         let mut hit = true;
         for line in first..=last {
-            hit &= self.access_any(line, write).hit();
+            hit &= self.access_any(policy, line, write).hit();
         }
         hit
     }
@@ -240,9 +246,9 @@ impl<P: Policy> Level<P> {
 
     /// A store past the cache: its lines go, and it goes on.
     #[cold]
-    fn pass(&mut self, reference: Reference) {
+    fn pass<P: Policy>(&mut self, policy: &mut P, reference: Reference) {
         for line in reference.address >> self.line_bits..=reference.last() >> self.line_bits {
-            if let Some(Evicted { dirty: true, .. }) = self.remove(line) {
+            if let Some(Evicted { dirty: true, .. }) = self.remove(policy, line) {
                 self.lines.write_backs += 1;
             }
         }
@@ -252,17 +258,17 @@ impl<P: Policy> Level<P> {
     /// Looks at one line for a program, and brings it in if that is what a miss does. Counts what
     /// happens to lines; hits and misses are for the caller to count.
     #[inline(always)]
-    pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
+    pub(super) fn access<P: Policy>(&mut self, policy: &mut P, line: u64, write: bool) -> Outcome {
         if !self.plain {
-            return self.access_any(line, write);
+            return self.access_any(policy, line, write);
         }
         let set = self.set_of(line);
         let entries = &mut self.entries[set * self.ways..][..self.ways];
-        let (way, replaced) = self.policy.reach(set, entries, line << FLAG_BITS);
+        let (way, replaced) = policy.reach(set, entries, line << FLAG_BITS);
         let entry = &mut entries[way];
         let by_prefetch = *entry & PREFETCHED != 0;
         *entry = *entry & !PREFETCHED | (Entry::from(write) * DIRTY);
-        self.last = if P::AGAIN_IS_NOTHING { *entry } else { EMPTY };
+        self.newest[set] = if P::AGAIN_IS_NOTHING { *entry } else { EMPTY };
         let Some(old) = replaced else {
             self.lines.useful += u64::from(by_prefetch);
             return Outcome::new(true, by_prefetch, false, EMPTY);
@@ -273,9 +279,9 @@ impl<P: Policy> Level<P> {
 
     /// The same for any way to write, and counting set by set.
     #[inline(never)]
-    fn access_any(&mut self, line: u64, write: bool) -> Outcome {
-        self.last = EMPTY;
+    fn access_any<P: Policy>(&mut self, policy: &mut P, line: u64, write: bool) -> Outcome {
         let set = self.set_of(line);
+        self.newest[set] = EMPTY;
         let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         let key = line << FLAG_BITS;
@@ -284,12 +290,12 @@ impl<P: Policy> Level<P> {
             heat[set].misses += u64::from(find(entries, key).is_none());
         }
         let (way, replaced) = if write && !self.allocate {
-            match self.policy.hit(set, entries, key) {
+            match policy.hit(set, entries, key) {
                 Some(way) => (way, None),
                 None => return self.around(),
             }
         } else {
-            self.policy.reach(set, entries, key)
+            policy.reach(set, entries, key)
         };
         let entry = &mut entries[way];
         let Some(old) = replaced else {
@@ -334,30 +340,36 @@ impl<P: Policy> Level<P> {
     }
 
     /// Takes a line out.
-    pub(super) fn take(&mut self, line: u64) -> Option<Evicted> {
-        self.last = EMPTY;
+    pub(super) fn take<P: Policy>(&mut self, policy: &mut P, line: u64) -> Option<Evicted> {
         let set = self.set_of(line);
+        self.newest[set] = EMPTY;
         let entries = &mut self.entries[set * self.ways..][..self.ways];
         let way = find(entries, line << FLAG_BITS)?;
         let entry = entries[way];
-        self.policy.remove(set, entries, way);
+        policy.remove(set, entries, way);
         Evicted::from(entry)
     }
 
     /// Takes a line out because it may not stay.
-    pub(super) fn remove(&mut self, line: u64) -> Option<Evicted> {
-        let removed = self.take(line)?;
+    pub(super) fn remove<P: Policy>(&mut self, policy: &mut P, line: u64) -> Option<Evicted> {
+        let removed = self.take(policy, line)?;
         self.lines.invalidations += 1;
         Some(removed)
     }
 
     /// Brings in a line that nobody asked for: a victim of a level before, or a prefetched one.
     /// Says what made way. A line that is there becomes dirty if it comes in dirty.
-    pub(super) fn insert(&mut self, line: u64, dirty: bool, prefetched: bool) -> Option<Evicted> {
-        self.last = EMPTY;
+    pub(super) fn insert<P: Policy>(
+        &mut self,
+        policy: &mut P,
+        line: u64,
+        dirty: bool,
+        prefetched: bool,
+    ) -> Option<Evicted> {
         let set = self.set_of(line);
+        self.newest[set] = EMPTY;
         let entries = &mut self.entries[set * self.ways..][..self.ways];
-        let (way, replaced) = self.policy.reach(set, entries, line << FLAG_BITS);
+        let (way, replaced) = policy.reach(set, entries, line << FLAG_BITS);
         if dirty {
             entries[way] |= DIRTY;
         }
@@ -373,8 +385,9 @@ impl<P: Policy> Level<P> {
     /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
     /// Says whether the write goes on.
     pub(super) fn write_back(&mut self, line: u64) -> bool {
-        self.last = EMPTY;
-        let first = self.set_of(line) * self.ways;
+        let set = self.set_of(line);
+        self.newest[set] = EMPTY;
+        let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         let on = match find(entries, line << FLAG_BITS) {
             Some(way) if self.write_back => {
@@ -389,8 +402,9 @@ impl<P: Policy> Level<P> {
 
     /// Makes a line dirty that has just come in from a level behind where it was.
     pub(super) fn mark(&mut self, line: u64) {
-        self.last = EMPTY;
-        let first = self.set_of(line) * self.ways;
+        let set = self.set_of(line);
+        self.newest[set] = EMPTY;
+        let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         if let Some(way) = find(entries, line << FLAG_BITS) {
             entries[way] |= DIRTY;
@@ -399,7 +413,7 @@ impl<P: Policy> Level<P> {
 
     /// Makes every dirty line clean, and calls `each` with it.
     pub(super) fn clean_each(&mut self, mut each: impl FnMut(u64)) {
-        self.last = EMPTY;
+        self.newest.fill(EMPTY);
         for entry in &mut self.entries {
             if *entry != EMPTY && *entry & DIRTY != 0 {
                 *entry &= !DIRTY;

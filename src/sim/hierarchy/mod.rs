@@ -49,6 +49,8 @@ pub struct Hierarchy {
     instruction: u64,
     /// A level has prefetchers, which see every reference.
     prefetching: bool,
+    /// Prefetchers or TLBs see every reference.
+    watched: bool,
     /// A level takes only what made way before it.
     exclusive: bool,
     /// What is on its way to an exclusive level.
@@ -91,6 +93,7 @@ impl Hierarchy {
                     .collect(),
             })
             .collect();
+        let prefetching = levels.iter().any(|level| !level.engines.is_empty());
         let line = levels[0].cache.geometry().line();
         let combining = Geometry::fully_associative(COMBINING * line, line);
         Ok(Hierarchy {
@@ -99,7 +102,8 @@ impl Hierarchy {
                 _ => None,
             },
             fetches: design.instructions != Instructions::Ignored,
-            prefetching: levels.iter().any(|level| !level.engines.is_empty()),
+            prefetching,
+            watched: prefetching || design.tlb.is_some(),
             exclusive: levels
                 .iter()
                 .any(|level| level.inclusion == Inclusion::Exclusive),
@@ -198,32 +202,10 @@ impl Hierarchy {
     /// Serves one reference. Says whether L1 had it, which holds for fetches that are ignored.
     #[inline]
     pub fn reference(&mut self, reference: Reference) -> bool {
-        let fetch = reference.op == Op::Fetch;
-        if fetch {
-            self.instruction = reference.address;
+        if self.watched || reference.op == Op::NonTemporalStore {
+            return self.serve_any(reference);
         }
-        let Some(side) = self.side(reference.op) else {
-            return true;
-        };
-        if let (false, Some(tlb)) = (fetch, &mut self.tlb) {
-            tlb.reference(reference);
-        }
-        if reference.op == Op::NonTemporalStore {
-            self.pass(reference);
-            return false;
-        }
-        if self.prefetching {
-            return self.serve(side, reference);
-        }
-        let first = self.at_mut(side, 0);
-        if first.again(reference) {
-            first.count(reference.op, true);
-            return true;
-        }
-        match first.only_line(reference) {
-            Some(line) if !self.exclusive => self.serve_line(side, reference, line),
-            _ => self.serve(side, reference),
-        }
+        self.serve_unwatched(reference)
     }
 
     /// Serves many references in turn.
@@ -274,7 +256,7 @@ impl Hierarchy {
 
     /// Where an operation enters, unless it is ignored.
     #[inline]
-    fn side(&self, op: Op) -> Option<Side> {
+    pub(super) fn side(&self, op: Op) -> Option<Side> {
         match (op, &self.instructions) {
             (Op::Fetch, Some(_)) => Some(Side::Instructions),
             (Op::Fetch, None) if !self.fetches => None,
@@ -309,7 +291,7 @@ impl Hierarchy {
             return Err(NotTold("the order of instructions and data in one L1"));
         }
         let inclusions = self.levels.iter().map(|level| level.inclusion);
-        if self.prefetching || self.tlb.is_some() {
+        if self.watched {
             return Err(NotTold("what prefetchers and TLBs see"));
         }
         if inclusions

@@ -23,6 +23,48 @@ const fn bit(index: u64) -> u64 {
 }
 
 impl Hierarchy {
+    /// Serves a reference that others than the levels may see, or that may go past them.
+    #[inline(never)]
+    pub(super) fn serve_any(&mut self, reference: Reference) -> bool {
+        if reference.op == Op::Fetch {
+            self.instruction = reference.address;
+        } else if let Some(tlb) = &mut self.tlb {
+            tlb.reference(reference);
+        }
+        match self.side(reference.op) {
+            None => true,
+            Some(_) if reference.op == Op::NonTemporalStore => {
+                self.pass(reference);
+                false
+            }
+            Some(side) if self.prefetching => self.serve(side, reference),
+            Some(_) => self.serve_unwatched(reference),
+        }
+    }
+
+    /// Serves a reference that nobody but the levels sees: the commonest hierarchies, so quick.
+    #[inline(always)]
+    pub(super) fn serve_unwatched(&mut self, reference: Reference) -> bool {
+        let Some(side) = self.side(reference.op) else {
+            return true;
+        };
+        let first = self.at_mut(side, 0);
+        if first.again(reference) {
+            first.count(reference.op, true);
+            return true;
+        }
+        self.serve_other(side, reference)
+    }
+
+    /// Serves a reference to another line than the one used last.
+    #[inline(never)]
+    fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
+        match self.at(side, 0).only_line(reference) {
+            Some(line) if !self.exclusive => self.serve_line(side, reference, line),
+            _ => self.serve(side, reference),
+        }
+    }
+
     /// Goes from level to level until one has it all. Says whether L1 had it.
     pub(super) fn serve(&mut self, side: Side, reference: Reference) -> bool {
         let mut write = reference.op.writes();
