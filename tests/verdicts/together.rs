@@ -177,7 +177,6 @@ fn fig_3_27() -> Vec<Row> {
             let own = [1.0, 0.7, 0.7, 0.7];
             kept("D39", m, Kept { own, ..CORE_2 })
         }),
-        // Two cores that are one.
         row("D39", OWN, DoesNotHold, |m| kept("D39", m, SIBLINGS))
             .says("read, own memory, L1d: each of two over one alone 0.50"),
         row("D39", OWN, Inconclusive, |m| {
@@ -205,12 +204,6 @@ fn fig_3_27() -> Vec<Row> {
         rows.push(
             row("D39", claim, Untestable, |m| kept("D39", &alone(m), CORE_2))
                 .says("it takes two cores"),
-        );
-    }
-    for claim in [SAME_READ, SAME_WRITE, NO_FASTER, MEMORY] {
-        rows.push(
-            row("D39", claim, Untestable, |m| kept("D39", m, SIBLINGS))
-                .says("threads of one core, whatever the system says"),
         );
     }
     rows
@@ -256,14 +249,12 @@ fn fig_3_29() -> Vec<Row> {
         }),
     ];
     for claim in [LESS, TWENTIETH, FASTER] {
-        rows.extend([
+        rows.push(
             row("D41", claim, Untestable, |m| {
                 kept("D41", &alone(m), OPTERON)
             })
             .says("it takes two cores"),
-            row("D41", claim, Untestable, |m| kept("D41", m, SIBLINGS))
-                .says("threads of one core, whatever the system says"),
-        ]);
+        );
     }
     rows
 }

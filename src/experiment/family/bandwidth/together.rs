@@ -5,8 +5,8 @@ use crate::experiment::evidence::ratio;
 use crate::experiment::family::{PENTIUM_4, explain};
 use crate::experiment::setup::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Pass, Plot, Range, Reference,
-    Untestable, all_of, at_least, at_most, between, plain_curves, side_by_side,
+    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Range, Reference,
+    Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
@@ -82,76 +82,6 @@ fn level(
     match place {
         Memory => e.at(&label, e.machine.place_in_memory(e.machine.in_memory())?),
         _ => e.level(&label, place.range(e.machine)),
-    }
-}
-
-/// Two threads on memory of their own, in L1d, read more than this share of what one reads alone,
-/// unless they share a core.
-const CORE_OF_ITS_OWN: f64 = 0.7;
-
-/// What to add to the interval of a level in some passes, as a share of it.
-const BETWEEN_CASES: f64 = 0.01;
-
-/// The passes in which two CPUs were two cores.
-///
-/// The host of a guest runs its CPUs where it likes, and may put two that it calls cores on the
-/// hyper-threads of one. Nothing that two cores share is needed to read L1d, so it tells.
-struct Apart(Vec<bool>);
-
-impl Apart {
-    /// # Errors
-    /// If there was no such pass.
-    fn of(e: &Evidence<'_>) -> Result<Self, Untestable> {
-        let passes = |threads| {
-            let mut points = e.pass_by_pass(&series(READ, threads)).into_iter();
-            points.find(|(x, _)| e.machine.ranges.l1.holds(*x))
-        };
-        level(e, READ, Own, L1)?;
-        let (own, one) = (
-            passes(Own).unwrap_or_default(),
-            passes(One).unwrap_or_default(),
-        );
-        let pairs = own.1.iter().zip(&one.1);
-        let each: Vec<Interval> = pairs
-            .map(|(own, one)| ratio(own.interval, one.interval))
-            .collect::<Result<_, _>>()?;
-        let apart: Vec<bool> = each.iter().map(|each| each.hi > CORE_OF_ITS_OWN).collect();
-        match (apart.contains(&true), each.first()) {
-            (true, _) => Ok(Apart(apart)),
-            (false, None) => Err(Untestable("no pass has both a thread and two".to_owned())),
-            (false, Some(each)) => Err(Untestable(format!(
-                "the two CPUs are threads of one core, whatever the system says: each of two \
-                 reads L1d at {each} of one alone"
-            ))),
-        }
-    }
-
-    /// What a thread of a series gets in a place, in these passes.
-    fn level(
-        &self,
-        e: &Evidence<'_>,
-        what: &str,
-        threads: Threads,
-        place: Place,
-    ) -> Result<Interval, Untestable> {
-        let all = level(e, what, threads, place)?;
-        let here = |x: f64| match place {
-            Memory => x == e.machine.in_memory() as f64,
-            _ => place.range(e.machine).holds(x),
-        };
-        let points = e.pass_by_pass(&series(what, threads)).into_iter();
-        let points = points.filter(|(x, _)| here(*x));
-        let of_passes = |(_, passes): (f64, Vec<Pass>)| {
-            let apart = passes.iter().zip(&self.0).filter(|(_, apart)| **apart);
-            let apart: Vec<Pass> = apart.map(|(pass, _)| *pass).collect();
-            let levels = side_by_side([&apart]).into_iter().flatten();
-            levels.reduce(Interval::hull)
-        };
-        let levels: Vec<Interval> = points
-            .filter_map(of_passes)
-            .map(|level| level.widened(BETWEEN_CASES))
-            .collect();
-        Ok(Interval::median_of(&levels).unwrap_or(all))
     }
 }
 
@@ -252,13 +182,9 @@ fn of_pair(e: &Evidence<'_>, pair: Pair, judge: &dyn Fn(Level<'_>) -> Judged) ->
     judge(&|what, threads, place| level(e, what, threads, place))
 }
 
-/// The same of two cores, in the passes in which they were two.
+/// The same of two cores.
 fn of_cores(e: &Evidence<'_>, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
-    let both = |_: Level<'_>| {
-        let apart = Apart::of(e)?;
-        judge(&|what, threads, place| apart.level(e, what, threads, place))
-    };
-    of_pair(e, cores(e.machine), &both)
+    of_pair(e, cores(e.machine), judge)
 }
 
 /// What each of two threads gets, over what one gets alone, in several places.
@@ -346,8 +272,8 @@ pub(super) const FIG_3_27: Experiment = Experiment {
             Core 2 kept a thirtieth. Memory of their own costs two cores nothing while it lies in \
             caches of their own. A guest may be given two hyper-threads of one core as two cores: \
             then each thread gets half of everything, L1d included, as in Figure 3.25. One guest \
-            went from the one to the other between two passes. Passes in which reading L1d shows it are left \
-            out, of all claims but that about memory of their own.",
+            went from the one to the other between two passes. Threads find it out at every round, \
+            and such passes are left out.",
     plot: Some(Plot {
         reference: reference!(
             "drepper-fig-3.27.csv",
@@ -399,9 +325,7 @@ pub(super) const FIG_3_27: Experiment = Experiment {
                 let parts: Vec<_> = places
                     .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
                     .collect();
-                // Also where the system calls two cores what is one: that is found here.
-                let judge = |level: Level<'_>| kept(level, &parts, as_much);
-                of_pair(e, cores(e.machine), &judge)
+                of_cores(e, &|level| kept(level, &parts, as_much))
             },
         },
         Claim {
@@ -435,16 +359,7 @@ pub(super) const FIG_3_29: Experiment = Experiment {
         ),
         ..BYTES_A_CYCLE
     }),
-    cases: |machine| {
-        let mut cases = figure_cases(machine, &cores(machine), &Threads::ALL);
-        // Of memory of their own, what tells whether they are two cores.
-        cases.retain(|case| {
-            let own = series(READ, Own);
-            let near = machine.ranges.l1.holds(case.x);
-            !case.series.ends_with(Own.name()) || (case.series == own && near)
-        });
-        cases
-    },
+    cases: |machine| figure_cases(machine, &cores(machine), &[One, Same]),
     curves: plain_curves,
     events: explain::BANDWIDTH,
     claims: &[
