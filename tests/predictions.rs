@@ -40,14 +40,58 @@ fn the_recorded_walks_are_as_predicted() {
     }
 }
 
+/// The recorded machine, as if its two cores had been as far apart all along as where a line's way
+/// to the other and back was measured.
+fn as_far_apart(lines: &mut [Line]) {
+    let way = |line: &Line| match line {
+        Line::Point(point) if point.series == "lock cmpxchg" => match &point.outcome {
+            Outcome::Timed(timed) => Some(timed.median),
+            _ => None,
+        },
+        _ => None,
+    };
+    let round_trip = lines.iter().find_map(way).expect("X12 was measured");
+    for line in lines {
+        if let Line::Point(point) = line
+            && let Outcome::Timed(timed) = &mut point.outcome
+            && let Some(crew) = &mut timed.crew
+        {
+            crew.round_trip = Some(round_trip);
+        }
+    }
+}
+
 /// A transfer for each increment would be eighty times as much.
 #[test]
 fn plain_increments_of_one_line_wait_for_it_once_a_store_buffer() {
-    let view = of_record(&record("2026-11-22-zen4-guest.jsonl")).unwrap();
+    let mut lines = record("2026-11-22-zen4-guest.jsonl");
+    as_far_apart(&mut lines);
+    let view = of_record(&lines).unwrap();
     for id in ["F1", "F2"] {
         let error = error(&view, id).unwrap_or_else(|| panic!("{id} has no prediction"));
         assert!(error <= 0.35, "{id}: {error}");
     }
+}
+
+/// Threads are as far apart as they were when they were measured, whatever it was at the ladder.
+#[test]
+fn a_line_takes_as_long_as_between_the_threads_of_the_point() {
+    let mut lines = record("2026-11-22-zen4-guest.jsonl");
+    as_far_apart(&mut lines);
+    let near = error(&of_record(&lines).unwrap(), "F1").unwrap();
+    for line in &mut lines {
+        if let Line::Point(point) = line
+            && let Outcome::Timed(timed) = &mut point.outcome
+            && let Some(trip) = timed
+                .crew
+                .as_mut()
+                .and_then(|crew| crew.round_trip.as_mut())
+        {
+            *trip *= 10.0;
+        }
+    }
+    let far = error(&of_record(&lines).unwrap(), "F1").unwrap();
+    assert!(far > 1.0 && far > 3.0 * near, "{near} near, {far} far");
 }
 
 /// The prediction is the parameters', not the points': slower points make it wrong.

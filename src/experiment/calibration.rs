@@ -1,12 +1,13 @@
 //! What predictions know of a machine besides its ladder: the rate at which each level delivers and
-//! takes lines, what a page beyond the first TLB costs, and a line's way to another core.
+//! takes lines, what a page beyond the first TLB costs, a line's way to another core, and a locked
+//! addition.
 //!
 //! Every run measures these points once, beside the ladder and under its name. They are parameters:
 //! a point of an experiment that has the same set-up is no test of a prediction.
 
-use super::setup::{BandwidthSetup, Mover, RoundTripSetup, WalkSetup};
-use super::{Case, Machine, Measured, Point, Range, State, Unit};
-use crate::kernel::{BLOCK, Motion, RoundTripWay};
+use super::setup::{BandwidthSetup, IncrementSetup, Mover, RoundTripSetup, Spacing, WalkSetup};
+use super::{Case, Machine, Measured, Pace, Point, Range, State, Unit};
+use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 
@@ -47,7 +48,10 @@ impl Stream {
 const PAGES: &str = "a walk in order, one line a page";
 
 /// The series of the line that goes to another core and back.
-const ROUND_TRIP: &str = "a line to the nearest core and back";
+const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
+
+/// The series of the addition whose line is there.
+const ADDITION: &str = "a locked addition to a line of one's own";
 
 /// Pages that no first-level TLB holds and every second-level one does, with lines that fit L1d.
 const A_FEW_PAGES: usize = 256;
@@ -77,6 +81,8 @@ pub struct Calibration {
     page_step: Option<f64>,
     /// Core cycles of a line's way to the nearest core and back.
     round_trip: Option<f64>,
+    /// Core cycles of a locked addition to a line that is there.
+    addition: Option<f64>,
     tlbs: Vec<Reach>,
     guest: bool,
     core: Option<String>,
@@ -120,6 +126,7 @@ impl Calibration {
             match point.series.as_str() {
                 PAGES => self.page_step = Some(cycles),
                 ROUND_TRIP => self.round_trip = Some(cycles),
+                ADDITION => self.addition = Some(cycles),
                 series => {
                     let stream = Stream::ALL.into_iter().find(|of| of.series() == series);
                     let lines = (BLOCK / LINE) as f64;
@@ -146,6 +153,11 @@ impl Calibration {
     /// Core cycles of a line's way to the nearest core and back.
     pub fn round_trip(&self) -> Option<f64> {
         self.round_trip
+    }
+
+    /// Core cycles of a locked addition to a line of one's own.
+    pub fn addition(&self) -> Option<f64> {
+        self.addition
     }
 }
 
@@ -187,10 +199,17 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let near = machine.seating.nearest();
     if let Some(Ok(cpus)) = near.map(|near| machine.seating.pair(near)) {
         let trip = RoundTripSetup {
-            way: RoundTripWay::Store,
+            way: RoundTripWay::CompareExchange,
             cpus: cpus.to_vec(),
         };
         cases.push(Case::new(ROUND_TRIP, 0.0, trip));
+        let addition = IncrementSetup {
+            way: IncrementWay::FetchAdd,
+            spacing: Spacing::Shared,
+            cpus: vec![cpus[0]],
+            pace: Pace::Slowest,
+        };
+        cases.push(Case::new(ADDITION, 0.0, addition));
     }
     cases
 }

@@ -40,11 +40,15 @@ pub struct Crew {
     /// Whether the first two had one core together in most rounds, though the system says that they
     /// had two.
     pub one_core: bool,
+    /// Median of the ticks that a line took from the first to the second and back, by stores, at
+    /// the beginning of each round; nothing if the system says that they had one core.
+    pub round_trip: Option<f64>,
 }
 
 impl Crew {
     /// The same of two passes: the quickest of the quickest, the slowest of the slowest; of a
-    /// helper's leads the least and the most, and between them those of the first pass.
+    /// helper's leads the least and the most, and between them those of the first pass; between
+    /// two round trips.
     pub fn with(self, other: Crew) -> Crew {
         let lead = match (self.lead, other.lead) {
             (Some(one), Some(other)) => Some(Lead {
@@ -58,6 +62,10 @@ impl Crew {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
             one_core: self.one_core && other.one_core,
+            round_trip: match (self.round_trip, other.round_trip) {
+                (Some(one), Some(other)) => Some((one + other) / 2.0),
+                (one, other) => one.or(other),
+            },
             lead,
             ..self
         }
@@ -229,6 +237,7 @@ struct Spread {
     slowest: Vec<f64>,
     /// Rounds in which the first two had one core.
     on_one_core: usize,
+    round_trips: Vec<f64>,
 }
 
 impl Spread {
@@ -243,6 +252,7 @@ impl Spread {
             fastest: Vec::new(),
             slowest: Vec::new(),
             on_one_core: 0,
+            round_trips: Vec::new(),
         };
         let alone = spread.members == spread.cpus;
         (spread, alone)
@@ -256,6 +266,7 @@ impl Spread {
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
         self.on_one_core += usize::from(team.one_core());
+        self.round_trips.extend(team.round_trip());
         // Members that share a CPU disturb each other; that is what is measured.
         self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
     }
@@ -264,15 +275,16 @@ impl Spread {
         let one_core = 2 * self.on_one_core > self.fastest.len();
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
-            median(&values).unwrap_or(f64::NAN)
+            median(&values)
         };
         Crew {
             members: self.members as u32,
             cpus: self.cpus as u32,
-            fastest: middle(self.fastest),
-            slowest: middle(self.slowest),
+            fastest: middle(self.fastest).unwrap_or(f64::NAN),
+            slowest: middle(self.slowest).unwrap_or(f64::NAN),
             lead: None,
             one_core,
+            round_trip: middle(self.round_trips),
         }
     }
 }
@@ -321,6 +333,7 @@ mod tests {
             slowest,
             lead: None,
             one_core: false,
+            round_trip: None,
         };
         assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
         let ahead = |least, median, most| Crew {
@@ -340,6 +353,12 @@ mod tests {
             one_core: true,
             ..crew(2.0, 4.0)
         };
+        let distant = |ticks| Crew {
+            round_trip: Some(ticks),
+            ..crew(2.0, 4.0)
+        };
+        assert_eq!(distant(200.0).with(distant(600.0)), distant(400.0));
+        assert_eq!(crew(2.0, 4.0).with(distant(600.0)), distant(600.0));
         assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
     }
 }

@@ -96,7 +96,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
-    let crew = passes.iter().filter_map(|pass| pass.crew);
+    let crew = counted.iter().filter_map(|pass| pass.crew);
     let crew = crew.reduce(Crew::with);
     let first = passes.swap_remove(0);
     Some(Measured {

@@ -216,6 +216,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
             fastest: crew.fastest,
             slowest: crew.slowest,
             one_core: crew.one_core,
+            round_trip: crew.round_trip,
             lead: crew.lead.map(|lead| LeadLine {
                 least: lead.least,
                 lower: lead.lower,
@@ -280,6 +281,7 @@ fn measured_of(timed: &Timed) -> Measured {
             fastest: line.fastest,
             slowest: line.slowest,
             one_core: line.one_core,
+            round_trip: line.round_trip,
             lead: line.lead.map(|lead| Lead {
                 least: lead.least,
                 lower: lead.lower,
@@ -366,6 +368,7 @@ mod tests {
                     fastest: 4.5,
                     slowest: 5.25,
                     one_core: true,
+                    round_trip: Some(650.5),
                     lead: Some(Lead {
                         least: 0,
                         lower: 10,

@@ -1,4 +1,4 @@
-//! Whether two threads run on two cores, whatever the system says.
+//! Whether two threads run on two cores, whatever the system says, and how far apart these are.
 //!
 //! The host of a guest runs its CPUs where it likes, and may put two that it calls cores on the
 //! hyper-threads of one, for a while. Then what the one has written lies in the other's L1d. To have
@@ -6,6 +6,9 @@
 //! core is. On a Zen 4 eight such lines, one after the other, took 2 to 2.5 times as long as from
 //! the thread's own L1d if the two had one core, 4 to 8 times if they shared a last level, and 20 to
 //! 30 times if not, the clock's own time in all of these.
+//!
+//! How far apart is a line's way to the other and back, which changes with the host's mind as well:
+//! on the same machine from 27 ns, on one core, to some 250.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,6 +22,12 @@ const LINES: usize = 8;
 /// From one line to the next, so that no prefetcher brings it.
 const STEP: usize = 3;
 
+/// How often a ball goes to the other and back: few in a microsecond, and the first ones slow.
+const TRIPS: u64 = 32;
+
+/// Looks without a pause for what comes from the other in a fraction of a microsecond, if it runs.
+const LOOKS: u32 = 1000;
+
 /// Halves of the time of one's own lines that those of another core take, or more.
 const ON_THEIR_WAY: u64 = 7;
 
@@ -27,13 +36,28 @@ const ON_THEIR_WAY: u64 = 7;
 #[repr(align(128))]
 struct Line(AtomicUsize);
 
-/// Lines that one thread hands to another, meeting by meeting. Meetings are numbered from 1, and
-/// both have come from one before they go to the next.
+/// A word that two threads change in turn, on a line of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Ball(AtomicU64);
+
+/// Lines that one thread hands to another, meeting by meeting, and a ball that they throw. Meetings
+/// are numbered from 1, and both have come from one before they go to the next.
 #[derive(Debug)]
 pub(super) struct Lines {
     /// The meeting for which they were written.
     written: AtomicU64,
     lines: [Line; LINES],
+    ball: Ball,
+}
+
+/// What a meeting tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Met {
+    /// Whether the lines came from another core.
+    pub apart: bool,
+    /// Ticks of the ball's way to the other and back.
+    pub round_trip: f64,
 }
 
 impl Lines {
@@ -41,32 +65,40 @@ impl Lines {
         Lines {
             written: AtomicU64::new(0),
             lines: [const { Line(AtomicUsize::new(0)) }; LINES],
+            ball: Ball(AtomicU64::new(0)),
         }
     }
 
-    /// One thread's part: writes the lines.
-    pub(super) fn write(&self, meeting: u64) {
+    /// One thread's part: writes the lines, and throws the ball back, unless `given_up` says that
+    /// nobody will throw it.
+    pub(super) fn write(&self, meeting: u64, given_up: impl Fn() -> bool) {
         for (place, line) in self.lines.iter().enumerate() {
             line.0.store((place + STEP) % LINES, Ordering::Relaxed);
         }
         self.written.store(meeting, Ordering::Release);
+        for throw in throws(meeting) {
+            self.ball.catch(throw + 1, &given_up);
+        }
     }
 
-    /// The other's: waits until they are written, or `given_up` says that nobody will write them.
-    /// Says whether they came from another core.
-    pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> bool {
-        for look in 0u32.. {
-            if self.written.load(Ordering::Acquire) >= meeting || given_up() {
-                break;
-            }
-            // Gives the CPU away soon: the other may share it.
-            if look < 1000 {
-                core::hint::spin_loop();
-            } else {
-                thread::yield_now();
-            }
+    /// The other's: waits until the lines are written, walks along them, and throws the ball, unless
+    /// `given_up` says that nobody will write or catch.
+    pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> Met {
+        wait(
+            || self.written.load(Ordering::Acquire) >= meeting,
+            &given_up,
+        );
+        let apart = apart([self.walk(), self.walk()]);
+        let began = start();
+        for throw in throws(meeting) {
+            self.ball.catch(throw, &given_up);
         }
-        apart([self.walk(), self.walk()])
+        let end = 2 * meeting * TRIPS;
+        wait(|| self.ball.0.load(Ordering::Relaxed) == end, &given_up);
+        Met {
+            apart,
+            round_trip: (stop() - began) as f64 / TRIPS as f64,
+        }
     }
 
     /// Ticks of a walk from line to line, which waits for each.
@@ -78,6 +110,38 @@ impl Lines {
         }
         black_box(at);
         stop() - began
+    }
+}
+
+impl Ball {
+    /// Waits for the throw before `number`, and throws the ball on as that. Owns its line with each
+    /// look, as an increment does.
+    fn catch(&self, number: u64, given_up: &impl Fn() -> bool) {
+        let (relaxed, before) = (Ordering::Relaxed, number - 1);
+        let thrown = || {
+            self.0
+                .compare_exchange_weak(before, number, relaxed, relaxed)
+        };
+        wait(|| thrown().is_ok(), given_up);
+    }
+}
+
+/// The throws of a meeting by the one who begins, numbered on from those before; each comes back as
+/// the number after it.
+fn throws(meeting: u64) -> impl Iterator<Item = u64> {
+    (0..TRIPS).map(move |trip| 2 * ((meeting - 1) * TRIPS + trip) + 1)
+}
+
+/// Waits until `done`, or until `given_up`.
+fn wait(done: impl Fn() -> bool, given_up: &impl Fn() -> bool) {
+    for look in 0u32.. {
+        if done() || (look >= LOOKS && given_up()) {
+            return;
+        }
+        // Gives the CPU away soon: the other may share it.
+        if look >= LOOKS {
+            thread::yield_now();
+        }
     }
 }
 
@@ -103,7 +167,7 @@ mod tests {
     #[test]
     fn the_lines_are_one_ring() {
         let lines = Lines::new();
-        lines.write(1);
+        lines.write(1, || true);
         let mut seen = [false; LINES];
         let mut at = 0;
         for _ in 0..LINES {
@@ -114,19 +178,22 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_lines_that_will_not_come() {
+    fn nobody_waits_for_who_will_not_come() {
         Lines::new().read(1, || true);
+        Lines::new().write(1, || true);
     }
 
     /// Whoever comes first and wherever they are, lines are written before they are read.
     #[test]
-    fn lines_are_handed_over_meeting_by_meeting() {
+    fn lines_are_handed_over_and_the_ball_comes_back_meeting_by_meeting() {
         let lines = Lines::new();
         for meeting in 1..20 {
             thread::scope(|scope| {
-                scope.spawn(|| lines.write(meeting));
-                lines.read(meeting, || false);
+                scope.spawn(|| lines.write(meeting, || false));
+                let met = lines.read(meeting, || false);
                 assert_eq!(lines.written.load(Ordering::Relaxed), meeting);
+                assert_eq!(lines.ball.0.load(Ordering::Relaxed), 2 * meeting * TRIPS);
+                assert!(met.round_trip > 0.0);
             });
         }
     }

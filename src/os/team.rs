@@ -13,7 +13,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use super::affinity::{AffinityError, pin};
-use super::apart::Lines;
+use super::apart::{Lines, Met};
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
 use crate::kernel::Kernel;
@@ -128,8 +128,8 @@ struct Board {
     look: bool,
     /// What the second hands to the first, if the system says that they are on two cores.
     lines: Option<Lines>,
-    /// Whether these two share a core.
-    one_core: AtomicBool,
+    /// What became of that, in the last round.
+    met: Mutex<Option<Met>>,
     leader: Thread,
 }
 
@@ -161,7 +161,7 @@ pub fn team<T>(
         keep_on: manner.keep_on,
         look,
         lines: meet.then(Lines::new),
-        one_core: AtomicBool::new(false),
+        met: Mutex::new(None),
         leader: thread::current(),
     };
     thread::scope(|scope| {
@@ -195,7 +195,13 @@ impl Team<'_> {
     /// Whether the first two members had one core together when the last round began, though the
     /// system says that they have two.
     pub fn one_core(&self) -> bool {
-        self.board.one_core.load(Ordering::Relaxed)
+        lock(&self.board.met).is_some_and(|met| !met.apart)
+    }
+
+    /// Ticks that a line took from the first member to the second and back when the last round
+    /// began, by stores; nothing if the system says that they have one core.
+    pub fn round_trip(&self) -> Option<f64> {
+        Some((*lock(&self.board.met))?.round_trip)
     }
 
     /// Waits until the first two members have a core each, or until `patience` is used up, and takes
@@ -240,15 +246,13 @@ impl Board {
         }
     }
 
-    /// A member's part in finding out whether the first two share a core.
+    /// A member's part in finding out how far apart the first two are.
     fn meet(&self, index: usize, round: u64) {
+        // Who panicked in its rest from the round before has left.
+        let given_up = || self.broken.load(Ordering::Acquire);
         match (index, &self.lines) {
-            (0, Some(lines)) => {
-                // Who panicked in its rest from the round before has left.
-                let apart = lines.read(round, || self.broken.load(Ordering::Acquire));
-                self.one_core.store(!apart, Ordering::Relaxed);
-            }
-            (1, Some(lines)) => lines.write(round),
+            (0, Some(lines)) => *lock(&self.met) = Some(lines.read(round, given_up)),
+            (1, Some(lines)) => lines.write(round, given_up),
             _ => {}
         }
     }

@@ -59,6 +59,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 slowest: 2.0,
                 lead: Some(lead),
                 one_core: false,
+                round_trip: None,
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::cpu::Core;
 use crate::experiment::calibration::{Calibration, Stream};
-use crate::experiment::{Machine, Range};
+use crate::experiment::{Machine, Measured, Range};
 use crate::mem::{LINE, PAGE};
 use crate::model::{Level, Placement, Translation, Walk};
 use crate::stats::median;
@@ -27,13 +27,15 @@ pub struct Forecast {
     pub model: &'static Model,
 }
 
-/// A machine's parameters, for a case in pages of one size.
+/// A machine's parameters, for a point in pages of one size.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'a> {
     /// The machine.
     pub machine: &'a Machine,
     /// Bytes of a page.
     pub page: usize,
+    /// Core cycles of a line's way between the point's own threads, if it has several.
+    apart: Option<f64>,
 }
 
 /// Between levels, where a rung counts as of the one alone: a quarter of an octave from either end.
@@ -43,14 +45,20 @@ const BEYOND: f64 = 1.19;
 const SHARED: f64 = 1.5;
 
 impl<'a> Parameters<'a> {
-    /// Those of `machine` in pages as a point names them.
-    pub fn of(machine: &'a Machine, pages: &str) -> Self {
-        let page = match pages {
-            _ if pages.starts_with("2 MiB") => 2 << 20,
-            _ if pages.starts_with("1 GiB") => 1 << 30,
+    /// Those of `machine` as they were when a point was measured: in pages as it names them, and
+    /// with threads as far apart as its own were.
+    pub fn at(machine: &'a Machine, measured: &Measured) -> Self {
+        let page = match measured.pages.as_str() {
+            pages if pages.starts_with("2 MiB") => 2 << 20,
+            pages if pages.starts_with("1 GiB") => 1 << 30,
             _ => PAGE,
         };
-        Parameters { machine, page }
+        let ticks = measured.crew.and_then(|crew| crew.round_trip);
+        Parameters {
+            machine,
+            page,
+            apart: ticks.map(|ticks| ticks * measured.core_per_tick.unwrap_or(1.0)),
+        }
     }
 
     pub(super) fn calibration(&self) -> &'a Calibration {
@@ -67,9 +75,15 @@ impl<'a> Parameters<'a> {
         self.latency(self.machine.ranges.memory)
     }
 
-    /// Core cycles of a line's way to the nearest core and back.
+    /// Core cycles of a line's way to another core and back: to that of the point's second thread,
+    /// as far as it was at the time, or to the nearest.
     pub(in crate::experiment) fn round_trip(&self) -> Option<f64> {
-        self.calibration().round_trip()
+        self.apart.or(self.calibration().round_trip())
+    }
+
+    /// Core cycles of a locked addition to a line of one's own.
+    pub(in crate::experiment) fn addition(&self) -> Option<f64> {
+        self.calibration().addition()
     }
 
     /// Stores that the core holds until they have gone to L1d, as published.

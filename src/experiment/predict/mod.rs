@@ -59,7 +59,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
         let State::Measured(measured) = &point.state else {
             continue;
         };
-        let known = Parameters::of(machine, &measured.pages);
+        let known = Parameters::at(machine, measured);
         let Some(Forecast {
             cycles: value,
             model,

@@ -3,6 +3,7 @@
 use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
+use crate::model::Contested;
 use crate::os::Member;
 
 /// Where the words of the threads lie.
@@ -68,10 +69,7 @@ impl Setup for IncrementSetup {
         })
     }
 
-    /// Of words that share a line, for which the threads take turns. A plain increment does not wait
-    /// for it: its load gets the value of the store before, until the store buffer is full, and all
-    /// that waits in there goes to the line when it comes, a store a cycle. Of the others each asks for
-    /// the line, as B15 counts.
+    /// Of words that share a line, which goes around between the threads.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let one_line = match self.spacing {
             Spacing::Shared => true,
@@ -81,29 +79,38 @@ impl Setup for IncrementSetup {
         cpus.sort_unstable();
         cpus.dedup();
         (one_line && cpus.len() > 1 && cpus.len() == self.cpus.len()).then_some(())?;
-        let round = parameters.round_trip()? / 2.0 * cpus.len() as f64;
+        let line = Contested {
+            threads: cpus.len() as f64,
+            round_trip: parameters.round_trip()?,
+        };
         Some(match self.way {
             IncrementWay::Plain => Forecast {
-                cycles: round / f64::from(parameters.pending_stores()?) + 1.0,
+                cycles: line.buffered(parameters.pending_stores()?.into(), parameters.l1()?),
                 model: &BUFFERED,
             },
-            _ => Forecast {
-                cycles: round,
-                model: &MESSAGES,
+            IncrementWay::CompareExchange => Forecast {
+                cycles: line.loading_first(parameters.addition()?),
+                model: &WAITING,
+            },
+            IncrementWay::FetchAdd | IncrementWay::SpinLock => Forecast {
+                cycles: line.waiting(parameters.addition()?),
+                model: &WAITING,
             },
         })
     }
 }
 
 static BUFFERED: Model = Model {
-    name: "a transfer of the line for every store buffer full of increments",
+    name: "a line that each core has for a quarter of a round trip, and a store buffer that empties \
+           into it",
     bar: 0.25,
-    leaves_out: "increments that a core makes beyond those that waited, as long as it has the line",
+    leaves_out: "how long the directory keeps a request that comes while the line is on its way",
 };
 
-static MESSAGES: Model = Model {
-    name: "a transfer of the line for every increment",
+static WAITING: Model = Model {
+    name: "a line that each core has for a quarter of a round trip, and adds to as to its own",
     bar: 0.25,
-    leaves_out: "that a core which has the line makes many increments before it gives it up, so that \
-                 most increments send no message",
+    leaves_out: "that a compare-and-exchange fails if another core came between it and its load, and \
+                 that a lock is given back by a store of its own, for which the line may have to come \
+                 once more",
 };
