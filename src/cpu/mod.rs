@@ -33,6 +33,7 @@ pub mod tlb;
 pub mod token;
 mod translations;
 pub mod tsc;
+mod window;
 
 pub use cache::{Cache, CacheKind, Caches};
 pub use counter::rdpmc;

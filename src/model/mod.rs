@@ -12,6 +12,7 @@ mod little;
 mod reuse;
 mod roof;
 mod spread;
+mod sum;
 #[cfg(feature = "std")]
 mod walk;
 
@@ -24,5 +25,6 @@ pub use little::in_flight;
 pub use reuse::Reuse;
 pub use roof::{Bound, Roofs};
 pub use spread::Spread;
+pub use sum::addition_in_sums;
 #[cfg(feature = "std")]
 pub use walk::{Level, Placement, Translation, Walk};

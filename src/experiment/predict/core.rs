@@ -20,6 +20,12 @@ pub(in crate::experiment) fn add_latency(parameters: &Parameters<'_>) -> Option<
     Some(row.1.into())
 }
 
+/// Operations that the core has under way at most, if published.
+pub(in crate::experiment) fn window(parameters: &Parameters<'_>) -> Option<f64> {
+    let core = parameters.calibration().core()?;
+    Core::window_of(core).map(f64::from)
+}
+
 /// How many of `wanted` misses are under way at once. `None` if that depends on a number that is
 /// not published.
 pub(in crate::experiment) fn in_flight(parameters: &Parameters<'_>, wanted: usize) -> Option<f64> {

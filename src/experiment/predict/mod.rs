@@ -8,7 +8,7 @@ mod forecast;
 mod stream;
 mod walk;
 
-pub(super) use self::core::{add_latency, in_flight};
+pub(super) use self::core::{add_latency, in_flight, window};
 pub use self::forecast::{Forecast, Model, Parameters};
 pub(super) use self::stream::{Flow, moved};
 pub(super) use self::walk::{Places, in_order, random};

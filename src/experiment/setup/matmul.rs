@@ -1,9 +1,10 @@
 //! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
 
-use crate::experiment::predict::add_latency;
+use crate::experiment::predict::{add_latency, window};
 use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay, all};
 use crate::mem::{LINE, Region};
+use crate::model::addition_in_sums;
 use crate::pattern::{Product, Rng};
 use crate::sim::{Cache, Design, Geometry, Reference};
 
@@ -102,9 +103,12 @@ impl<'m> Multiplication<'m> {
 static SUMS: Model = Model {
     name: "sums of additions that wait for each other",
     bar: 0.25,
-    leaves_out: "short sums, of which the next begins before one ends, and the misses of a column whose \
-                 lines share sets",
+    leaves_out: "the loops around the sum, and the misses of a column whose lines share sets",
 };
+
+/// Operations of the inner loop of `asm/matmul.S`: a load, a product with memory, a sum, two steps,
+/// and a decrement with its jump.
+const OPERATIONS: f64 = 6.0;
 
 /// Square matrices, and a way to multiply them. An operation is a part of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -135,15 +139,17 @@ impl Setup for MatmulSetup {
         })
     }
 
-    /// One sum after the other: a multiply-add waits for the addition before it.
+    /// A multiply-add waits for the addition before it, but not for those of other sums.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let Multiply::Paper(MatmulWay::Original | MatmulWay::Transposed) = self.way else {
             return None;
         };
         // An operation is a line of the result.
         let multiply_adds = self.side * (LINE / size_of::<f64>());
+        let ahead = window(parameters)? / OPERATIONS;
+        let each = addition_in_sums(add_latency(parameters)?, self.side as f64, ahead);
         Some(Forecast {
-            cycles: add_latency(parameters)? * multiply_adds as f64,
+            cycles: each * multiply_adds as f64,
             model: &SUMS,
         })
     }
