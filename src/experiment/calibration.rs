@@ -5,6 +5,8 @@
 //! Every run measures these points once, beside the ladder and under its name. They are parameters:
 //! a point of an experiment that has the same set-up is no test of a prediction.
 
+use core::iter::successors;
+
 use super::setup::{BandwidthSetup, IncrementSetup, Mover, RoundTripSetup, Spacing, WalkSetup};
 use super::{Case, Machine, Measured, Pace, Point, Range, State, Unit};
 use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
@@ -145,6 +147,24 @@ impl Calibration {
         Some(row.2)
     }
 
+    /// Core cycles a line of a stream whose working set of `bytes` reaches beyond `cache` bytes:
+    /// between the two measured working sets around it, in proportion to their logarithms.
+    pub fn line_beyond(&self, stream: Stream, cache: f64, bytes: f64) -> Option<f64> {
+        let of = |row: &&(Stream, f64, f64)| row.0 == stream && row.1 > cache;
+        let rows = || self.streams.iter().filter(of);
+        let below = rows().filter(|row| row.1 <= bytes);
+        let below = below.max_by(|one, other| one.1.total_cmp(&other.1));
+        let above = rows().filter(|row| row.1 > bytes);
+        let above = above.min_by(|one, other| one.1.total_cmp(&other.1));
+        match (below, above) {
+            (Some(&(_, lo, near)), Some(&(_, hi, far))) => {
+                let share = (bytes / lo).ln() / (hi / lo).ln();
+                Some(near * (far / near).powf(share))
+            }
+            (one, other) => Some(one.or(other)?.2),
+        }
+    }
+
     /// Core cycles of a step to another page that the second-level TLB translates.
     pub fn page_step(&self) -> Option<f64> {
         self.page_step
@@ -171,12 +191,21 @@ pub(super) fn cycles(measured: &Measured, machine: &Machine) -> f64 {
 pub fn calibrating(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
     let mut cases = Vec::new();
-    let beyond = |bytes: &usize| !ranges.l1.holds(*bytes as f64);
-    let sizes: Vec<usize> = machine.one_a_range().into_iter().filter(beyond).collect();
+    let memory = machine.in_memory();
+    // A stream keeps more of a cache that is shared than a walk does, so that the ladder does not
+    // tell how far the last level reaches for it.
+    let first = 4.0 * ranges.l1.hi.max(ranges.l2.hi).max(LINE as f64);
+    let octaves = successors(Some(first as usize), |bytes| bytes.checked_mul(2));
+    let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));
+    let sizes: Vec<usize> = l2
+        .into_iter()
+        .chain(octaves.take_while(|&bytes| bytes < memory))
+        .chain([memory])
+        .collect();
     for stream in Stream::ALL {
         for &bytes in &sizes {
             // Those that go past the caches go to memory from anywhere.
-            if stream == Stream::NonTemporal && !ranges.memory.holds(bytes as f64) {
+            if stream == Stream::NonTemporal && bytes != memory {
                 continue;
             }
             let setup = BandwidthSetup {
@@ -212,4 +241,29 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
         cases.push(Case::new(ADDITION, 0.0, addition));
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_costs_what_it_does_between_the_working_sets_around() {
+        let known = Calibration {
+            streams: vec![
+                (Stream::Loads, 1e5, 15.0),
+                (Stream::Loads, 1e6, 20.0),
+                (Stream::Stores, 2e6, 1000.0),
+                (Stream::Loads, 1e8, 80.0),
+            ],
+            ..Calibration::default()
+        };
+        let line = |bytes| known.line_beyond(Stream::Loads, 5e5, bytes).unwrap();
+        assert_eq!((line(1e6), line(1e8)), (20.0, 80.0));
+        // Half the way by the logarithm, of either.
+        assert!((line(1e7) - 40.0).abs() < 1e-9);
+        assert_eq!((line(1e3), line(1e12)), (20.0, 80.0));
+        assert_eq!(known.line_beyond(Stream::NonTemporal, 0.0, 1e6), None);
+        assert_eq!(known.line_beyond(Stream::Loads, 1e9, 1e6), None);
+    }
 }

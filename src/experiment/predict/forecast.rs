@@ -119,15 +119,14 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// The levels, and what a line costs from each in a stream. L1d is where the lines go.
-    pub(super) fn lines(&self, stream: Stream) -> Option<Walk> {
-        let l1 = self.machine.ranges.l1;
-        self.levels(|range| {
-            if range == l1 {
-                Some(0.0)
-            } else {
-                self.calibration().line(stream, range)
-            }
+    /// The levels, and what a line costs from each in a stream of a working set. L1d is where the
+    /// lines go; beyond L2 the working set itself decides.
+    pub(super) fn lines(&self, stream: Stream, bytes: f64) -> Option<Walk> {
+        let ranges = &self.machine.ranges;
+        self.levels(|range| match range {
+            _ if range == ranges.l1 => Some(0.0),
+            _ if range == ranges.l2 => self.calibration().line(stream, range),
+            _ => self.calibration().line_beyond(stream, ranges.l2.hi, bytes),
         })
     }
 

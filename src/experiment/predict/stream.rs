@@ -35,7 +35,8 @@ pub(in crate::experiment) fn moved(
                 .calibration()
                 .line(stream, parameters.machine.ranges.memory)?
         } else {
-            parameters.lines(stream)?.step(bytes as f64, LINE as f64)
+            let bytes = bytes as f64;
+            parameters.lines(stream, bytes)?.step(bytes, LINE as f64)
         };
         Some(a_line * moved as f64 / LINE as f64)
     };

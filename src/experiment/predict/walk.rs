@@ -133,8 +133,8 @@ pub(in crate::experiment) fn in_order(
     } else {
         Stream::Loads
     };
-    let walk = crowded(parameters.lines(stream)?, places, parameters.page);
-    let a_line = walk.step(places.bytes(), LINE as f64);
+    let lines = parameters.lines(stream, places.bytes())?;
+    let a_line = crowded(lines, places, parameters.page).step(places.bytes(), LINE as f64);
     let lines = (places.stride as f64 / LINE as f64).min(1.0);
     Some(Forecast {
         cycles: parameters.l1()?.max(a_line * lines),
