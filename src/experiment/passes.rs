@@ -25,6 +25,8 @@ pub enum Rest {
     Alone,
     /// Disturbed samples had to do.
     Disturbed,
+    /// The host had its threads farther apart than in another pass: not the nearest cores there are.
+    Far,
     /// Two threads that were to have a core each had one together.
     OneCore,
 }
@@ -65,6 +67,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
+    tell_far(&mut passes);
     let rest = passes.iter().map(|pass| pass.rest).min()?;
     let counted: Vec<&Measured> = passes.iter().filter(|pass| pass.rest == rest).collect();
     let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
@@ -114,6 +117,26 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     })
 }
 
+/// A line's way between the threads of a pass that are far apart, over that of the nearest: less than
+/// this is noise, and a core of another last level is three times as far.
+const FARTHER: f64 = 2.0;
+
+/// Finds the passes whose threads were farther apart than in another.
+fn tell_far(passes: &mut [Measured]) {
+    let way = |pass: &Measured| match pass.rest {
+        Rest::OneCore => None,
+        _ => pass.crew?.round_trip,
+    };
+    let Some(nearest) = passes.iter().filter_map(way).reduce(f64::min) else {
+        return;
+    };
+    for pass in passes {
+        if way(pass).is_some_and(|way| way > FARTHER * nearest) {
+            pass.rest = Rest::Far;
+        }
+    }
+}
+
 /// The passes' counts as one of each quantity: an interval that holds those of all passes in which
 /// it was counted.
 fn counted_together(passes: &[Measured]) -> Vec<Count> {
@@ -154,7 +177,7 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 mod tests {
-    use Rest::{Alone, Disturbed, OneCore};
+    use Rest::{Alone, Disturbed, Far, OneCore};
 
     use super::*;
     use crate::counters::Quantity;
@@ -252,6 +275,41 @@ mod tests {
         assert_eq!(after.ticks.median, before.ticks.median);
         let doubtful = |pass: &Pass| pass.interval.lo < 0.5 * pass.interval.hi;
         assert!(after.passes.iter().all(doubtful));
+    }
+
+    fn with_way(median: f64, round_trip: f64, rest: Rest) -> Point {
+        let mut point = pass(median, rest);
+        if let State::Measured(measured) = &mut point.state {
+            measured.crew = Some(Crew {
+                members: 2,
+                cpus: 2,
+                fastest: median,
+                slowest: median,
+                lead: None,
+                one_core: rest == OneCore,
+                round_trip: Some(round_trip),
+            });
+        }
+        point
+    }
+
+    /// Of the nearest cores that there are, whatever the host makes of them in another pass.
+    #[test]
+    fn passes_of_threads_farther_apart_than_others_say_nothing() {
+        let of = |passes: [Point; 2]| match &merged(passes.into())[0].state {
+            State::Measured(both) => (both.ticks.median, both.passes[1].rest),
+            _ => panic!("timed passes make a timed point"),
+        };
+        let near = || with_way(10.0, 200.0, Alone);
+        assert_eq!(of([near(), with_way(30.0, 600.0, Alone)]), (10.0, Far));
+        assert_eq!(of([near(), with_way(30.0, 390.0, Alone)]), (20.0, Alone));
+        // What one core is near by is no nearest core, and a disturbed pass is of the right ones.
+        let near_on_one = with_way(30.0, 70.0, OneCore);
+        assert_eq!(of([near(), near_on_one]), (10.0, OneCore));
+        let disturbed = with_way(10.0, 200.0, Disturbed);
+        assert_eq!(of([disturbed, with_way(30.0, 600.0, Alone)]), (10.0, Far));
+        let far = || with_way(30.0, 600.0, Alone);
+        assert_eq!(of([far(), far()]), (30.0, Alone));
     }
 
     /// Two threads on one core are not what was to be measured, unless a pass had two.
