@@ -40,8 +40,9 @@ pub struct Crew {
     /// Whether the first two had one core together in most rounds, though the system says that they
     /// had two.
     pub one_core: bool,
-    /// Median of the ticks that a line took from the first to the second and back, by stores, at
-    /// the beginning of each round; nothing if the system says that they had one core.
+    /// Median of the ticks that a line took from the first to the second and back, by
+    /// `lock cmpxchg`, at the beginning of each round; nothing if the system says that they had one
+    /// core.
     pub round_trip: Option<f64>,
 }
 

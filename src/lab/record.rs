@@ -314,7 +314,8 @@ pub struct CrewLine {
     /// out where they had not.
     #[serde(default, skip_serializing_if = "no")]
     pub one_core: bool,
-    /// Median of the ticks that a line took from the first to the second and back, by stores.
+    /// Median of the ticks that a line took from the first to the second and back, by
+    /// `lock cmpxchg`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<f64>,
     /// How far a helper thread was ahead, if there was one.

@@ -199,7 +199,7 @@ impl Team<'_> {
     }
 
     /// Ticks that a line took from the first member to the second and back when the last round
-    /// began, by stores; nothing if the system says that they have one core.
+    /// began, by `lock cmpxchg`; nothing if the system says that they have one core.
     pub fn round_trip(&self) -> Option<f64> {
         Some((*lock(&self.board.met))?.round_trip)
     }

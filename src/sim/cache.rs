@@ -155,7 +155,8 @@ impl Cache {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
     }
 
-    /// Whether the reference touches alone the line used last, and changes nothing.
+    /// Whether the reference touches alone the line of its set that was used last, and changes
+    /// nothing.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         self.level.again(reference)

@@ -180,8 +180,8 @@ impl Level {
         hit
     }
 
-    /// Whether the reference touches alone the line used last, and changes nothing: by far the
-    /// commonest case in the traces of programs, so the quickest.
+    /// Whether the reference touches alone the line of its set that was used last, and changes
+    /// nothing: by far the commonest case in the traces of programs, so the quickest.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         let line = reference.address >> self.line_bits;

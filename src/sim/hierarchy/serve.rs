@@ -56,7 +56,7 @@ impl Hierarchy {
         self.serve_other(side, reference)
     }
 
-    /// Serves a reference to another line than the one used last.
+    /// Serves a reference to another line than the one of its set that was used last.
     #[inline(never)]
     fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
         match self.at(side, 0).only_line(reference) {
