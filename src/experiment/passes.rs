@@ -297,19 +297,21 @@ mod tests {
     #[test]
     fn passes_of_threads_farther_apart_than_others_say_nothing() {
         let of = |passes: [Point; 2]| match &merged(passes.into())[0].state {
-            State::Measured(both) => (both.ticks.median, both.passes[1].rest),
+            State::Measured(both) => (both.ticks.median, [0, 1].map(|pass| both.passes[pass].rest)),
             _ => panic!("timed passes make a timed point"),
         };
         let near = || with_way(10.0, 200.0, Alone);
-        assert_eq!(of([near(), with_way(30.0, 600.0, Alone)]), (10.0, Far));
-        assert_eq!(of([near(), with_way(30.0, 390.0, Alone)]), (20.0, Alone));
-        // What one core is near by is no nearest core, and a disturbed pass is of the right ones.
-        let near_on_one = with_way(30.0, 70.0, OneCore);
-        assert_eq!(of([near(), near_on_one]), (10.0, OneCore));
-        let disturbed = with_way(10.0, 200.0, Disturbed);
-        assert_eq!(of([disturbed, with_way(30.0, 600.0, Alone)]), (10.0, Far));
         let far = || with_way(30.0, 600.0, Alone);
-        assert_eq!(of([far(), far()]), (30.0, Alone));
+        assert_eq!(of([near(), far()]), (10.0, [Alone, Far]));
+        assert_eq!(of([far(), near()]), (10.0, [Far, Alone]));
+        assert_eq!(of([far(), far()]), (30.0, [Alone, Alone]));
+        let hardly_farther = with_way(30.0, 390.0, Alone);
+        assert_eq!(of([near(), hardly_farther]), (20.0, [Alone, Alone]));
+        // A hyper-thread of the same core is no nearer core, and a disturbed pass is of the right ones.
+        let on_one = with_way(30.0, 70.0, OneCore);
+        assert_eq!(of([near(), on_one]), (10.0, [Alone, OneCore]));
+        let disturbed = with_way(10.0, 200.0, Disturbed);
+        assert_eq!(of([disturbed, far()]), (10.0, [Disturbed, Far]));
     }
 
     /// Two threads on one core are not what was to be measured, unless a pass had two.
