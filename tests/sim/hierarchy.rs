@@ -289,3 +289,14 @@ fn fetches_go_where_the_design_says() {
         assert_eq!(known, u64::from(!text.starts_with("L1d")), "{text}");
     }
 }
+
+/// A line that was written back is clean, also for the store that comes next to it.
+#[test]
+fn a_line_that_was_cleaned_becomes_dirty_again() {
+    let mut caches = hierarchy("L1=512/2,L2=2K/4");
+    for _ in 0..3 {
+        caches.reference(Reference::store(64, 8));
+        assert_eq!(caches.clean(), 1);
+        assert_eq!(caches.clean(), 0);
+    }
+}
