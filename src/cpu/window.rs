@@ -32,12 +32,8 @@ const PUBLISHED: &Table = &[
 ];
 
 impl Core {
-    /// Published number of operations that the core has under way at most; `None` if not known here.
-    pub fn window(&self) -> Option<u32> {
-        Core::window_of(self.name)
-    }
-
-    /// The same for the core of this name.
+    /// Published number of operations that the core of this name has under way at most; `None` if
+    /// not known here.
     pub fn window_of(core: &str) -> Option<u32> {
         published::of(PUBLISHED, core)
     }
