@@ -4,16 +4,14 @@ use core::sync::atomic::AtomicBool;
 
 use super::laid_out::LaidOut;
 use super::machine::half_octaves;
-use super::setup::WalkSetup;
 use super::{
-    Alone, Arena, Case, Context, Count, Crew, Measured, Point, Rest, Rung, State, Subject, Unit,
-    Untestable, Wish, ranges,
+    Alone, Arena, Case, Context, Count, Crew, Measured, Point, Rest, Rung, State, Subject,
+    Untestable, Wish, ladder, ranges, rung_of,
 };
 use crate::counters::{Each, Quantity};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::os::Pages;
 use crate::os::perf::{Event, Refusal};
-use crate::pattern::{Layout, Order};
 use crate::time::Rate;
 
 /// How long a stretch is whose events are counted for themselves, in nanoseconds: some rare
@@ -247,9 +245,7 @@ impl<'a> Rig<'a> {
         let levels = reported.iter().flatten().count();
         let mut rungs = Vec::new();
         for bytes in half_octaves(24, 1).take_while(|&bytes| bytes <= largest) {
-            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
-            let case = Case::new(LADDER, bytes as f64, setup).in_large_pages();
-            let Some(point) = self.measure(&case) else {
+            let Some(point) = self.measure(&ladder::rung(bytes, seed)) else {
                 break;
             };
             rungs.extend(rung_of(&point, self.rate));
@@ -265,23 +261,6 @@ impl<'a> Rig<'a> {
 
 /// The working set that the ladder reaches in any case, if it may.
 const FARTHEST: usize = 256 << 20;
-
-/// The series of the ladder.
-pub const LADDER: &str = "random walk, one line an element";
-
-/// The rung that a point of the ladder makes, in core cycles, or in ticks without a yardstick.
-pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
-    let State::Measured(measured) = &point.state else {
-        return None;
-    };
-    let cost = measured
-        .interval(Unit::CoreCycles, rate)
-        .unwrap_or(measured.ticks.interval);
-    Some(Rung {
-        working_set: point.x,
-        cost,
-    })
-}
 
 /// What came of a steady or single measurement, as a point keeps it.
 fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> Measured {

@@ -29,17 +29,19 @@ const RISE: f64 = 1.5;
 const SAME: f64 = 0.05;
 
 /// A stretch of a ladder along which hardly anything changes.
-struct Plateau {
+pub(super) struct Plateau {
+    /// Its points.
+    pub(super) points: Range<usize>,
     /// The median along it.
-    median: f64,
+    pub(super) median: f64,
     /// Its ends: a plateau rises a little, for the TLB's sake and others', and the levels beside it
     /// are to be held against the nearer one.
-    first: f64,
-    last: f64,
+    pub(super) first: f64,
+    pub(super) last: f64,
 }
 
 /// The plateaus of a ladder, from the nearest level to memory.
-fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
+pub(super) fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     let costs: Vec<f64> = points.iter().map(|point| point.1).collect();
     if costs.is_empty() || costs.iter().any(|cost| *cost <= 0.0) {
         return Vec::new();
@@ -49,10 +51,12 @@ fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
         let ratio = points[index + 1].0 / points[index].0;
         1.0 + (SLOPE - 1.0) * octaves(ratio)
     };
-    let plateau = |range: &[f64]| {
+    let plateau = |points: Range<usize>| {
+        let range = &costs[points.clone()];
         let mut sorted = range.to_vec();
         sorted.sort_by(f64::total_cmp);
         Some(Plateau {
+            points,
             median: median(&sorted)?,
             first: *range.first()?,
             last: *range.last()?,
@@ -63,13 +67,13 @@ fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
     knees(&costs, slope, RISE, |knee| {
         let (mut before, after) = (knee.before, knee.after);
         while let Some(shelf) = shelf(&costs[before..=after]) {
-            plateaus.extend(plateau(&costs[from..=before]));
+            plateaus.extend(plateau(from..before + 1));
             (from, before) = (before + shelf.start, before + shelf.end - 1);
         }
-        plateaus.extend(plateau(&costs[from..=before]));
+        plateaus.extend(plateau(from..before + 1));
         from = after;
     });
-    plateaus.extend(plateau(&costs[from..]));
+    plateaus.extend(plateau(from..costs.len()));
     plateaus
 }
 
@@ -130,77 +134,4 @@ pub fn levels(ladder: &Curve) -> Vec<Level> {
         });
     }
     levels
-}
-
-/// Where half of the steps hit in a cache of physical addresses, as a share of its size, because
-/// pages crowd some of its sets: 0.96 with 8 ways, 0.98 with 16.
-const CROWDED: f64 = 0.97;
-
-/// The size that the level at `index` from the nearest is built with: a power of two, or one and a
-/// half or one and a quarter of one, for that is how caches come. A share of a larger cache comes in
-/// any size. `None` if the ladder does not show the level's end.
-///
-/// Any size between two rungs explains a level that ends within one rung, and a size nearby one
-/// whose end is crowded pages: a power of two is then the answer, and no surer than the other sizes
-/// leave it.
-pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
-    let found = decide(ladder, |points| end_of(points, index)?.likely())?;
-    let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
-    let as_good = end_of(&middles, index)?.candidates().count().max(1);
-    Some(Found {
-        confidence: found.confidence / as_good as f64,
-        ..found
-    })
-}
-
-/// Where a level ends.
-enum End {
-    /// Between two rungs: everything hits at the one, and nothing at the other.
-    Sharp(f64, f64),
-    /// Half of the steps hit at this working set.
-    Soft(f64),
-}
-
-fn end_of(points: &[(f64, f64)], index: usize) -> Option<End> {
-    let all = plateaus(points);
-    let (near, far) = (all.get(index)?.last, all.get(index + 1)?.first);
-    let hits = |time: f64| (far - time) / (far - near);
-    let behind = points.iter().rposition(|(_, time)| hits(*time) > 0.5)? + 1;
-    let ((lo, most), (hi, fewest)) = (points[behind - 1], *points.get(behind)?);
-    let (most, fewest) = (hits(most), hits(fewest));
-    if most > 0.95 && fewest < 0.05 {
-        return Some(End::Sharp(lo, hi));
-    }
-    let share = (most - 0.5) / (most - fewest);
-    Some(End::Soft(lo + (hi - lo) * share))
-}
-
-/// The shares of a power of two in which caches are built, the likeliest first.
-const SHARES: [f64; 3] = [1.0, 1.5, 1.25];
-
-/// How far the working set of which half hits may lie from a size that explains it, as a factor:
-/// which pages crowd which sets is chance.
-const NEARBY: f64 = 1.15;
-
-impl End {
-    /// The sizes that explain it equally well, the likeliest first.
-    fn candidates(&self) -> impl Iterator<Item = f64> {
-        let (lo, hi) = match self {
-            End::Sharp(lo, hi) => (*lo, *hi),
-            End::Soft(half) => (half / CROWDED / NEARBY, half / CROWDED * NEARBY),
-        };
-        let sizes = SHARES.into_iter().map(move |share| {
-            let mut size = 1024.0 * share;
-            while size < lo {
-                size *= 2.0;
-            }
-            size
-        });
-        sizes.filter(move |size| *size < hi)
-    }
-
-    /// The likeliest of them.
-    fn likely(&self) -> Option<f64> {
-        self.candidates().next()
-    }
 }

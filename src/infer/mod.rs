@@ -11,11 +11,13 @@ mod found;
 mod line;
 mod policy;
 mod replacement;
+mod size;
 
-pub use capacity::{Level, levels, size};
+pub use capacity::{Level, levels};
 pub use conflict::{Conflicts, Sets, sets, sets_within};
 pub use count::{entries, in_parallel, last_abreast, last_before_rise};
 pub use found::{Curve, Found, decide, settled};
 pub use line::line;
 pub use policy::{lost, policy};
 pub use replacement::{Known, replacement};
+pub use size::size;

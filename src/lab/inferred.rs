@@ -3,7 +3,7 @@
 
 use crate::experiment::family::replacement;
 use crate::experiment::setup::{PendingSetup, WalkSetup};
-use crate::experiment::{Case, Evidence, LADDER, Machine, Point, State, Unit, find};
+use crate::experiment::{Case, Evidence, LADDER, Machine, Point, SPARSE, State, Unit, find};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::MACHINE;
@@ -66,6 +66,7 @@ impl Inferred {
     /// What the ladder tells, and the points of each experiment that `points` has some of.
     pub fn of(machine: &Machine, ladder: &[Point], points: impl Fn(&str) -> Vec<Point>) -> Self {
         let rungs = quickest(ladder, machine.rate);
+        let sparse = usual(ladder, machine.rate);
         let of = |id: &str, series: &str| curve(machine, &points(id), series);
         let l1 = sets(machine, &points(CONFLICTS));
         let pages = points(PAGES);
@@ -78,7 +79,7 @@ impl Inferred {
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
             policy: by_sequences(machine, &points(SEQUENCES)).or_else(by_lists),
             l1,
-            l2: infer::size(&rungs, 1),
+            l2: either(infer::size(&rungs, 1), infer::size(&sparse, 1)),
             l2_sets: sets_behind(machine, &points(MACHINE), &levels),
             levels,
             entries: entries(
@@ -299,21 +300,61 @@ fn entries(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
 /// The rungs of a ladder, each from the pass in which it was quickest: a neighbour that takes part
 /// of a cache makes a step slower, and none makes it faster.
 fn quickest(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
-    let rungs = ladder.iter().filter(|point| point.series == LADDER);
-    let mut rungs: Vec<(f64, Interval)> = rungs
+    rungs(ladder, LADDER, rate, |passes| passes.first().copied())
+}
+
+/// The rungs of the sparse walks, each as it was in the middle half of its passes: a neighbour takes
+/// little from them, and luck, which pages crowd which sets, goes both ways.
+fn usual(ladder: &[Point], rate: Rate) -> Vec<(f64, Interval)> {
+    rungs(ladder, SPARSE, rate, |passes| match passes {
+        [] => None,
+        [only] => Some(*only),
+        [..] => {
+            let last = passes.len() - 1;
+            let (lo, hi) = (passes[last / 4], passes[last - last / 4]);
+            Some(Interval::new(lo.middle(), hi.middle()))
+        }
+    })
+}
+
+/// The rungs of one series of the ladder in core cycles, or in nanoseconds without a core clock: of
+/// the passes over each, the quickest first, what `pick` makes of them.
+fn rungs(
+    ladder: &[Point],
+    series: &str,
+    rate: Rate,
+    pick: impl Fn(&[Interval]) -> Option<Interval>,
+) -> Vec<(f64, Interval)> {
+    let of_series = ladder.iter().filter(|point| point.series == series);
+    let mut rungs: Vec<(f64, Interval)> = of_series
         .filter_map(|point| {
             let State::Measured(measured) = &point.state else {
                 return None;
             };
             let passes = measured.passes(Unit::CoreCycles, rate);
             let passes = passes.or_else(|| measured.passes(Unit::Nanoseconds, rate))?;
-            let intervals = passes.into_iter().map(|pass| pass.interval);
-            let sooner = |a: &Interval, b: &Interval| a.middle().total_cmp(&b.middle());
-            Some((point.x, intervals.min_by(sooner)?))
+            let mut passes: Vec<Interval> = passes.into_iter().map(|pass| pass.interval).collect();
+            passes.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
+            Some((point.x, pick(&passes)?))
         })
         .collect();
     rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
     rungs
+}
+
+/// What both ladders say, with the surer one's confidence. If they differ, what the sparse one says,
+/// from which neighbours take less, and half as sure.
+fn either(dense: Option<Found<f64>>, sparse: Option<Found<f64>>) -> Option<Found<f64>> {
+    match (dense, sparse) {
+        (Some(dense), Some(sparse)) => Some(Found {
+            confidence: match dense.value == sparse.value {
+                true => dense.confidence.max(sparse.confidence),
+                false => sparse.confidence / 2.0,
+            },
+            ..sparse
+        }),
+        (dense, sparse) => sparse.or(dense),
+    }
 }
 
 /// Core cycles a tick, from every point of the ladder; they agree where neither clock changed.
@@ -358,4 +399,20 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
     .flatten()
     .chain([(MACHINE, pending().chain(far_apart(machine)).collect())])
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_ladders_that_differ_the_sparse_one_is_half_believed() {
+        let found = |value, confidence| Some(Found { value, confidence });
+        assert_eq!(either(found(1.0, 0.6), found(1.0, 0.9)), found(1.0, 0.9));
+        assert_eq!(either(found(1.0, 0.9), found(1.0, 0.6)), found(1.0, 0.9));
+        assert_eq!(either(found(0.5, 1.0), found(1.0, 0.8)), found(1.0, 0.4));
+        assert_eq!(either(found(1.0, 0.8), None), found(1.0, 0.8));
+        assert_eq!(either(None, found(1.0, 0.8)), found(1.0, 0.8));
+        assert_eq!(either(None, None), None);
+    }
 }

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::{
     Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of,
 };
-use crate::experiment::{Case, Rest, State, calibrating};
+use crate::experiment::{Case, Rest, State, calibrating, sparse_rungs};
 use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
@@ -112,7 +112,7 @@ pub(super) fn machine(
     if book.points.iter().all(|line| line.experiment == MACHINE) {
         for pass in 0..passes {
             let mut written = Ok(());
-            ladder(rig, header, pass, |point| {
+            ladder(rig, header, pass, |pass, point| {
                 if written.is_ok() {
                     written = book.add(line_of(MACHINE, pass, point, None));
                 }
@@ -147,20 +147,44 @@ fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Resul
     Ok(())
 }
 
-/// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end.
-pub(super) fn ladder(rig: &mut Rig<'_>, header: &Header, pass: u32, mut each: impl FnMut(&Point)) {
+/// How often the sparse walks are laid out anew in a pass: which pages crowd which sets is chance.
+const DRAWS: u32 = 2;
+
+/// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end, and
+/// with the number of its pass: there are more passes over the sparse walks.
+pub(super) fn ladder(
+    rig: &mut Rig<'_>,
+    header: &Header,
+    pass: u32,
+    mut each: impl FnMut(u32, &Point),
+) {
     let limit = ladder_limit(header);
-    let mut progress = Progress::new(rungs(limit));
+    let seed = |pass: u32| header.seed.wrapping_add(u64::from(pass));
+    let draws = pass * DRAWS..(pass + 1) * DRAWS;
+    let sparse: Vec<(u32, Case)> = draws
+        .flat_map(|draw| sparse_rungs(limit, seed(draw)).map(move |case| (draw, case)))
+        .collect();
+    let mut progress = Progress::new(rungs(limit) + sparse.len() as u64);
     progress.begin("the machine".to_owned());
     progress.next("a ladder of random walks, to find its caches");
-    let seed = header.seed.wrapping_add(u64::from(pass));
-    rig.ladder(limit, seed, reported(header), |point| {
+    rig.ladder(limit, seed(pass), reported(header), |point| {
         progress.measured();
         progress.next(&format!("a random walk over {} and more", show(point.x)));
         if !cut_short(point) {
-            each(point);
+            each(pass, point);
         }
     });
+    let mut last = None;
+    for (draw, case) in sparse {
+        if last.replace(draw).is_some_and(|last| last != draw) {
+            rig.move_house();
+        }
+        progress.next(&format!("a {}, {}", case.series, show(case.x)));
+        let point = rig.measure(&case).filter(|point| !cut_short(point));
+        let Some(point) = point else { break };
+        progress.measured();
+        each(draw, &point);
+    }
     progress.end();
     progress.finish();
 }

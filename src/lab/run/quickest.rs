@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Case, Point, State, measure, rig};
+use crate::experiment::{SPARSE, merged};
 use crate::lab::session::Session;
 
 /// Passes of the ladder. After as many as the first, one that finds nothing quicker is the last.
@@ -17,20 +18,25 @@ const QUICKER: f64 = 0.97;
 const TRIES: usize = 4;
 
 /// Measures the ladder alone, several times, in other pages each time, and as long as rungs become
-/// quicker.
+/// quicker. Of the sparse walks all passes are kept.
 pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     let mut rungs: Vec<Point> = Vec::new();
+    let mut sparse: Vec<Point> = Vec::new();
     let mut rig = rig(session, stop);
     for pass in 0..*PASSES.end() {
         let mut quicker = false;
-        measure::ladder(&mut rig, &session.header, pass, |point| {
-            quicker |= keep_quickest(&mut rungs, point);
+        measure::ladder(&mut rig, &session.header, pass, |_, point| {
+            match point.series.as_str() {
+                SPARSE => sparse.push(point.clone()),
+                _ => quicker |= keep_quickest(&mut rungs, point),
+            }
         });
         rig.move_house();
         if pass + 1 >= *PASSES.start() && !quicker || stop.load(Ordering::Relaxed) {
             break;
         }
     }
+    rungs.extend(merged(sparse));
     rungs
 }
 
