@@ -213,7 +213,7 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 ///
 /// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
 /// random orders. What is behind schedule is sampled for a shorter time. What was alone on its core
-/// in no pass is measured once more while there is time.
+/// in no pass is measured once more, several times while there is time.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -255,10 +255,13 @@ pub(super) fn cases(
     }
     if let Some(mut progress) = progress {
         notebook.rig.sample_for(1.0);
-        let plan = planned(experiments, machine, passes);
-        again(notebook, plan, passes, &mut progress, &|| {
-            stop.load(Ordering::Relaxed) || schedule.is_over()
-        })?;
+        let over = || stop.load(Ordering::Relaxed) || schedule.is_over();
+        for pass in passes..passes + ROUNDS {
+            let plan = planned(experiments, machine, pass);
+            if !again(notebook, plan, pass, &mut progress, &over)? {
+                break;
+            }
+        }
         progress.finish();
     }
     Ok(())
@@ -278,31 +281,52 @@ fn planned(
     experiments.iter().map(cases).collect()
 }
 
-/// Measures the points of a pass after `passes` that were alone in none of these: whoever shares the
-/// core comes and goes. Not those that belong right behind another.
+/// The most rounds in which points are measured once more.
+const ROUNDS: u32 = 4;
+
+/// Measures the points of a plan that were alone on their core in none of `passes`, in a pass more:
+/// whoever shares the core comes and goes. Whether there were some.
+///
+/// Those that are compared in turn are measured again in turn, all that follow one another. Each
+/// round has only points of the one before, so that passes of the same number belong together.
 fn again(
     notebook: &mut Notebook<'_>,
     plan: Vec<(&'static Experiment, Vec<Case>)>,
     passes: u32,
     progress: &mut Progress,
     over: &dyn Fn() -> bool,
-) -> Result<()> {
+) -> Result<bool> {
     notebook.rig.move_house();
     notebook.setups.clear();
-    for (experiment, mut cases) in plan {
-        let book = &notebook.book;
-        cases.retain(|case| !case.in_turn && book.never_alone(experiment, case, passes));
+    let mut some = false;
+    for (experiment, cases) in plan {
+        let cases = in_their_turns(&cases, |case| {
+            notebook.book.never_alone(experiment, case, passes)
+        });
+        if cases.is_empty() {
+            continue;
+        }
+        some = true;
         progress.more(cases.len() as u64);
         progress.begin(format!("again {} {}", experiment.id, experiment.title));
-        for case in &cases {
+        for case in cases {
             if over() {
-                return Ok(());
+                return Ok(false);
             }
             one(notebook, experiment, passes, case, progress)?;
         }
         progress.end();
     }
-    Ok(())
+    Ok(some)
+}
+
+/// The cases that are `wanted`, each with those that it is measured in turn with.
+fn in_their_turns(cases: &[Case], wanted: impl Fn(&Case) -> bool) -> Vec<&Case> {
+    let turns = cases.chunk_by(|one, next| one.in_turn && next.in_turn);
+    turns
+        .filter(|turn| turn.iter().any(&wanted))
+        .flatten()
+        .collect()
 }
 
 /// Measures one case, or finds it.
@@ -411,5 +435,27 @@ mod tests {
         assert!(!book.never_alone(e18, &once, 2));
         assert!(!book.never_alone(e18, &missing, 2), "it has one pass yet");
         std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_compared_in_turn_is_measured_again_in_turn() {
+        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
+        let turn = |x| case(x).in_turn();
+        let cases = [
+            case(1.0),
+            case(2.0),
+            turn(3.0),
+            turn(4.0),
+            case(5.0),
+            turn(6.0),
+        ];
+        let again = |wanted: f64| {
+            let cases = in_their_turns(&cases, |case| case.x == wanted);
+            cases.iter().map(|case| case.x).collect::<Vec<f64>>()
+        };
+        assert_eq!(again(2.0), [2.0]);
+        assert_eq!(again(4.0), [3.0, 4.0]);
+        assert_eq!(again(6.0), [6.0]);
+        assert!(again(7.0).is_empty());
     }
 }
