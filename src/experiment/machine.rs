@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Calibration, Counting, Range, Ranges, Rung, Seating, Untestable};
+use super::{Calibration, Counting, Range, Ranges, Rung, Seating, Spread, Untestable};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -29,6 +29,8 @@ pub struct Machine {
     pub ranges: Ranges,
     /// What predictions know besides.
     pub calibration: Calibration,
+    /// By how much passes over its points differ, once they are measured.
+    pub spread: Spread,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
     /// Whether to measure more points, longer.

@@ -26,6 +26,7 @@ mod registry;
 mod rig;
 mod seating;
 pub mod setup;
+mod spread;
 mod unit;
 mod verdict;
 
@@ -45,6 +46,7 @@ pub use ranges::{Capacity, Range, Ranges, Rung};
 pub use registry::{Named, all, find, nearest};
 pub use rig::{Effort, Rig};
 pub use seating::{Placement, Seating};
+pub use spread::Spread;
 pub use unit::Unit;
 pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
 

@@ -17,7 +17,7 @@ use super::record::{
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
     Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rest, Rung,
-    Seating, State, Untestable, merged, rung_of,
+    Seating, Spread, State, Untestable, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -115,6 +115,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
         calibration: calibration_of(header),
+        spread: Spread::default(),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);
     Machine {

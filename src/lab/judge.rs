@@ -2,7 +2,9 @@
 
 use super::convert::{ladder_of, machine_of, points_of};
 use super::record::{Line, VerdictLine};
-use crate::experiment::{Claim, Evidence, Experiment, Judgement, Machine, Point, Verdict, all};
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judgement, Machine, Point, Spread, Verdict, all,
+};
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
 /// ends early could make a claim about its end fail, or hold, for no reason.
@@ -11,17 +13,22 @@ const UNFINISHED: &str = "not measured to its end (run stopped)";
 /// The judgements of an experiment's claims on its `points`, in order. What could only be measured
 /// beside somebody else decides as little as it may.
 pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Judgement> {
-    let in_doubt: Vec<Point> = points.iter().map(Point::in_doubt).collect();
+    let cases = (experiment.cases)(machine);
+    let same = |point: &Point, case: &Case| point.series == case.series && point.x == case.x;
+    let in_doubt = |point: &Point| {
+        let case = cases.iter().find(|case| same(point, case));
+        let bytes = case.map_or(0, |case| case.setup.bytes());
+        machine.spread.doubt(machine, point, bytes).in_doubt()
+    };
+    let in_doubt: Vec<Point> = points.iter().map(in_doubt).collect();
     let evidence = Evidence {
         machine,
         points: &in_doubt,
         unit: experiment.unit(),
     };
-    let whole = (experiment.cases)(machine).iter().all(|case| {
-        points
-            .iter()
-            .any(|point| point.series == case.series && point.x == case.x)
-    });
+    let whole = cases
+        .iter()
+        .all(|case| points.iter().any(|point| same(point, case)));
     let decide = |claim: &Claim| {
         if whole {
             claim.decide(&evidence)
@@ -33,6 +40,16 @@ pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Ve
         }
     };
     experiment.claims.iter().map(decide).collect()
+}
+
+/// The machine with the spread of the points that experiments have by their ids.
+pub fn spread(machine: Machine, points: impl Fn(&str) -> Vec<Point>) -> Machine {
+    let points = all().into_iter().map(|of| (of, points(of.id)));
+    let points = points.filter(|(_, points)| !points.is_empty());
+    Machine {
+        spread: Spread::of(&machine, points),
+        ..machine
+    }
 }
 
 /// The same as lines of a record.
@@ -62,7 +79,9 @@ pub fn of_record(lines: &[Line]) -> Vec<VerdictLine> {
     let Some(Line::Header(header)) = lines.first() else {
         return verdicts;
     };
-    let machine = machine_of(header, &ladder_of(lines));
+    let machine = spread(machine_of(header, &ladder_of(lines)), |id| {
+        points_of(lines, id)
+    });
     for experiment in all() {
         let points = points_of(lines, experiment.id);
         let decided = verdicts.iter().any(|line| line.experiment == experiment.id);

@@ -98,6 +98,7 @@ impl Model {
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
             calibration: Calibration::default(),
+            spread: linefill::experiment::Spread::default(),
             ladder,
             largest: 1 << 30,
             full: false,

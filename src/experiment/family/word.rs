@@ -266,6 +266,7 @@ mod tests {
             seed: 1,
             ladder: Vec::new(),
             calibration: crate::experiment::Calibration::default(),
+            spread: crate::experiment::Spread::default(),
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,
             full: false,

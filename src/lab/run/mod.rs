@@ -138,11 +138,12 @@ fn verdicts(
     machine: &Machine,
     experiments: &[&'static Experiment],
 ) -> Vec<VerdictLine> {
+    let machine = judge::spread(machine.clone(), |id| points_among(lines, id));
     let mut verdicts = Vec::new();
     for experiment in experiments {
         let points = points_among(lines, experiment.id);
         if !points.is_empty() {
-            verdicts.extend(judge::verdicts(experiment, machine, &points));
+            verdicts.extend(judge::verdicts(experiment, &machine, &points));
         }
     }
     verdicts
