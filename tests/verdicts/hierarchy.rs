@@ -1,7 +1,7 @@
 //! Drepper's table of the Pentium M, and Sestoft's Figure 4.
 
+use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Range};
 use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, row, time};
@@ -43,10 +43,10 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D7", ALL, Untestable, |m| {
             let mut narrow = m.clone();
-            narrow.ranges.llc = Range {
-                lo: narrow.ranges.llc.hi,
-                hi: narrow.ranges.llc.lo,
-            };
+            // The last level is the second.
+            let l2 = narrow.ranges.capacities[1];
+            narrow.ranges.capacities[2].reported = l2.reported;
+            narrow.ranges.capacities[2].measured = l2.measured;
             levels("D7", &narrow, [1.0, 5.0, 16.0, 70.0, 400.0])
         })
         .says("no working set was found that lives in last level alone"),

@@ -5,9 +5,10 @@ use super::explain;
 use crate::experiment::evidence::ratio;
 use crate::experiment::setup::{RegisterSetup, WalkSetup};
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
-    all_of, at_least, plain_curves,
+    Axis, Capacity, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, plain_curves,
 };
+use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 
 /// The rows of this family.
@@ -29,25 +30,40 @@ const fn plot(unit: Unit) -> Option<Plot> {
 /// A chain in a register, and a random walk in the middle of each range.
 fn cases(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
-    let seed = machine.seed;
-    let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
-    for (level, range) in LEVELS[1..]
-        .iter()
-        .zip([ranges.l1, ranges.l2, ranges.llc, ranges.memory])
-    {
-        let bytes = if range.hi.is_finite() {
-            machine.middle_of(range)
-        } else {
-            machine.in_memory()
+    let walk = |level: usize, layout: Layout, bytes: usize| {
+        let setup = WalkSetup {
+            count: bytes / layout.stride(),
+            ..WalkSetup::follow(layout, bytes, Order::Random { seed: machine.seed })
         };
-        // A range can be empty: a last level of which no more than L2's size is ours, or a
-        // memory range beyond what may be allocated. Its claim then says so.
-        if range.holds(bytes as f64) {
-            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
-            cases.push(Case::new(*level, bytes as f64, setup).in_large_pages());
-        }
+        Case::new(LEVELS[level], bytes as f64, setup).in_large_pages()
+    };
+    let dense = Layout::npad(7);
+    let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
+    cases.push(walk(1, dense, machine.middle_of(ranges.l1)));
+    cases.push(walk(2, dense, machine.middle_of(ranges.l2)));
+    cases.extend(behind_l2(machine).map(|bytes| walk(3, dense.spaced(SPARSE), bytes)));
+    // Memory may lie beyond what may be allocated. Its claim then says so.
+    let memory = machine.in_memory();
+    if ranges.memory.holds(memory as f64) {
+        cases.push(walk(4, dense, memory));
     }
     cases
+}
+
+/// The distance in the last level: one line of eight. Others may leave little of a shared level, and
+/// change how much while a run goes on, but such a walk needs hardly any of it: its lines fall into
+/// an eighth of L2's sets, which a span of four times L2 overfills, and are half as many as L2 holds.
+const SPARSE: usize = 8 * LINE;
+
+/// The span of that walk, if there is a level behind L2.
+fn behind_l2(machine: &Machine) -> Option<usize> {
+    let [_, l2, llc] = machine.ranges.capacities.get(..3)? else {
+        return None;
+    };
+    let stated = |of: &Capacity| of.reported.or(of.measured);
+    let span = 4.0 * stated(l2)?;
+    let level = stated(llc)? >= span / 2.0;
+    (level && span <= machine.largest as f64).then_some(span as usize / SPARSE * SPARSE)
 }
 
 /// Judges that every level costs at least `factor` times the one before it.
@@ -81,7 +97,9 @@ const PENTIUM_M: Experiment = Experiment {
              memory about 240 core cycles",
     today: "L1d is 4 to 5 cycles away because it is larger, L2 is where the paper's was, and \
             between it and memory stands a last level as far away as memory was from slow CPUs. \
-            Memory in nanoseconds has hardly moved; in core cycles it is further.",
+            Memory in nanoseconds has hardly moved; in core cycles it is further. The walk in the \
+            last level uses one line of eight of four times L2, so that it needs half of L2's size \
+            there: a dense one showed memory where strangers had taken the rest of the level.",
     plot: plot(Unit::CoreCycles),
     cases,
     curves: plain_curves,
