@@ -133,8 +133,13 @@ const STRUCT_RULES: Experiment = Experiment {
     }],
 };
 
+/// So many points are too few for the ends of their median to be those of a 95 % interval: that takes
+/// six, of which the least and the greatest are its ends.
+const FEW: usize = 6;
+
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
-/// median over the range of the points' [ratios](paired_points).
+/// median over the range of the points' [ratios](paired_points), or all that these come to if they
+/// are few.
 pub(super) fn paired(
     e: &Evidence<'_>,
     of: &str,
@@ -146,7 +151,11 @@ pub(super) fn paired(
         .filter(|(x, _)| range.holds(*x))
         .map(|(_, ratio)| ratio)
         .collect();
-    Interval::median_of(&inside).ok_or_else(|| {
+    let together = match inside.len() {
+        0..FEW => inside.into_iter().reduce(Interval::hull),
+        _ => Interval::median_of(&inside),
+    };
+    together.ok_or_else(|| {
         Untestable(format!(
             "`{of}` and `{to}` have no point in common in the {range}"
         ))
