@@ -13,8 +13,10 @@ use core::iter::successors;
 pub enum Placement {
     /// Evenly: indexed by address bits below those that pages change, as L1d is.
     Even,
-    /// By chance: indexed by physical addresses, or hashed, as L2 and the last level are.
+    /// By chance, but the lowest bits of a line's number: by physical addresses, as in L2.
     ByChance,
+    /// By a hash of all bits, as in the last level: lines that are left out make room for others.
+    Hashed,
 }
 
 /// A level of the hierarchy, or a TLB.
@@ -37,7 +39,9 @@ impl Level {
     pub fn hits(&self, bytes: f64, mates: f64) -> f64 {
         let filling = self.ways * bytes / self.bytes;
         match self.placement {
-            Placement::ByChance if filling < MOST_FILLING => self.hits_by_chance(filling, mates),
+            Placement::ByChance | Placement::Hashed if filling < MOST_FILLING => {
+                self.hits_by_chance(filling, mates)
+            }
             _ => self.hits_of_even_sets(filling, mates),
         }
     }
@@ -119,11 +123,18 @@ impl Walk {
     /// Time of a load where `mates` elements share a line.
     fn load(&self, bytes: f64, mates: f64) -> f64 {
         // Elements larger than a line leave lines between them untouched: fewer lines are walked,
-        // over fewer sets where those are chosen evenly, so that a level fills up as if all were.
+        // over fewer sets where the lowest bits choose them, so that a level fills up as if all were.
+        // Where a hash does, it holds those that are used, and the other half of each's pair, which
+        // is prefetched.
+        let used = (2.0 * mates).min(1.0);
         let mut found = 0.0;
         let mut time = 0.0;
         for level in &self.levels {
-            let hits = level.hits(bytes, mates.max(1.0)).max(found);
+            let held = match level.placement {
+                Placement::Hashed => bytes * used,
+                Placement::Even | Placement::ByChance => bytes,
+            };
+            let hits = level.hits(held, mates.max(1.0)).max(found);
             time += (hits - found) * level.cost;
             found = hits;
         }
@@ -182,6 +193,19 @@ mod tests {
         assert_eq!(step(32.0), 4.0);
         assert!((step(64.0) - 14.0).abs() < 0.1, "{}", step(64.0));
         assert!((step(1e6) - 500.0).abs() < 1e-6, "{}", step(1e6));
+    }
+
+    #[test]
+    fn lines_that_are_left_out_make_room_where_a_hash_chooses_sets() {
+        let mut walk = walk();
+        walk.levels
+            .push(level(4096.0, 16.0, Placement::Hashed, 50.0));
+        let step = |kib: f64, element| walk.step(kib * 1024.0, element);
+        // L2 is left at the same working set; eight times its size in all lines leaves both.
+        assert!(step(8192.0, 64.0) > 400.0);
+        assert!((50.0..55.0).contains(&step(8192.0, 512.0)));
+        // Of two lines the other is prefetched.
+        assert_eq!(step(8192.0, 128.0), step(8192.0, 64.0));
     }
 
     #[test]

@@ -151,8 +151,12 @@ impl<'a> Parameters<'a> {
             })
         };
         let mut levels = vec![level(0, ranges.l1, Placement::Even)?];
-        for (index, range) in [(1, ranges.l2), (2, ranges.llc)] {
-            match level(index, range, Placement::ByChance) {
+        let behind = [
+            (1, ranges.l2, Placement::ByChance),
+            (2, ranges.llc, Placement::Hashed),
+        ];
+        for (index, range, placement) in behind {
+            match level(index, range, placement) {
                 Some(level) => levels.push(level),
                 None if range.lo >= range.hi => {}
                 None => return None,
