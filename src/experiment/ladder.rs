@@ -24,7 +24,7 @@ pub const LADDER: &str = "random walk, one line an element";
 pub const SPARSE: &str = "random walk, one line of eight";
 
 /// The lines of which they use one.
-const LINES: usize = 8;
+pub(super) const LINES: usize = 8;
 
 /// Their working sets, in bytes: from inside every L1d to behind every L2.
 const SPARSE_SETS: (usize, usize) = (12 << 10, 16 << 20);
@@ -43,8 +43,8 @@ pub fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
         .map(move |bytes| of_lines(SPARSE, LINES, bytes, seed))
 }
 
-/// A walk over one line of so many in `bytes`.
-fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> Case {
+/// A walk in random order over one line of so many in `bytes`.
+pub(super) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> Case {
     let stride = lines * LINE;
     let setup = WalkSetup {
         count: bytes / stride,

@@ -48,7 +48,7 @@ pub struct Inferred {
     pub policy: Option<Found<Vec<&'static str>>>,
     /// Bytes of L2.
     pub l2: Option<Found<f64>>,
-    /// Sets and ways of L2.
+    /// Sets and ways of L2, if they come to its size.
     pub l2_sets: Option<Found<Sets>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
     pub entries: [Option<Interval>; 2],
@@ -71,6 +71,7 @@ impl Inferred {
         let l1 = sets(machine, &points(CONFLICTS));
         let pages = points(PAGES);
         let levels = infer::levels(&rungs);
+        let l2 = either(infer::size(&rungs, 1), infer::size(&sparse, 1));
         let by_lists = || {
             let found = policy(machine, &points(CONFLICTS), l1.as_ref()?.value)?;
             Some(found.map(|policies| vec![policies]))
@@ -79,8 +80,9 @@ impl Inferred {
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
             policy: by_sequences(machine, &points(SEQUENCES)).or_else(by_lists),
             l1,
-            l2: either(infer::size(&rungs, 1), infer::size(&sparse, 1)),
-            l2_sets: sets_behind(machine, &points(MACHINE), &levels),
+            l2_sets: sets_behind(machine, &points(MACHINE), &levels)
+                .filter(|sets| l2.as_ref().is_none_or(|l2| sets.value.size() == l2.value)),
+            l2,
             levels,
             entries: entries(
                 &curve(machine, &pages, LINE_A_PAGE),
@@ -168,7 +170,8 @@ const LENGTHS: [usize; 10] = [4, 6, 8, 9, 10, 12, 16, 17, 20, 24];
 const DISTANCES: [usize; 5] = [16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10];
 
 /// Sets and ways of L2, from lists that leave it: only where 2 MiB pages let addresses choose the
-/// sets.
+/// sets. A host may back a guest's with small ones, so that chance chooses them: then these come to
+/// another size than the ladders.
 fn sets_behind(machine: &Machine, points: &[Point], levels: &[Level]) -> Option<Found<Sets>> {
     let in_large_pages = |point: &&Point| match &point.state {
         State::Measured(measured) => measured.pages.starts_with("2 MiB"),

@@ -3,13 +3,12 @@
 
 use super::explain;
 use crate::experiment::evidence::ratio;
-use crate::experiment::setup::{RegisterSetup, WalkSetup};
+use crate::experiment::ladder::{LINES, of_lines};
+use crate::experiment::setup::RegisterSetup;
 use crate::experiment::{
     Axis, Capacity, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit,
     Untestable, all_of, at_least, plain_curves,
 };
-use crate::mem::LINE;
-use crate::pattern::{Layout, Order};
 
 /// The rows of this family.
 pub(super) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
@@ -30,30 +29,22 @@ const fn plot(unit: Unit) -> Option<Plot> {
 /// A chain in a register, and a random walk in the middle of each range.
 fn cases(machine: &Machine) -> Vec<Case> {
     let ranges = &machine.ranges;
-    let walk = |level: usize, layout: Layout, bytes: usize| {
-        let setup = WalkSetup {
-            count: bytes / layout.stride(),
-            ..WalkSetup::follow(layout, bytes, Order::Random { seed: machine.seed })
-        };
-        Case::new(LEVELS[level], bytes as f64, setup).in_large_pages()
-    };
-    let dense = Layout::npad(7);
+    let walk = |level: usize, lines, bytes| of_lines(LEVELS[level], lines, bytes, machine.seed);
+    let near = [(1, ranges.l1), (2, ranges.l2)]
+        .map(|(level, range)| (level, range, machine.middle_of(range)));
+    let memory = (4, ranges.memory, machine.in_memory());
     let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
-    cases.push(walk(1, dense, machine.middle_of(ranges.l1)));
-    cases.push(walk(2, dense, machine.middle_of(ranges.l2)));
-    cases.extend(behind_l2(machine).map(|bytes| walk(3, dense.spaced(SPARSE), bytes)));
-    // Memory may lie beyond what may be allocated. Its claim then says so.
-    let memory = machine.in_memory();
-    if ranges.memory.holds(memory as f64) {
-        cases.push(walk(4, dense, memory));
-    }
+    // A range can be empty, or lie beyond what may be allocated. Its claim then says so.
+    let dense = near.into_iter().chain([memory]);
+    let dense = dense.filter(|(_, range, bytes)| range.holds(*bytes as f64));
+    cases.extend(dense.map(|(level, _, bytes)| walk(level, 1, bytes)));
+    // Others may leave little of a shared level, and change how much while a run goes on, but a
+    // walk over one line of eight needs hardly any of it: its lines fall into an eighth of L2's
+    // sets, which a span of four times L2 overfills, and are half as many as L2 holds.
+    cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
+    cases.sort_by_key(|case| LEVELS.iter().position(|level| *level == case.series));
     cases
 }
-
-/// The distance in the last level: one line of eight. Others may leave little of a shared level, and
-/// change how much while a run goes on, but such a walk needs hardly any of it: its lines fall into
-/// an eighth of L2's sets, which a span of four times L2 overfills, and are half as many as L2 holds.
-const SPARSE: usize = 8 * LINE;
 
 /// The span of that walk, if there is a level behind L2.
 fn behind_l2(machine: &Machine) -> Option<usize> {
@@ -63,7 +54,7 @@ fn behind_l2(machine: &Machine) -> Option<usize> {
     let stated = |of: &Capacity| of.reported.or(of.measured);
     let span = 4.0 * stated(l2)?;
     let level = stated(llc)? >= span / 2.0;
-    (level && span <= machine.largest as f64).then_some(span as usize / SPARSE * SPARSE)
+    (level && span <= machine.largest as f64).then_some(span as usize)
 }
 
 /// Judges that every level costs at least `factor` times the one before it.
