@@ -8,7 +8,6 @@ use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const BAD: &str = "bad address";
 const SWEPT: &str = "after a sweep";
-const WALKED: &str = "after a random walk";
 const NTA: &str = "leaves a hot set";
 const T0: &str = "prefetcht0 evicts";
 const NEAR: &str = "in L1d and L2";
@@ -23,19 +22,19 @@ const FORMULA: &str = "the least distance";
 
 const SURVIVED: &str = "prefetches of bad addresses that did not fault";
 
-/// What a load costs after `hint`, which misses at 400; after a sweep (x = 0) or a walk (1).
-fn hints(machine: &Machine, load: impl Fn(&str, f64) -> Value) -> Planted {
-    Planted::new("E36", machine, |series, x| match series {
+/// What a load costs after each hint; one that misses takes 400.
+fn hints(machine: &Machine, load: impl Fn(&str) -> Value) -> Planted {
+    Planted::new("E36", machine, |series, _| match series {
         SURVIVED => Value::Counted(20.0),
         "flushed" => time(400.0),
         "lap after nothing" => time(10_000.0),
-        _ => load(series, x),
+        _ => load(series),
     })
 }
 
 /// What a lap costs after `prefetcht0` and after `prefetchnta`, over undisturbed.
 fn laps(machine: &Machine, t0: f64, nta: f64) -> Planted {
-    hints(machine, |series, _| {
+    hints(machine, |series| {
         time(match series {
             "lap after prefetcht0 and loads" => 10_000.0 * t0,
             "lap after prefetchnta and loads" => 10_000.0 * nta,
@@ -110,26 +109,26 @@ pub const EXACT: &[super::Exact] = &[("E36", "bad address")];
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("E36", BAD, Holds, |m| hints(m, |_, _| time(5.0))),
+        row("E36", BAD, Holds, |m| hints(m, |_| time(5.0))),
         row("E36", BAD, DoesNotHold, |m| {
             Planted::new("E36", m, |_, _| Value::Counted(19.0))
         }),
         row("E36", BAD, Untestable, |m| {
-            hints(m, |_, _| time(5.0)).without(|series, _| series == SURVIVED)
+            hints(m, |_| time(5.0)).without(|series, _| series == SURVIVED)
         }),
         row("E36", SWEPT, Holds, |m| {
             // After the empty stretch is taken off, a hit may come out below zero.
-            hints(m, |_, _| Value::Timed(Interval::new(-2.0, 4.0)))
+            hints(m, |_| Value::Timed(Interval::new(-2.0, 4.0)))
         }),
         row("E36", SWEPT, DoesNotHold, |m| {
-            hints(m, |series, _| match series {
+            hints(m, |series| match series {
                 "after prefetcht2" => time(400.0),
                 _ => time(20.0),
             })
         })
         .says("share of a miss after prefetcht2 1.0"),
         row("E36", SWEPT, Inconclusive, |m| {
-            hints(m, |_, _| noisy(200.0, 0.1))
+            hints(m, |_| noisy(200.0, 0.1))
         }),
         row("E36", SWEPT, Untestable, |m| {
             Planted::new("E36", m, |series, _| match series {
@@ -138,24 +137,6 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("a load of a flushed line took 0.00 [-5.00, 5.00]"),
-        row("E36", WALKED, Holds, |m| hints(m, |_, _| time(20.0))),
-        row("E36", WALKED, DoesNotHold, |m| {
-            hints(m, |series, x| match series {
-                "after prefetcht1" if x == 1.0 => time(390.0),
-                _ => time(20.0),
-            })
-        })
-        .says("share of a miss after prefetcht1"),
-        row("E36", WALKED, Inconclusive, |m| {
-            hints(m, |_, x| if x == 1.0 { time(200.0) } else { time(20.0) })
-        }),
-        row("E36", WALKED, Untestable, |m| {
-            hints(m, |_, x| match x {
-                1.0 => Value::Untestable("no memory for the walk"),
-                _ => time(20.0),
-            })
-        })
-        .says("no memory for the walk"),
         row("E36", NTA, Holds, |m| laps(m, 2.0, 1.1)),
         row("E36", NTA, DoesNotHold, |m| laps(m, 2.0, 2.0)),
         row("E36", NTA, Inconclusive, |m| laps(m, 2.0, 1.3)),
@@ -167,7 +148,7 @@ pub fn rows() -> Vec<Row> {
         row("E36", T0, DoesNotHold, |m| laps(m, 1.1, 1.1)),
         row("E36", T0, Inconclusive, |m| laps(m, 1.3, 1.1)),
         row("E36", T0, Untestable, |m| {
-            hints(m, |_, _| Value::Untestable("no 2 MiB pages"))
+            hints(m, |_| Value::Untestable("no 2 MiB pages"))
         })
         .says("no 2 MiB pages"),
         row("E37", NEAR, Holds, |m| ahead(m, [1.01, 0.99, 0.9, 0.5])),

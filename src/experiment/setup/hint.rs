@@ -24,24 +24,12 @@ pub enum Place {
     Prefetched(Hint),
 }
 
-/// What the memory system has seen just before. A CPU may judge from it whether prefetches into
-/// its outer levels are worth their bandwidth, and drop those of the program with its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Past {
-    /// A sequential sweep, of which every prefetched line was used.
-    Sweep,
-    /// A random walk, of which none was.
-    Walk,
-}
-
 /// One load of a line whose place is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HintSetup {
     /// Where the line is.
     pub place: Place,
-    /// What came before.
-    pub past: Past,
-    /// Bytes of that past: well beyond the last-level cache.
+    /// Bytes of the sweep that comes before: well beyond the last-level cache.
     pub past_bytes: usize,
     /// Decides which lines.
     pub seed: u64,
@@ -73,7 +61,7 @@ impl Setup for HintSetup {
             .split(BYTES)
             .ok_or_else(|| Untestable("no room for a past".to_owned()))?;
         let shot = LineShot {
-            past: past_of(past, self.past, self.seed)?,
+            past: sweep(past)?,
             shots: 0,
             region,
             place: self.place,
@@ -91,20 +79,17 @@ impl Setup for HintSetup {
     }
 }
 
-/// A walk along `region` that a past is made of.
-fn past_of(region: Region<'_>, past: Past, seed: u64) -> Result<Walk<'_>, Untestable> {
+/// A walk along `region` in order, of which every prefetched line is used. A CPU may judge from what
+/// it has seen whether prefetches into its outer levels are worth their bandwidth, and drop those
+/// of the program with its own.
+fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
-    let order = match past {
-        Past::Sweep => Order::Sequential,
-        Past::Walk => Order::Random { seed },
-    };
-    let ring = Ring::new(region, layout, count, order).map_err(Untestable::because)?;
+    let ring = Ring::new(region, layout, count, Order::Sequential).map_err(Untestable::because)?;
     Walk::new(ring, Step::Follow).map_err(Untestable::because)
 }
 
-/// Steps of a past, and shots after which it is lived through again: a CPU changes its mind now
-/// and then, and one past would be one sample of it.
+/// Steps of the sweep, and shots after which it is made again: a CPU changes its mind now and then.
 const STEPS: u64 = 1_000_000;
 const SHOTS: u32 = 120;
 

@@ -74,7 +74,7 @@ pub use forward::ForwardSetup;
 pub use gcc::{Compiler, CompilerSetup};
 pub use handover::HandoverSetup;
 pub use helper::HelperSetup;
-pub use hint::{HintSetup, Past, Place};
+pub use hint::{HintSetup, Place};
 pub use hottest::HottestSetup;
 pub use increment::{IncrementSetup, Spacing};
 pub use jump::JumpSetup;
