@@ -1,0 +1,150 @@
+//! What the points of a run tell of the machine, beside what it says of itself: the curves that
+//! [`infer`] wants, out of the experiments that draw them.
+
+mod entries;
+mod ladders;
+mod policy;
+mod sets;
+
+use crate::experiment::family::replacement;
+use crate::experiment::setup::PendingSetup;
+use crate::experiment::{Case, Evidence, Machine, Point, Unit, find};
+use crate::infer::{self, Found, Level, Sets};
+use crate::kernel::MOST_PENDING;
+use crate::lab::record::MACHINE;
+use crate::stats::Interval;
+
+/// Figure 6.5, over distances in lines; loads over the end of a line; a line of each of many pages;
+/// stores to many lines in turn; exchanges in many chains; sequences of loads in one set.
+const CONFLICTS: &str = "E18";
+const OFFSETS: &str = "X5";
+const PAGES: &str = "X9";
+const STREAMS: &str = "E2";
+const WALKS: &str = "X10";
+const SEQUENCES: &str = "D32";
+
+/// Series of those experiments.
+const LOADS_OF_8: &str = "8 bytes";
+const LINE_A_PAGE: &str = "a line of each page";
+const LINES_ALONE: &str = "as many lines side by side";
+const SIDE_BY_SIDE: &str = "a step of one of n walks";
+const IN_TURN: &str = "non-temporal, one store to each of n lines in turn";
+
+/// A series that no experiment has: rounds over their number of stores.
+const PENDING: &str = "divisions, and n stores behind them";
+
+/// What was inferred of a machine, as far as its points go.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inferred {
+    /// The levels that the ladder shows, memory the last.
+    pub levels: Vec<Level>,
+    /// Bytes of a line.
+    pub line: Option<Found<u32>>,
+    /// Sets and ways of L1d.
+    pub l1: Option<Found<Sets>>,
+    /// The policies that explain which lines a set of L1d gives up; empty if none that is known
+    /// does.
+    pub policy: Option<Found<Vec<&'static str>>>,
+    /// Bytes of L2.
+    pub l2: Option<Found<f64>>,
+    /// Sets and ways of L2, if they come to its size.
+    pub l2_sets: Option<Found<Sets>>,
+    /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
+    pub entries: [Option<Interval>; 2],
+    /// Stores that wait at once: at least, and at most.
+    pub stores: Option<Found<[u32; 2]>>,
+    /// Write-combining buffers.
+    pub combining: Option<Found<u32>>,
+    /// Misses of L1d that are on their way at once: at least, and at most.
+    pub parallel: Option<Interval>,
+    /// Core cycles a tick.
+    pub clock: Option<Found<f64>>,
+}
+
+impl Inferred {
+    /// What the ladder tells, and the points of each experiment that `points` has some of.
+    pub fn of(machine: &Machine, ladder: &[Point], points: impl Fn(&str) -> Vec<Point>) -> Self {
+        let rungs = ladders::quickest(ladder, machine.rate);
+        let sparse = ladders::usual(ladder, machine.rate);
+        let of = |id: &str, series: &str| curve(machine, &points(id), series);
+        let l1 = sets::of_l1(machine, &points(CONFLICTS));
+        let pages = points(PAGES);
+        let levels = infer::levels(&rungs);
+        let l2 = ladders::either(infer::size(&rungs, 1), infer::size(&sparse, 1));
+        let by_lists = || {
+            let found = policy::by_lists(machine, &points(CONFLICTS), l1.as_ref()?.value)?;
+            Some(found.map(|policies| vec![policies]))
+        };
+        Inferred {
+            line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
+            policy: policy::by_sequences(machine, &points(SEQUENCES)).or_else(by_lists),
+            l1,
+            l2_sets: sets::of_size(sets::of_l2(machine, &points(MACHINE), &levels), l2.as_ref()),
+            l2,
+            levels,
+            entries: entries::of_both(
+                &curve(machine, &pages, LINE_A_PAGE),
+                &curve(machine, &pages, LINES_ALONE),
+            ),
+            stores: infer::last_abreast(&of(MACHINE, PENDING)),
+            combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
+            parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
+            clock: ladders::clock(ladder),
+        }
+    }
+
+    /// Bytes of the L1d, if its sets and ways were found.
+    pub fn l1_size(&self) -> Option<f64> {
+        self.l1.as_ref().map(|l1| l1.value.size())
+    }
+}
+
+/// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.
+fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
+    let of = |unit| {
+        let evidence = Evidence {
+            machine,
+            points,
+            unit,
+        };
+        evidence.series(series).ok()
+    };
+    of(Unit::CoreCycles)
+        .or_else(|| of(Unit::Nanoseconds))
+        .unwrap_or_default()
+}
+
+/// Rounds of up to as many stores as the largest store buffer has, and then some.
+fn pending() -> impl Iterator<Item = Case> {
+    (8..=MOST_PENDING)
+        .step_by(4)
+        .map(|stores| Case::new(PENDING, f64::from(stores), PendingSetup { stores }))
+}
+
+/// The cases that all of this needs beside the ladder, experiment by experiment: some thirty
+/// seconds of measuring.
+pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
+    let needed = |id: &'static str, wanted: fn(&Case) -> bool| {
+        let experiment = find(id)?;
+        let cases = (experiment.cases)(machine).into_iter().filter(wanted);
+        Some((experiment.id, cases.collect()))
+    };
+    [
+        needed(OFFSETS, |case| case.series == LOADS_OF_8),
+        needed(CONFLICTS, |case| {
+            // Sets repeat after a power of two.
+            let lines = case.x as u64;
+            lines >= 32 && lines.is_power_of_two()
+        }),
+        needed(PAGES, |case| {
+            [LINE_A_PAGE, LINES_ALONE].contains(&case.series.as_str())
+        }),
+        needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
+        needed(WALKS, |case| case.series == SIDE_BY_SIDE),
+        needed(SEQUENCES, |case| replacement::is_of(&case.series)),
+    ]
+    .into_iter()
+    .flatten()
+    .chain([(MACHINE, pending().chain(sets::far_apart(machine)).collect())])
+    .collect()
+}

@@ -1,0 +1,74 @@
+//! Which lines a set of L1d gives up.
+
+use super::sets::conflicts;
+use crate::experiment::family::replacement;
+use crate::experiment::{Evidence, Machine, Point, Unit};
+use crate::infer::{self, Found, Sets};
+use crate::mem::LINE;
+use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
+
+/// By sequences that were chosen to tell policies apart.
+pub(super) fn by_sequences(
+    machine: &Machine,
+    points: &[Point],
+) -> Option<Found<Vec<&'static str>>> {
+    let of = |unit| {
+        let evidence = Evidence {
+            machine,
+            points,
+            unit,
+        };
+        replacement::replaced(&evidence).ok()
+    };
+    of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds))
+}
+
+/// The policies that are told apart: lists that are walked in turn lose every line under LRU, and
+/// under tree-PLRU and round robin, too.
+const POLICIES: [(&str, Replacement); 3] = [
+    ("LRU, tree-PLRU or round robin", Replacement::Lru),
+    ("bit-PLRU", Replacement::BitPlru),
+    ("random", Replacement::Random { seed: 1 }),
+];
+
+/// By lists that are longer than a set has ways.
+pub(super) fn by_lists(
+    machine: &Machine,
+    points: &[Point],
+    l1: Sets,
+) -> Option<Found<&'static str>> {
+    let all = conflicts(machine, points);
+    let (_, times) = all
+        .into_iter()
+        .find(|(distance, _)| *distance == l1.period)?;
+    let longest = times.last()?.0 as u32;
+    let known: Vec<(&'static str, Vec<(u32, f64)>)> = POLICIES
+        .into_iter()
+        .filter_map(|(name, policy)| Some((name, simulated(policy, l1.ways, longest)?)))
+        .collect();
+    infer::policy(&times, l1.ways, &known)
+}
+
+/// Rounds over a list before its misses count, and those that count.
+const ROUNDS: [u64; 2] = [50, 200];
+
+/// The share of misses of lists of `ways + 1` to `longest` lines in one set.
+fn simulated(policy: Replacement, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {
+    // One set: every line falls into it.
+    let line = LINE as u64;
+    let geometry = Geometry::new(u64::from(ways) * line, ways.into(), line).ok()?;
+    let lost = |length: u32| {
+        let mut cache = Cache::new(Design::lru(geometry).replacing(policy));
+        let misses = ROUNDS.map(|rounds| {
+            for _ in 0..rounds {
+                for element in 0..u64::from(length) {
+                    cache.reference(Reference::load(element * line, 8));
+                }
+            }
+            cache.counters().reads.misses
+        });
+        let steps = ROUNDS[1] * u64::from(length);
+        (length, (misses[1] - misses[0]) as f64 / steps as f64)
+    };
+    Some((ways + 1..=longest).map(lost).collect())
+}
