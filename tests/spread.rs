@@ -3,7 +3,7 @@
 
 use linefill::experiment::{Case, Machine, Pass, Point, Rest, State, find};
 use linefill::lab::convert::{ladder_of, machine_of, points_of};
-use linefill::lab::judge::spread;
+use linefill::lab::judge::doubts;
 use linefill::lab::read::read;
 use linefill::stats::Interval;
 
@@ -13,7 +13,7 @@ fn recorded() -> (Machine, Point, usize) {
     let reading = read(&records.join("2026-11-22-zen4-guest.jsonl")).unwrap();
     let lines = &reading.lines;
     let machine = machine_of(reading.header(), &ladder_of(lines));
-    let machine = spread(machine, |id| points_of(lines, id));
+    let machine = doubts(machine, |id| points_of(lines, id));
     let of_d19 = (find("D19").unwrap().cases)(&machine);
     let points = points_of(lines, "D19").into_iter();
     let walks = points.filter(|point| point.series == "random");
@@ -70,7 +70,7 @@ fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
 #[test]
 fn without_points_nothing_is_known_and_nothing_doubted() {
     let (machine, far, bytes) = recorded();
-    let machine = spread(machine, |_| Vec::new());
+    let machine = doubts(machine, |_| Vec::new());
     let before = with(&far, &[Rest::Alone, Rest::Disturbed]);
     assert_eq!(machine.spread.doubt(&machine, &before, bytes), before);
 }

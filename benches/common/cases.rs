@@ -369,6 +369,7 @@ fn machine(rate: Rate) -> Machine {
     Machine {
         calibration: linefill::experiment::Calibration::default(),
         spread: linefill::experiment::Spread::default(),
+        ways: linefill::experiment::Ways::default(),
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),

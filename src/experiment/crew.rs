@@ -37,6 +37,8 @@ pub struct Crew {
     pub slowest: f64,
     /// How far the helper was ahead, if it is a walk with one.
     pub lead: Option<Lead>,
+    /// The CPUs of the first two, if there are two.
+    pub pair: Option<[usize; 2]>,
     /// Whether the first two had one core together in most rounds, though the system says that they
     /// had two.
     pub one_core: bool,
@@ -234,6 +236,8 @@ fn apart(turn: &Turn) -> bool {
 struct Spread {
     members: usize,
     cpus: usize,
+    /// The CPUs of the first two.
+    pair: Option<[usize; 2]>,
     fastest: Vec<f64>,
     slowest: Vec<f64>,
     /// Rounds in which the first two had one core.
@@ -250,6 +254,10 @@ impl Spread {
         let spread = Spread {
             members: members.len(),
             cpus: cpus.len(),
+            pair: match members {
+                [one, two, ..] => Some([one.cpu, two.cpu]),
+                _ => None,
+            },
             fastest: Vec::new(),
             slowest: Vec::new(),
             on_one_core: 0,
@@ -284,6 +292,7 @@ impl Spread {
             fastest: middle(self.fastest).unwrap_or(f64::NAN),
             slowest: middle(self.slowest).unwrap_or(f64::NAN),
             lead: None,
+            pair: self.pair,
             one_core,
             round_trip: middle(self.round_trips),
         }
@@ -333,6 +342,7 @@ mod tests {
             fastest,
             slowest,
             lead: None,
+            pair: None,
             one_core: false,
             round_trip: None,
         };

@@ -1,6 +1,6 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
-use super::{Calibration, Counting, Range, Ranges, Rung, Seating, Spread, Untestable};
+use super::{Calibration, Counting, Range, Ranges, Rung, Seating, Spread, Untestable, Ways};
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -31,6 +31,8 @@ pub struct Machine {
     pub calibration: Calibration,
     /// By how much passes over its points differ, once they are measured.
     pub spread: Spread,
+    /// How near its CPUs were to each other, once threads have run on them.
+    pub ways: Ways,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
     /// Whether to measure more points, longer.

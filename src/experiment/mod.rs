@@ -6,6 +6,7 @@
 //! Experiments print and draw nothing.
 
 mod alone;
+mod apart;
 mod arena;
 mod calibration;
 mod case;
@@ -30,6 +31,7 @@ mod spread;
 mod unit;
 mod verdict;
 
+pub use apart::Ways;
 pub use arena::Arena;
 pub use calibration::{Calibration, Reach, Stream, calibrating};
 pub use case::{Case, Context, Run, Setup, Subject, Untestable, Wish};

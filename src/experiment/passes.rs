@@ -5,6 +5,7 @@
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
+use super::apart::FARTHER;
 use super::{Count, Crew, Measured, Point, State};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
@@ -117,10 +118,6 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     })
 }
 
-/// A line's way between the threads of a pass that are far apart, over that of the nearest: less than
-/// this is noise, and a core of another last level is three times as far.
-const FARTHER: f64 = 2.0;
-
 /// Finds the passes whose threads were farther apart than in another.
 fn tell_far(passes: &mut [Measured]) {
     let way = |pass: &Measured| match pass.rest {
@@ -176,7 +173,7 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use Rest::{Alone, Disturbed, Far, OneCore};
 
     use super::*;
@@ -278,17 +275,28 @@ mod tests {
     }
 
     fn with_way(median: f64, round_trip: f64, rest: Rest) -> Point {
-        let mut point = pass(median, rest);
+        let crew = Crew {
+            members: 2,
+            cpus: 2,
+            fastest: median,
+            slowest: median,
+            lead: None,
+            pair: Some([0, 1]),
+            one_core: rest == OneCore,
+            round_trip: Some(round_trip),
+        };
+        let mut point = with_crew(median, crew);
         if let State::Measured(measured) = &mut point.state {
-            measured.crew = Some(Crew {
-                members: 2,
-                cpus: 2,
-                fastest: median,
-                slowest: median,
-                lead: None,
-                one_core: rest == OneCore,
-                round_trip: Some(round_trip),
-            });
+            measured.rest = rest;
+        }
+        point
+    }
+
+    /// A point of several threads.
+    pub fn with_crew(median: f64, crew: Crew) -> Point {
+        let mut point = timed("a", median);
+        if let State::Measured(measured) = &mut point.state {
+            measured.crew = Some(crew);
         }
         point
     }

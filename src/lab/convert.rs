@@ -17,7 +17,7 @@ use super::record::{
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
     Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rest, Rung,
-    Seating, Spread, State, Untestable, merged, rung_of,
+    Seating, Spread, State, Untestable, Ways, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
@@ -116,6 +116,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         full: header.profile == "full",
         calibration: calibration_of(header),
         spread: Spread::default(),
+        ways: Ways::default(),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);
     Machine {
@@ -216,6 +217,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
             cpus: crew.cpus,
             fastest: crew.fastest,
             slowest: crew.slowest,
+            pair: crew.pair,
             one_core: crew.one_core,
             round_trip: crew.round_trip,
             lead: crew.lead.map(|lead| LeadLine {
@@ -276,20 +278,26 @@ fn measured_of(timed: &Timed) -> Measured {
         pages: timed.pages.clone(),
         passes: Vec::new(),
         counts: timed.counts.iter().filter_map(count_of).collect(),
-        crew: timed.crew.map(|line| Crew {
-            members: line.members,
-            cpus: line.cpus,
-            fastest: line.fastest,
-            slowest: line.slowest,
-            one_core: line.one_core,
-            round_trip: line.round_trip,
-            lead: line.lead.map(|lead| Lead {
-                least: lead.least,
-                lower: lead.lower,
-                median: lead.median,
-                upper: lead.upper,
-                most: lead.most,
-            }),
+        crew: timed.crew.map(crew_of),
+    }
+}
+
+/// The threads of a point.
+pub fn crew_of(line: CrewLine) -> Crew {
+    Crew {
+        members: line.members,
+        cpus: line.cpus,
+        fastest: line.fastest,
+        slowest: line.slowest,
+        pair: line.pair,
+        one_core: line.one_core,
+        round_trip: line.round_trip,
+        lead: line.lead.map(|lead| Lead {
+            least: lead.least,
+            lower: lead.lower,
+            median: lead.median,
+            upper: lead.upper,
+            most: lead.most,
         }),
     }
 }
@@ -368,6 +376,7 @@ mod tests {
                     cpus: 2,
                     fastest: 4.5,
                     slowest: 5.25,
+                    pair: Some([3, 1]),
                     one_core: true,
                     round_trip: Some(650.5),
                     lead: Some(Lead {

@@ -3,7 +3,7 @@
 use super::convert::{ladder_of, machine_of, points_of};
 use super::record::{Line, VerdictLine};
 use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judgement, Machine, Point, Spread, Verdict, all,
+    Case, Claim, Evidence, Experiment, Judgement, Machine, Point, Spread, State, Verdict, Ways, all,
 };
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
@@ -18,7 +18,8 @@ pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Ve
     let in_doubt = |point: &Point| {
         let case = cases.iter().find(|case| same(point, case));
         let bytes = case.map_or(0, |case| case.setup.bytes());
-        machine.spread.doubt(machine, point, bytes).in_doubt()
+        let point = machine.spread.doubt(machine, point, bytes);
+        machine.ways.doubt(&point).in_doubt()
     };
     let in_doubt: Vec<Point> = points.iter().map(in_doubt).collect();
     let evidence = Evidence {
@@ -42,11 +43,18 @@ pub fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Ve
     experiment.claims.iter().map(decide).collect()
 }
 
-/// The machine with the spread of the points that experiments have by their ids.
-pub fn spread(machine: Machine, points: impl Fn(&str) -> Vec<Point>) -> Machine {
+/// The machine with what the points that experiments have by their ids make doubtful: how much their
+/// passes differ, and how near its CPUs were to each other.
+pub fn doubts(machine: Machine, points: impl Fn(&str) -> Vec<Point>) -> Machine {
     let points = all().into_iter().map(|of| (of, points(of.id)));
-    let points = points.filter(|(_, points)| !points.is_empty());
+    let points: Vec<_> = points.filter(|(_, points)| !points.is_empty()).collect();
+    let all = points.iter().flat_map(|(_, points)| points);
+    let crews = all.filter_map(|point| match &point.state {
+        State::Measured(measured) => measured.crew,
+        _ => None,
+    });
     Machine {
+        ways: Ways::of(crews),
         spread: Spread::of(&machine, points),
         ..machine
     }
@@ -79,7 +87,7 @@ pub fn of_record(lines: &[Line]) -> Vec<VerdictLine> {
     let Some(Line::Header(header)) = lines.first() else {
         return verdicts;
     };
-    let machine = spread(machine_of(header, &ladder_of(lines)), |id| {
+    let machine = doubts(machine_of(header, &ladder_of(lines)), |id| {
         points_of(lines, id)
     });
     for experiment in all() {

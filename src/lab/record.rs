@@ -310,6 +310,9 @@ pub struct CrewLine {
     pub fastest: f64,
     /// Median of the slowest one's.
     pub slowest: f64,
+    /// The CPUs of the first two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<[usize; 2]>,
     /// Whether the first two had one core together, though the system says that they had two; left
     /// out where they had not.
     #[serde(default, skip_serializing_if = "no")]

@@ -58,6 +58,7 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
                 fastest: 1.0,
                 slowest: 2.0,
                 lead: Some(lead),
+                pair: Some([0, 1]),
                 one_core: false,
                 round_trip: None,
             });

@@ -99,6 +99,7 @@ impl Model {
             ranges: Ranges::from_ladder(&ladder, self.reported()),
             calibration: Calibration::default(),
             spread: linefill::experiment::Spread::default(),
+            ways: linefill::experiment::Ways::default(),
             ladder,
             largest: 1 << 30,
             full: false,

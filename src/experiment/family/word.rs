@@ -276,6 +276,7 @@ mod tests {
             ladder: Vec::new(),
             calibration: crate::experiment::Calibration::default(),
             spread: crate::experiment::Spread::default(),
+            ways: crate::experiment::Ways::default(),
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,
             full: false,

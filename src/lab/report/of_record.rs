@@ -15,7 +15,7 @@ use crate::experiment::{
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::date::Date;
 use crate::lab::inferred::Inferred;
-use crate::lab::judge::{judge, spread};
+use crate::lab::judge::{doubts, judge};
 use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::{level_name, sheet};
@@ -67,7 +67,7 @@ pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
         _ => None,
     });
     let ladder = ladder_of(lines);
-    let machine = spread(machine_of(header, &ladder), |id| points_of(lines, id));
+    let machine = doubts(machine_of(header, &ladder), |id| points_of(lines, id));
     let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
     let mut sections = Vec::new();
     let mut run = Vec::new();

@@ -1,31 +1,18 @@
 //! The ladder and the cases, point by point into the record.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
 
-use super::{
-    Experiment, Line, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of,
-};
-use crate::experiment::{Case, Rest, State, calibrating, sparse_rungs};
-use crate::lab::convert::{cache_of, line_of, point_of, points_among, reported_sizes};
+use super::book::{Book, place};
+use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of};
+use crate::experiment::{Case, State, calibrating, sparse_rungs};
+use crate::lab::convert::{cache_of, line_of, point_of, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
 use crate::measure::Ended;
-
-/// What a point is found by: experiment, pass, series, and the bits of x.
-type Place = (String, u32, String, u64);
-
-/// The points of a run, as they grow: in the record and here.
-pub(super) struct Book {
-    pub(super) recorder: Recorder,
-    pub(super) points: Vec<PointLine>,
-    /// Where in `points` each of them is.
-    places: HashMap<Place, usize>,
-}
 
 /// What a run works with.
 pub(super) struct Notebook<'a> {
@@ -40,11 +27,7 @@ impl<'a> Notebook<'a> {
     /// Goes on from the points `recorded`.
     pub(super) fn new(recorder: Recorder, rig: Rig<'a>, recorded: Vec<PointLine>) -> Self {
         Notebook {
-            book: Book {
-                recorder,
-                places: recorded.iter().map(place_of).zip(0..).collect(),
-                points: recorded,
-            },
+            book: Book::new(recorder, recorded),
             rig,
             setups: HashMap::new(),
         }
@@ -57,48 +40,10 @@ impl<'a> Notebook<'a> {
     }
 }
 
-impl Book {
-    /// Writes a point down, unless it is there already.
-    fn add(&mut self, line: PointLine) -> Result<()> {
-        if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
-            self.recorder.append(&Line::Point(Box::new(line.clone())))?;
-            place.insert(self.points.len());
-            self.points.push(line);
-        }
-        Ok(())
-    }
-
-    /// Whether a case shared its core in each of so many passes.
-    fn never_alone(&self, experiment: &Experiment, case: &Case, passes: u32) -> bool {
-        (0..passes).all(|pass| {
-            let line = self.find(&place(experiment.id, pass, &case.series, case.x));
-            let state = line.map(|line| point_of(line).state);
-            matches!(state, Some(State::Measured(measured)) if measured.rest != Rest::Alone)
-        })
-    }
-
-    fn find(&self, place: &Place) -> Option<&PointLine> {
-        self.places.get(place).map(|&index| &self.points[index])
-    }
-
-    /// The points of the ladder.
-    fn ladder(&self) -> Vec<Point> {
-        points_among(&self.points, MACHINE)
-    }
-}
-
 /// Whether a point is the one in flight when the run was stopped: it is measured anew when the
 /// run goes on.
 fn cut_short(point: &Point) -> bool {
     matches!(&point.state, State::Measured(measured) if measured.ended == Ended::Stopped)
-}
-
-fn place_of(line: &PointLine) -> Place {
-    place(&line.experiment, line.pass, &line.series, line.x)
-}
-
-fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
-    (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
 }
 
 /// The machine, from the ladder, measured in `passes`: from the recorded one if it was measured to
@@ -213,7 +158,7 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 ///
 /// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
 /// random orders. What is behind schedule is sampled for a shorter time. What was alone on its core
-/// in no pass is measured once more, several times while there is time.
+/// and near its threads in no pass is measured once more, several times while there is time.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -284,8 +229,9 @@ fn planned(
 /// The most rounds in which points are measured once more.
 const ROUNDS: u32 = 4;
 
-/// Measures the points of a plan that were alone on their core in none of `passes`, in a pass more:
-/// whoever shares the core comes and goes. Whether there were some.
+/// Measures the points of a plan that were alone on their core, and their threads near each other, in
+/// none of `passes`, in a pass more: whoever shares the core comes and goes, and hosts move CPUs.
+/// Whether there were some.
 ///
 /// Those that are compared in turn are measured again in turn, all that follow one another. Each
 /// round has only points of the one before, so that passes of the same number belong together.
@@ -298,10 +244,12 @@ fn again(
 ) -> Result<bool> {
     notebook.rig.move_house();
     notebook.setups.clear();
+    let ways = notebook.book.ways();
     let mut some = false;
     for (experiment, cases) in plan {
         let cases = in_their_turns(&cases, |case| {
-            notebook.book.never_alone(experiment, case, passes)
+            let book = &notebook.book;
+            book.never_settled(experiment, case, passes, &ways)
         });
         if cases.is_empty() {
             continue;
@@ -392,50 +340,6 @@ fn place_name(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::find;
-
-    /// A point of E18 in a pass, of so many samples, of which so many were disturbed.
-    fn line(case: &Case, pass: u32, disturbed: usize) -> PointLine {
-        const SAMPLES: usize = 20;
-        let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
-        let samples: Vec<[u64; 4]> = (0..SAMPLES).map(sample).collect();
-        let quiet = SAMPLES - disturbed;
-        let line = serde_json::json!({
-            "kind": "point", "experiment": "E18", "series": case.series, "x": case.x, "pass": pass,
-            "timed": {
-                "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0,
-                "n": if quiet > 5 { quiet } else { SAMPLES },
-                "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
-                "pages": "4 KiB", "flags": [format!("disturbed {disturbed}")], "samples": samples,
-            },
-        });
-        serde_json::from_value(line).unwrap()
-    }
-
-    #[test]
-    fn what_was_alone_in_one_pass_is_not_measured_again() {
-        let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
-        let (recorder, _) = Recorder::create(&folder, &[]).unwrap();
-        let e18 = find("E18").unwrap();
-        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
-        let (never, once, missing) = (case(1.0), case(2.0), case(3.0));
-        let mut book = Book {
-            recorder,
-            points: Vec::new(),
-            places: HashMap::new(),
-        };
-        for (pass, disturbed) in [(0, 20), (1, 16)] {
-            book.add(line(&never, pass, disturbed)).unwrap();
-        }
-        for (pass, disturbed) in [(0, 20), (1, 10)] {
-            book.add(line(&once, pass, disturbed)).unwrap();
-        }
-        book.add(line(&missing, 0, 20)).unwrap();
-        assert!(book.never_alone(e18, &never, 2));
-        assert!(!book.never_alone(e18, &once, 2));
-        assert!(!book.never_alone(e18, &missing, 2), "it has one pass yet");
-        std::fs::remove_dir_all(folder).unwrap();
-    }
 
     #[test]
     fn what_is_compared_in_turn_is_measured_again_in_turn() {

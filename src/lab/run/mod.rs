@@ -1,5 +1,6 @@
 //! Measures what was selected, and writes the record as it goes.
 
+mod book;
 mod measure;
 mod output;
 mod quickest;
@@ -138,7 +139,7 @@ fn verdicts(
     machine: &Machine,
     experiments: &[&'static Experiment],
 ) -> Vec<VerdictLine> {
-    let machine = judge::spread(machine.clone(), |id| points_among(lines, id));
+    let machine = judge::doubts(machine.clone(), |id| points_among(lines, id));
     let mut verdicts = Vec::new();
     for experiment in experiments {
         let points = points_among(lines, experiment.id);

@@ -1,0 +1,156 @@
+//! The points of a run: in the record, and at hand.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use anyhow::Result;
+
+use super::{Experiment, Line, Point, PointLine, Recorder};
+use crate::experiment::{Case, Crew, Rest, State, Ways};
+use crate::lab::convert::{crew_of, point_of, points_among};
+use crate::lab::record::{MACHINE, Outcome};
+
+/// What a point is found by: experiment, pass, series, and the bits of x.
+type Place = (String, u32, String, u64);
+
+/// The points of a run, as they grow: in the record and here.
+pub(super) struct Book {
+    pub(super) recorder: Recorder,
+    pub(super) points: Vec<PointLine>,
+    /// Where in `points` each of them is.
+    places: HashMap<Place, usize>,
+}
+
+impl Book {
+    /// Goes on from `points`, which the record has.
+    pub(super) fn new(recorder: Recorder, points: Vec<PointLine>) -> Self {
+        Book {
+            recorder,
+            places: points.iter().map(place_of).zip(0..).collect(),
+            points,
+        }
+    }
+
+    /// Writes a point down, unless it is there already.
+    pub(super) fn add(&mut self, line: PointLine) -> Result<()> {
+        if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
+            self.recorder.append(&Line::Point(Box::new(line.clone())))?;
+            place.insert(self.points.len());
+            self.points.push(line);
+        }
+        Ok(())
+    }
+
+    /// Whether a case shared its core in each of so many passes, or had its threads farther apart than
+    /// others of the run.
+    pub(super) fn never_settled(
+        &self,
+        experiment: &Experiment,
+        case: &Case,
+        passes: u32,
+        ways: &Ways,
+    ) -> bool {
+        let far = |crew: Option<Crew>| crew.is_some_and(|crew| ways.shorter(&crew).is_some());
+        (0..passes).all(|pass| {
+            let line = self.find(&place(experiment.id, pass, &case.series, case.x));
+            match line.map(|line| point_of(line).state) {
+                Some(State::Measured(of)) => of.rest != Rest::Alone || far(of.crew),
+                _ => false,
+            }
+        })
+    }
+
+    /// How near the CPUs were to each other so far.
+    pub(super) fn ways(&self) -> Ways {
+        let crews = self.points.iter().map(|line| match &line.outcome {
+            Outcome::Timed(timed) => timed.crew,
+            _ => None,
+        });
+        Ways::of(crews.flatten().map(crew_of))
+    }
+
+    /// The point of this place.
+    pub(super) fn find(&self, place: &Place) -> Option<&PointLine> {
+        self.places.get(place).map(|&index| &self.points[index])
+    }
+
+    /// The points of the ladder.
+    pub(super) fn ladder(&self) -> Vec<Point> {
+        points_among(&self.points, MACHINE)
+    }
+}
+
+fn place_of(line: &PointLine) -> Place {
+    place(&line.experiment, line.pass, &line.series, line.x)
+}
+
+/// The place of a point.
+pub(super) fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place {
+    (experiment.to_owned(), pass, series.to_owned(), x.to_bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::find;
+
+    /// A point of E18 in a pass, of so many samples, of which so many were disturbed.
+    fn line(case: &Case, pass: u32, disturbed: usize) -> PointLine {
+        const SAMPLES: usize = 20;
+        let sample = |index| [10, 20, 5, u64::from(index < disturbed)];
+        let samples: Vec<[u64; 4]> = (0..SAMPLES).map(sample).collect();
+        let quiet = SAMPLES - disturbed;
+        let line = serde_json::json!({
+            "kind": "point", "experiment": "E18", "series": case.series, "x": case.x, "pass": pass,
+            "timed": {
+                "median": 1.0, "mad": 0.0, "min": 1.0, "lo": 1.0, "hi": 1.0,
+                "n": if quiet > 5 { quiet } else { SAMPLES },
+                "core_per_tick": 1.0, "operations": 10, "work": [1, 0, 8, 0],
+                "pages": "4 KiB", "flags": [format!("disturbed {disturbed}")], "samples": samples,
+            },
+        });
+        serde_json::from_value(line).unwrap()
+    }
+
+    /// The same alone, with two threads so many ticks apart.
+    fn crewed(case: &Case, pass: u32, round_trip: f64) -> PointLine {
+        let mut line = line(case, pass, 0);
+        if let Outcome::Timed(timed) = &mut line.outcome {
+            let crew = serde_json::json!({
+                "members": 2, "cpus": 2, "fastest": 1.0, "slowest": 1.0, "pair": [0, 1],
+                "round_trip": round_trip,
+            });
+            timed.crew = Some(serde_json::from_value(crew).unwrap());
+        }
+        line
+    }
+
+    #[test]
+    fn what_was_settled_in_one_pass_is_not_measured_again() {
+        let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
+        let (recorder, _) = Recorder::create(&folder, &[]).unwrap();
+        let e18 = find("E18").unwrap();
+        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
+        let (never, once, missing) = (case(1.0), case(2.0), case(3.0));
+        let (far, near) = (case(4.0), case(5.0));
+        let mut book = Book::new(recorder, Vec::new());
+        for (pass, disturbed) in [(0, 20), (1, 16)] {
+            book.add(line(&never, pass, disturbed)).unwrap();
+        }
+        for (pass, disturbed) in [(0, 20), (1, 10)] {
+            book.add(line(&once, pass, disturbed)).unwrap();
+        }
+        book.add(line(&missing, 0, 20)).unwrap();
+        for (case, trips) in [(&far, [600.0, 640.0]), (&near, [600.0, 200.0])] {
+            for (pass, trip) in (0..).zip(trips) {
+                book.add(crewed(case, pass, trip)).unwrap();
+            }
+        }
+        let ways = book.ways();
+        let again = |case| book.never_settled(e18, case, 2, &ways);
+        assert!(again(&never) && again(&far));
+        assert!(!again(&once) && !again(&near));
+        assert!(!again(&missing), "it has one pass yet");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
