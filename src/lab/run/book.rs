@@ -60,13 +60,16 @@ impl Book {
         })
     }
 
+    /// Whether an experiment has points of several threads.
+    pub(super) fn has_threads(&self, experiment: &Experiment) -> bool {
+        let lines = self.points.iter();
+        let mut of_it = lines.filter(|line| line.experiment == experiment.id);
+        of_it.any(|line| crew_in(line).is_some_and(|crew| crew.members > 1))
+    }
+
     /// How near the CPUs were to each other so far.
     pub(super) fn ways(&self) -> Ways {
-        let crews = self.points.iter().map(|line| match &line.outcome {
-            Outcome::Timed(timed) => timed.crew,
-            _ => None,
-        });
-        Ways::of(crews.flatten().map(crew_of))
+        Ways::of(self.points.iter().filter_map(crew_in))
     }
 
     /// The point of this place.
@@ -77,6 +80,13 @@ impl Book {
     /// The points of the ladder.
     pub(super) fn ladder(&self) -> Vec<Point> {
         points_among(&self.points, MACHINE)
+    }
+}
+
+fn crew_in(line: &PointLine) -> Option<Crew> {
+    match &line.outcome {
+        Outcome::Timed(timed) => timed.crew.map(crew_of),
+        _ => None,
     }
 }
 
@@ -147,6 +157,7 @@ mod tests {
             }
         }
         let ways = book.ways();
+        assert!(book.has_threads(e18) && !book.has_threads(find("E19").unwrap()));
         let again = |case| book.never_settled(e18, case, 2, &ways);
         assert!(again(&never) && again(&far));
         assert!(!again(&once) && !again(&near));

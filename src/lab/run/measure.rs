@@ -237,7 +237,7 @@ const ROUNDS: u32 = 4;
 /// round has only points of the one before, so that passes of the same number belong together.
 fn again(
     notebook: &mut Notebook<'_>,
-    plan: Vec<(&'static Experiment, Vec<Case>)>,
+    mut plan: Vec<(&'static Experiment, Vec<Case>)>,
     passes: u32,
     progress: &mut Progress,
     over: &dyn Fn() -> bool,
@@ -245,6 +245,8 @@ fn again(
     notebook.rig.move_house();
     notebook.setups.clear();
     let ways = notebook.book.ways();
+    // One thread first: two are alone more seldom, and what comes last may find no time left.
+    plan.sort_by_key(|(experiment, _)| notebook.book.has_threads(experiment));
     let mut some = false;
     for (experiment, cases) in plan {
         let cases = in_their_turns(&cases, |case| {
