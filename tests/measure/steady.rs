@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use linefill::kernel::{Jump, Kernel};
-use linefill::measure::{Outcome, Plan, Sample, Unwatched, steady};
+use linefill::measure::{Outcome, Plan, Sample, Unwatched, in_stretches, steady};
 use linefill::pattern::Chain;
 
 use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
@@ -54,6 +54,25 @@ fn a_sample_is_n_operations_and_then_twice_as_many() {
     assert_eq!(proof, runs.iter().sum::<u64>(), "the last run's proof");
 }
 
+/// Of two threads one may wait for its CPU in most of the stretches.
+#[test]
+fn interruptions_of_most_stretches_make_no_operation_look_long() {
+    let mut calls = 0;
+    let mut time = |operations: u64| {
+        calls += 1;
+        let waits = if calls % 4 == 0 { 0 } else { 1 << 30 };
+        (10 * operations + waits, 0)
+    };
+    let mut memory = Memory::new(9);
+    let plan = Plan {
+        sample_ticks: 4_000,
+        ..ENDLESS
+    };
+    let outcome = in_stretches(&mut time, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let lasting = 10 * outcome.operations;
+    assert!((4_000..32_000).contains(&lasting), "{lasting}");
+}
+
 #[test]
 fn the_kernel_goes_on_where_it_stopped() {
     // 0, 1, 2, ... and back: after k jumps from 0 the walk is at k modulo the length.
@@ -74,8 +93,8 @@ fn the_kernel_goes_on_where_it_stopped() {
     assert_eq!(outcome.proof, total % LENGTH);
 }
 
-/// Runs of each length in the search for N, of which the quickest counts.
-const TRIES: usize = 3;
+/// Runs of N that must all be long enough before the search for it ends.
+const TRIES: usize = 7;
 
 #[test]
 fn the_warm_up_runs_the_lap_before_the_first_sample() {
