@@ -33,7 +33,14 @@ impl Range {
 impl core::fmt::Display for Range {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let kib = |bytes: f64| bytes / 1024.0;
-        if self.hi.is_finite() {
+        if self.hi < self.lo {
+            // A level that is less than four times the one before it leaves no working set between.
+            let (least, most) = (kib(self.lo), kib(self.hi));
+            write!(
+                f,
+                "empty range (at least {least:.0} KiB, at most {most:.0} KiB)"
+            )
+        } else if self.hi.is_finite() {
             write!(f, "range {:.0} to {:.0} KiB", kib(self.lo), kib(self.hi))
         } else {
             write!(f, "range from {:.0} KiB", kib(self.lo))
@@ -274,5 +281,17 @@ mod tests {
         );
         assert_eq!(ranges.capacities[2].usable(), 768.0 * MIB);
         assert!(!ranges.memory.holds(1024.0 * MIB));
+    }
+
+    #[test]
+    fn a_range_says_where_it_lies_or_that_it_is_empty() {
+        let said = |lo: f64, hi: f64| {
+            let (lo, hi) = (lo * KIB, hi * KIB);
+            Range { lo, hi }.to_string()
+        };
+        assert_eq!(said(64.0, 512.0), "range 64 to 512 KiB");
+        assert_eq!(said(64.0, f64::INFINITY), "range from 64 KiB");
+        let empty = "empty range (at least 2048 KiB, at most 1113 KiB)";
+        assert_eq!(said(2048.0, 1113.0), empty);
     }
 }
