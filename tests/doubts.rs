@@ -1,16 +1,22 @@
-//! By how much the passes of a recorded run differ, and what a point with one pass makes of it.
+//! What a recorded run makes doubtful: by how much its passes differ, for a point with one, and how near
+//! its CPUs were to each other, for a point whose threads were far apart.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::{Case, Machine, Pass, Point, Rest, State, find};
+use linefill::experiment::{Case, Machine, Pass, Point, Rest, State, Verdict, find};
 use linefill::lab::convert::{ladder_of, machine_of, points_of};
-use linefill::lab::judge::doubts;
-use linefill::lab::read::read;
+use linefill::lab::judge::{doubts, judge};
+use linefill::lab::read::{Reading, read};
 use linefill::stats::Interval;
 
-/// The machine of the last record, and its walk in memory.
-fn recorded() -> (Machine, Point, usize) {
+/// The last record.
+fn last() -> Reading {
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    let reading = read(&records.join("2026-11-22-zen4-guest.jsonl")).unwrap();
+    read(&records.join("2026-11-22-zen4-guest.jsonl")).unwrap()
+}
+
+/// Its machine, and its walk in memory.
+fn recorded() -> (Machine, Point, usize) {
+    let reading = last();
     let lines = &reading.lines;
     let machine = machine_of(reading.header(), &ladder_of(lines));
     let machine = doubts(machine, |id| points_of(lines, id));
@@ -73,4 +79,37 @@ fn without_points_nothing_is_known_and_nothing_doubted() {
     let machine = doubts(machine, |_| Vec::new());
     let before = with(&far, &[Rest::Alone, Rest::Disturbed]);
     assert_eq!(machine.spread.doubt(&machine, &before, bytes), before);
+}
+
+/// The points with their first two threads on CPUs 0 and 1, so many ticks apart.
+fn apart(mut points: Vec<Point>, ticks: f64) -> Vec<Point> {
+    for point in &mut points {
+        if let State::Measured(measured) = &mut point.state
+            && let Some(crew) = measured.crew.as_mut().filter(|crew| crew.members > 1)
+        {
+            crew.pair = Some([0, 1]);
+            crew.round_trip = Some(ticks);
+        }
+    }
+    points
+}
+
+/// False sharing at a distance that the host had for once says little of the nearest cores.
+#[test]
+fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
+    let reading = last();
+    let lines = &reading.lines;
+    let of = |id: &str, ticks: f64| apart(points_of(lines, id), ticks);
+    let verdict = |f1: f64, f2: f64| {
+        let machine = machine_of(reading.header(), &ladder_of(lines));
+        let machine = doubts(machine, |id| match id {
+            "F1" => of("F1", f1),
+            "F2" => of("F2", f2),
+            _ => Vec::new(),
+        });
+        judge(find("F1").unwrap(), &machine, &of("F1", f1))[0].verdict
+    };
+    assert_eq!(verdict(200.0, 200.0), Verdict::Holds);
+    assert_eq!(verdict(600.0, 600.0), Verdict::Holds, "as far as ever");
+    assert_eq!(verdict(600.0, 200.0), Verdict::Inconclusive);
 }
