@@ -388,6 +388,16 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
     let all: BTreeSet<_> = code::all().map(|kernel| kernel.name).collect();
     assert_eq!(boot.agreed(), all);
     assert!(boot.counts(all.len()), "no count of {}", all.len());
+    for what in [
+        "stores of 16 bytes and less",
+        "a line that was flushed",
+        "loads of 16 bytes",
+        "stores and loads of 32 bytes",
+        "stores and loads of 64 bytes",
+    ] {
+        let name = format!("instructions: {what}");
+        assert!(boot.checks().contains(&(&name, true)), "no check `{name}`");
+    }
 }
 
 /// Each way to fail has a status of its own, and none of them hangs.

@@ -16,6 +16,7 @@ mod console;
 mod counters;
 mod exception;
 mod exit;
+mod instructions;
 mod pit;
 mod port;
 mod record;
@@ -71,6 +72,9 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     }
     let arena = arena::take().expect("nobody took the arena before");
     let mut region = Region::new(arena).expect("the arena is whole lines");
+    instructions::check_all(&Features::detect(), &mut |what, ok| {
+        console.check(format_args!("instructions: {what}"), ok);
+    });
     oracles(&mut console, &mut region);
     let largest = largest.min(region.len());
     walks(&mut console, &mut region, largest, planted);
