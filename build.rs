@@ -6,28 +6,64 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=asm");
-    let arch = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
-    assert!(
-        arch == "x86_64",
-        "linefill measures x86-64 and cannot be built for `{arch}`"
-    );
+    // Elsewhere `src/lib.rs` says in one sentence what can be built.
+    if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
+        assemble();
+    }
+
+    let version = said(Command::new(variable("RUSTC")).arg("--version")).unwrap_or_default();
+    println!("cargo::rustc-env=LINEFILL_RUSTC={version}");
+    if let Some(revision) = revision() {
+        println!("cargo::rustc-env=LINEFILL_REVISION={revision}");
+    }
+}
+
+/// Assembles all of `asm/*.S` into one library.
+fn assemble() {
     let mut sources: Vec<_> = std::fs::read_dir("asm")
         .expect("asm/ is part of the package")
         .map(|entry| entry.expect("asm/ is readable").path())
         .filter(|path| path.extension() == Some("S".as_ref()))
         .collect();
     sources.sort();
-    cc::Build::new()
-        .include(Path::new("asm"))
-        .files(sources)
-        .compile("linefill_asm");
-
-    let rustc = std::env::var("RUSTC").expect("set by cargo");
-    let version = said(Command::new(rustc).arg("--version")).unwrap_or_default();
-    println!("cargo::rustc-env=LINEFILL_RUSTC={version}");
-    if let Some(revision) = revision() {
-        println!("cargo::rustc-env=LINEFILL_REVISION={revision}");
+    let mut build = cc::Build::new();
+    build.include(Path::new("asm")).files(sources);
+    let (os, target) = (variable("CARGO_CFG_TARGET_OS"), variable("TARGET"));
+    if os == "uefi" {
+        build.define("LINEFILL_UEFI", None);
     }
+    // For bare metal `cc` takes the host's own compiler, which writes ELF objects for the host's
+    // architecture.
+    let host_serves = os != "uefi" && variable("HOST").starts_with("x86_64-unknown-linux");
+    if ["none", "uefi"].contains(&&*os) && !chosen(&target) && !host_serves {
+        build.compiler("clang");
+    }
+    if let Err(error) = build.try_compile("linefill_asm") {
+        let name = target.replace('-', "_");
+        println!(
+            "cargo::error=linefill's kernels need a C compiler: gcc or clang for Linux and \
+             x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names. For \
+             {target}: {error}"
+        );
+    }
+}
+
+/// Whether the environment names a compiler for this target, as `cc` reads it.
+fn chosen(target: &str) -> bool {
+    let names = [
+        format!("CC_{target}"),
+        format!("CC_{}", target.replace('-', "_")),
+        "TARGET_CC".to_owned(),
+    ];
+    for name in &names {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    names.iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// What cargo says, or nothing.
+fn variable(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
 }
 
 /// The revision of a checkout; `None` for a published package. Looked up anew after each commit.
@@ -42,7 +78,7 @@ fn revision() -> Option<String> {
 /// git, kept to this package's own repository: a package that is built inside another one's
 /// checkout has no revision.
 fn git() -> Command {
-    let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
+    let root = variable("CARGO_MANIFEST_DIR");
     let above = Path::new(&root).parent().map(Path::to_owned);
     let mut git = Command::new("git");
     git.env("GIT_CEILING_DIRECTORIES", above.unwrap_or_default());

@@ -31,11 +31,13 @@ kernel_end linefill_matmul_copy
    rsi  a column of mul2, or a row of the transposed one
    rdx  bytes from an element of the column to the next
    rcx  elements of both, not 0
-   xmm0 the element so far; result: with all products added
+   r8   bits of the element so far
+   rax  result: the bits of the element with all products added
 
    2 loads, 16 bytes an iteration, no store: the element stays in a register. */
 
 kernel linefill_matmul_dot
+        movq    xmm0, r8
         .balign 32
 1:      movsd   xmm1, [rdi]
         mulsd   xmm1, [rsi]
@@ -44,6 +46,7 @@ kernel linefill_matmul_dot
         add     rsi, rdx
         dec     rcx
         jnz     1b
+        movq    rax, xmm0
         ret
 kernel_end linefill_matmul_dot
 

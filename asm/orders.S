@@ -7,7 +7,7 @@
    rdi   address of the first order; apart: of the first price
    rsi   batches of 16 orders, not 0
    rdx   apart: address of the first `paid`
-   xmm0  result: the sum of the prices of orders that are not paid
+   rax   result: the bits of the sum of the prices of orders that are not paid
 
    A batch is an iteration. Whole and split differ in their displacements alone: 32 loads, 144
    bytes. Apart (AVX2): 8 loads, the same 144 bytes. No store. `paid` becomes a mask of zeros or
@@ -45,6 +45,7 @@ kernel \name
         addsd   xmm0, xmm1
         addsd   xmm2, xmm3
         addsd   xmm0, xmm2
+        movq    rax, xmm0
         ret
 kernel_end \name
 .endm
@@ -81,6 +82,7 @@ kernel linefill_orders_apart
         vaddpd  xmm0, xmm0, xmm1
         vunpckhpd xmm1, xmm0, xmm0
         vaddsd  xmm0, xmm0, xmm1
+        vmovq   rax, xmm0
         vzeroupper
         ret
 kernel_end linefill_orders_apart

@@ -6,7 +6,8 @@
    esi   i of the first read
    edx   i behind the last read, more than esi and at most 2^20
    rcx   the tensor's dimensions, 16 bits each, the first one lowest
-   xmm0  sum so far, and result
+   r8d   bits of the sum so far, which xmm0 holds in the loop
+   eax   result: the bits of the sum
 
    One read an iteration: 1 load of 4 bytes; besides, where arrays point to arrays, 3 references of
    8 bytes and, where indices are checked, 3 lengths (of 4 bytes in boxes, 8 in vectors). No store.
@@ -59,6 +60,7 @@
 /* Adds the four indices, each times its stride, checks the sum and reads. */
 .macro flat name, first, second, third, fourth
 kernel \name
+        movd    xmm0, r8d
         strides
         .balign 32
 1:      \first
@@ -77,6 +79,7 @@ kernel \name
         inc     esi
         cmp     esi, r11d
         jne     1b
+        movd    eax, xmm0
         ret
 2:      ud2
 kernel_end \name
@@ -88,6 +91,7 @@ flat linefill_tensor_primes, "reciprocal eax, rax, 61, 3", "reciprocal edx, rdx,
 
 /* An array whose dimensions are part of its type: constant strides, and indices that need no check. */
 kernel linefill_tensor_array
+        movd    xmm0, r8d
         .balign 32
 1:      mask    eax, 64
         imul    eax, eax, 16 * 28 * 32
@@ -103,6 +107,7 @@ kernel linefill_tensor_array
         inc     esi
         cmp     esi, edx
         jne     1b
+        movd    eax, xmm0
         ret
 kernel_end linefill_tensor_array
 
@@ -116,6 +121,7 @@ kernel_end linefill_tensor_array
 .endm
 
 kernel linefill_tensor_divided
+        movd    xmm0, r8d
         mov     r11d, edx
         movzx   eax, cx
         movd    xmm1, eax
@@ -149,6 +155,7 @@ kernel linefill_tensor_divided
         inc     esi
         cmp     esi, r11d
         jne     1b
+        movd    eax, xmm0
         ret
 2:      ud2
 kernel_end linefill_tensor_divided
@@ -156,6 +163,7 @@ kernel_end linefill_tensor_divided
 /* The element is read by a function that calls another one for its place. Besides, 2 return
    addresses a read are pushed and popped. */
 kernel linefill_tensor_called
+        movd    xmm0, r8d
         mov     r11d, edx
         movzx   r10d, cx
         mov     rax, rcx
@@ -180,6 +188,7 @@ kernel linefill_tensor_called
         inc     esi
         cmp     esi, r11d
         jne     1b
+        movd    eax, xmm0
         ret
         .balign 32
 2:      call    3f
@@ -204,6 +213,7 @@ kernel_end linefill_tensor_called
 /* Arrays of references to arrays, as Java has them: an object begins with 16 bytes, the last 4 of
    which are its length. */
 kernel linefill_tensor_boxes
+        movd    xmm0, r8d
         movzx   ecx, cx
         .balign 32
 1:      remainder r8d, 64
@@ -225,12 +235,14 @@ kernel linefill_tensor_boxes
         inc     esi
         cmp     esi, edx
         jne     1b
+        movd    eax, xmm0
         ret
 2:      ud2
 kernel_end linefill_tensor_boxes
 
 /* The same, and no index is checked. */
 kernel linefill_tensor_boxes_unchecked
+        movd    xmm0, r8d
         .balign 32
 1:      remainder r8d, 64
         mov     rax, [rdi + r8 * 8 + 16]
@@ -243,12 +255,14 @@ kernel linefill_tensor_boxes_unchecked
         inc     esi
         cmp     esi, edx
         jne     1b
+        movd    eax, xmm0
         ret
 kernel_end linefill_tensor_boxes_unchecked
 
 /* Vectors of vectors, as Rust and C++ have them: an element of the first three is 24 bytes, the
    address of the next one's elements, their number, and the capacity. */
 kernel linefill_tensor_vectors
+        movd    xmm0, r8d
         movzx   ecx, cx
         .balign 32
 1:      remainder r8d, 64
@@ -276,6 +290,7 @@ kernel linefill_tensor_vectors
         inc     esi
         cmp     esi, edx
         jne     1b
+        movd    eax, xmm0
         ret
 2:      ud2
 kernel_end linefill_tensor_vectors

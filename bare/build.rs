@@ -7,20 +7,17 @@ fn main() {
     println!("cargo::rerun-if-changed=link.ld");
     println!("cargo::rerun-if-changed=boot.S");
     for arg in [
-        // The ordinary linux-gnu core, but none of that target's start-up files or libraries.
-        "-nostartfiles",
-        "-nostdlib",
-        // The image runs where it is linked: identity mapped, at 1 MiB.
-        "-static",
-        "-no-pie",
-        "-Wl,-z,norelro",
-        "-Wl,-z,max-page-size=0x1000",
-        "-Wl,--gc-sections",
-        "-Wl,--build-id=none",
+        // The image runs where it is linked, identity mapped at 1 MiB: no address is left to be
+        // relocated, as the target's static-pie programs have them.
+        "--no-pie",
+        "-znorelro",
+        "-zmax-page-size=0x1000",
+        "--gc-sections",
+        "--build-id=none",
     ] {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
-    println!("cargo::rustc-link-arg-bins=-Wl,-T,{root}/link.ld");
+    println!("cargo::rustc-link-arg-bins=-T{root}/link.ld");
 
     let rustc = std::env::var("RUSTC").expect("set by cargo");
     let version = Command::new(rustc)

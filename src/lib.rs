@@ -16,36 +16,53 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("linefill measures x86-64: build it for an x86_64 target");
+#[cfg(all(feature = "std", not(target_os = "linux")))]
+compile_error!(
+    "linefill's features `std`, `criterion`, `peers` and `lab` need Linux; without them it builds \
+     for any x86_64 target, such as x86_64-unknown-none"
+);
+
 #[cfg(feature = "alloc")]
 extern crate alloc;
 // `criterion` names the crate as the benches do, which include its files.
 #[cfg(feature = "criterion")]
 extern crate self as linefill;
 
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod counters;
+#[cfg(target_arch = "x86_64")]
 pub mod cpu;
-#[cfg(feature = "criterion")]
+#[cfg(all(feature = "criterion", target_arch = "x86_64", target_os = "linux"))]
 pub mod criterion;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod experiment;
-#[cfg(feature = "alloc")]
+#[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod infer;
+#[cfg(target_arch = "x86_64")]
 pub mod kernel;
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "lab", target_arch = "x86_64", target_os = "linux"))]
 pub mod lab;
+#[cfg(target_arch = "x86_64")]
 pub mod measure;
+#[cfg(target_arch = "x86_64")]
 pub mod mem;
+#[cfg(target_arch = "x86_64")]
 pub mod model;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod os;
+#[cfg(target_arch = "x86_64")]
 pub mod pattern;
+#[cfg(target_arch = "x86_64")]
 pub mod pmu;
-#[cfg(feature = "alloc")]
+#[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 mod spelling;
+#[cfg(target_arch = "x86_64")]
 pub mod stats;
+#[cfg(target_arch = "x86_64")]
 pub mod time;
 
 /// The README's code, compiled and run as a test.

@@ -1,11 +1,14 @@
 //! Builds the bare image, boots it in QEMU, and reads what it says on the serial port.
 //!
 //! QEMU interprets the image (TCG), which has no cache model: these tests are about correctness
-//! and say nothing about speed. Without QEMU they are passed over; where the environment says
-//! `CI` they fail instead.
+//! and say nothing about speed. Without QEMU, or without the Rust target of the image, they are
+//! passed over; where the environment says `CI` they fail instead. The kernels of AVX-512, which TCG
+//! does not know, run where there are KVM and a CPU that has it.
 #![cfg(feature = "lab")]
 
 mod cli_common;
+#[path = "common/target.rs"]
+mod target;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,7 @@ use std::time::Duration;
 
 use cli_common::Folder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+use linefill::cpu::Features;
 use linefill::experiment::LADDER;
 use linefill::kernel::x86_64::asm::code;
 use linefill::lab::convert::{ladder_of, machine_of};
@@ -22,6 +26,7 @@ use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
 use linefill::pmu::Quantity;
 
 const QEMU: &str = "qemu-system-x86_64";
+const TARGET: &str = "x86_64-unknown-none";
 /// Twice the image's own status, plus one (`bare/src/exit.rs`).
 const PASSED: i32 = 33;
 const FAILED: i32 = 35;
@@ -43,15 +48,10 @@ struct Boot {
 }
 
 fn have_qemu() -> bool {
-    if Command::new(QEMU).arg("--version").output().is_ok() {
-        return true;
+    if Command::new(QEMU).arg("--version").output().is_err() {
+        return target::ignored(QEMU);
     }
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{QEMU} is missing, and CI must boot the image"
-    );
-    println!("ignored: needs {QEMU}");
-    false
+    target::installed(TARGET)
 }
 
 /// Builds the image once for all tests, into a target directory of its own.
@@ -61,25 +61,25 @@ fn image() -> &'static Path {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
         let status = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--release",
-                "--locked",
-                "--manifest-path",
-                manifest,
-            ])
+            .args(["build", "--release", "--locked", "--target", TARGET])
+            .args(["--manifest-path", manifest])
             .arg("--target-dir")
             .arg(&target)
             .status()
             .expect("cargo starts");
         assert!(status.success(), "the bare image does not build: {status}");
-        target.join("release/linefill-bare")
+        target.join(TARGET).join("release/linefill-bare")
     })
 }
 
 fn boot(command_line: &str) -> Boot {
+    boot_on(["-accel", "tcg", "-cpu", "max"], command_line)
+}
+
+fn boot_on(machine: [&str; 4], command_line: &str) -> Boot {
     let output = assert_cmd::Command::new(QEMU)
-        .args(["-accel", "tcg", "-cpu", "max", "-m", "128"])
+        .args(machine)
+        .args(["-m", "128"])
         .args([
             "-M",
             "microvm,isa-serial=on",
@@ -122,6 +122,21 @@ impl Boot {
                 (name, result == "ok")
             })
             .collect()
+    }
+
+    /// The kernels whose check passed.
+    fn agreed(&self) -> BTreeSet<&str> {
+        let passed = self.checks().into_iter().filter(|&(_, ok)| ok);
+        passed
+            .filter_map(|(name, _)| name.strip_prefix("kernel "))
+            .collect()
+    }
+
+    /// Whether it says that so many of all kernels agree with their twins.
+    fn counts(&self, agreed: usize) -> bool {
+        let all = code::all().count();
+        let line = format!("# {agreed} of {all} kernels agree with their twins");
+        self.serial.lines().any(|said| said.trim_end() == line)
     }
 
     /// The record: every line that is not for people.
@@ -342,13 +357,47 @@ fn every_kernel_agrees_with_its_twin() {
         .filter(|kernel| needed(kernel).iter().all(has))
         .map(|kernel| kernel.name)
         .collect();
-    let agreed: BTreeSet<_> = boot
-        .checks()
-        .into_iter()
-        .filter(|&(_, ok)| ok)
-        .filter_map(|(name, _)| name.strip_prefix("kernel "))
-        .collect();
-    assert_eq!(agreed, expected);
+    assert_eq!(boot.agreed(), expected);
+    assert!(
+        boot.counts(expected.len()),
+        "no count of {}",
+        expected.len()
+    );
+}
+
+/// On the hardware, all of them: in ring 3, as some hypervisors beneath KVM interpret ring 0.
+#[test]
+fn every_kernel_there_is_agrees_on_the_hardware() {
+    if !have_qemu() {
+        return;
+    }
+    let kvm = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm");
+    let features = Features::detect();
+    if kvm.is_err() || features.avx512().is_none() || features.fma().is_none() {
+        // Neither can be installed.
+        println!("ignored: needs /dev/kvm and a CPU with AVX-512");
+        return;
+    }
+    // An inherited ARCH_CAPABILITIES stops QEMU where KVM will not set it.
+    let machine = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"];
+    let boot = boot_on(machine, "ring=3 largest=65536");
+    assert_eq!(boot.status, Some(PASSED));
+    let all: BTreeSet<_> = code::all().map(|kernel| kernel.name).collect();
+    assert_eq!(boot.agreed(), all);
+    assert!(boot.counts(all.len()), "no count of {}", all.len());
+    for what in [
+        "stores of 16 bytes and less",
+        "a line that was flushed",
+        "loads of 16 bytes",
+        "stores and loads of 32 bytes",
+        "stores and loads of 64 bytes",
+    ] {
+        let name = format!("instructions: {what}");
+        assert!(boot.checks().contains(&(&name, true)), "no check `{name}`");
+    }
 }
 
 /// Each way to fail has a status of its own, and none of them hangs.

@@ -1,43 +1,76 @@
-//! Each instruction wrapper is the one instruction it is named after, in every build profile.
+//! Each instruction wrapper is the one instruction it is named after: inlined in an optimised
+//! build, and in a debug build perhaps inside a function of `core` that it calls.
 //!
 //! A wrapper is called from a function of its own that is never inlined; that function's machine
-//! code is decoded in place, and the mnemonic must occur in it exactly once.
+//! code is decoded in place, with what it calls, and the mnemonic must occur in it exactly once.
 
 use std::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 use linefill::cpu::{self, Avx2, Avx512, Cldemote, Clflushopt, Clwb, Sse41};
 
 /// Longer than any function below, shorter than the program text behind it.
 const LONGEST: usize = 4096;
 
-/// The instructions of the function at `entry`, up to its first `ret`.
-fn decode(entry: usize) -> Vec<Instruction> {
+/// The instructions from `entry` on, to the first that is invalid or `LONGEST` bytes further.
+fn instructions(entry: usize) -> impl Iterator<Item = Instruction> {
     // SAFETY: the test program's text is mapped readable, and `entry` lies far more than `LONGEST`
     // bytes before its end: libstd and libtest are linked behind the test's own functions.
     let code = unsafe { std::slice::from_raw_parts(entry as *const u8, LONGEST) };
-    let mut instructions = Vec::new();
-    for instruction in Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE).iter() {
-        assert!(
-            !instruction.is_invalid(),
-            "undecodable code at {:#x}",
-            instruction.ip()
-        );
-        instructions.push(instruction);
+    Decoder::with_ip(64, code, entry as u64, DecoderOptions::NONE)
+        .into_iter()
+        .take_while(|instruction| !instruction.is_invalid())
+}
+
+/// The instructions of the function at `entry`, up to its first `ret`.
+fn decode(entry: usize) -> Vec<Instruction> {
+    let mut code = Vec::new();
+    for instruction in instructions(entry) {
+        code.push(instruction);
         if instruction.mnemonic() == Mnemonic::Ret {
-            return instructions;
+            return code;
         }
     }
     panic!("no `ret` within {LONGEST} bytes of {entry:#x}");
 }
 
-/// The only instruction of the function at `entry` with this mnemonic.
+/// The entry of the function that `instruction` calls, if it does.
+fn called(instruction: &Instruction) -> Option<usize> {
+    match instruction.flow_control() {
+        FlowControl::Call => Some(instruction.near_branch_target() as usize),
+        // By way of the table of addresses that the loader has filled.
+        FlowControl::IndirectCall if instruction.is_ip_rel_memory_operand() => {
+            let slot = instruction.ip_rel_memory_address() as *const usize;
+            // SAFETY: a linker's table of addresses, mapped readable.
+            Some(unsafe { slot.read() })
+        }
+        _ => None,
+    }
+}
+
+/// Whether `instruction` has this mnemonic, or calls a function that has it before its `ret`.
+fn leads_to(instruction: &Instruction, mnemonic: Mnemonic) -> bool {
+    let is = |i: &Instruction| i.mnemonic() == mnemonic;
+    is(instruction)
+        || called(instruction).is_some_and(|entry| {
+            instructions(entry)
+                .take_while(|i| i.mnemonic() != Mnemonic::Ret)
+                .any(|i| is(&i))
+        })
+}
+
+/// The only instruction of the function at `entry` with this mnemonic: its own, or in a debug build
+/// that of a function which it calls.
 #[track_caller]
 fn only(entry: usize, mnemonic: Mnemonic) -> Instruction {
     let code = decode(entry);
-    let found: Vec<_> = code.iter().filter(|i| i.mnemonic() == mnemonic).collect();
+    let found: Vec<_> = code.iter().filter(|i| leads_to(i, mnemonic)).collect();
     assert_eq!(found.len(), 1, "{mnemonic:?} in {code:?}");
-    *found[0]
+    match called(found[0]) {
+        Some(entry) if cfg!(debug_assertions) => only(entry, mnemonic),
+        Some(_) => panic!("{mnemonic:?} is called, in {code:?}"),
+        None => *found[0],
+    }
 }
 
 /// Defines a never-inlined function around one call and asserts its instruction.
@@ -46,7 +79,7 @@ macro_rules! one_instruction {
         #[test]
         fn $test() {
             #[inline(never)]
-            extern "C" fn wrapped($($arg: $ty),*) $(-> $ret)? $body
+            extern "C-unwind" fn wrapped($($arg: $ty),*) $(-> $ret)? $body
             only(wrapped as *const () as usize, Mnemonic::$mnemonic);
         }
     )*};
@@ -82,9 +115,29 @@ one_instruction! {
     movntps: Movntps, fn(d: *mut __m128, s: &__m128) { unsafe { cpu::movntps(d, *s) } }
     // SAFETY: as above.
     movntpd: Movntpd, fn(d: *mut __m128d, s: &__m128d) { unsafe { cpu::movntpd(d, *s) } }
-    movntdqa: Movntdqa, fn(has: &Sse41, d: &mut __m128i, s: *const __m128i) {
+    // SAFETY: as above.
+    movntdq_from: Movntdq, fn(d: *mut __m128i, s: *const __m128i) { unsafe { cpu::movntdq_from(d, s) } }
+    // SAFETY: as above.
+    movntps_from: Movntps, fn(d: *mut __m128, s: *const __m128) { unsafe { cpu::movntps_from(d, s) } }
+    // SAFETY: as above.
+    movntpd_from: Movntpd, fn(d: *mut __m128d, s: *const __m128d) { unsafe { cpu::movntpd_from(d, s) } }
+    // SAFETY: as above.
+    movntdqa_to: Movntdqa, fn(has: &Sse41, d: *mut __m128i, s: *const __m128i) { unsafe { cpu::movntdqa_to(*has, d, s) } }
+    vmovntdq256_from: Vmovntdq, fn(has: &Avx2, d: *mut __m256i, s: *const __m256i) {
         // SAFETY: as above.
-        *d = unsafe { cpu::movntdqa(*has, s) }
+        unsafe { cpu::vmovntdq256_from(*has, d, s) }
+    }
+    vmovntdq512_from: Vmovntdq, fn(has: &Avx512, d: *mut __m512i, s: *const __m512i) {
+        // SAFETY: as above.
+        unsafe { cpu::vmovntdq512_from(*has, d, s) }
+    }
+    vmovntdqa256_to: Vmovntdqa, fn(has: &Avx2, d: *mut __m256i, s: *const __m256i) {
+        // SAFETY: as above.
+        unsafe { cpu::vmovntdqa256_to(*has, d, s) }
+    }
+    vmovntdqa512_to: Vmovntdqa, fn(has: &Avx512, d: *mut __m512i, s: *const __m512i) {
+        // SAFETY: as above.
+        unsafe { cpu::vmovntdqa512_to(*has, d, s) }
     }
 }
 
@@ -105,7 +158,49 @@ fn movnti_has_the_width_of_its_name() {
     assert_eq!(of(wide as *const () as usize), 8);
 }
 
-/// The wide ones carry a `target_feature`: the wrappers themselves are decoded.
+/// A fence orders the compiler, too: no store moves across it, and none is left out because a
+/// later one overwrites it. So does reading the counter.
+#[test]
+fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
+    macro_rules! between {
+        ($mnemonic:ident, $instruction:expr) => {{
+            #[inline(never)]
+            extern "C-unwind" fn wrapped(at: *mut u64) {
+                // SAFETY: decoded, never called.
+                unsafe {
+                    at.write(1);
+                    core::hint::black_box($instruction);
+                    at.write(2);
+                }
+            }
+            let code = decode(wrapped as *const () as usize);
+            let is_store = |i: &&Instruction| {
+                i.op_count() == 2
+                    && i.op0_kind() == OpKind::Memory
+                    && i.op1_kind() == OpKind::Immediate32to64
+            };
+            let middle = code.iter().position(|i| leads_to(i, Mnemonic::$mnemonic));
+            let middle = middle.unwrap();
+            if !cfg!(debug_assertions) {
+                let sides = [&code[..middle], &code[middle + 1..]];
+                let values = sides.map(|side| {
+                    let stores = side.iter().filter(is_store);
+                    stores.map(Instruction::immediate32to64).collect::<Vec<_>>()
+                });
+                assert_eq!(values, [[1], [2]], "{code:?}");
+            }
+        }};
+    }
+    between!(Lfence, cpu::lfence());
+    between!(Sfence, cpu::sfence());
+    between!(Mfence, cpu::mfence());
+    between!(Rdtsc, cpu::rdtsc());
+    between!(Rdtscp, cpu::rdtscp());
+    between!(Rdtsc, linefill::time::start());
+    between!(Rdtscp, linefill::time::stop());
+}
+
+/// Those beyond SSE2 carry a `target_feature`: the wrappers themselves are decoded.
 #[test]
 fn the_wide_stores_and_loads_use_their_register_width() {
     let store = |entry| {
@@ -120,10 +215,13 @@ fn the_wide_stores_and_loads_use_their_register_width() {
     };
     let store_256: unsafe fn(Avx2, *mut __m256i, __m256i) = cpu::vmovntdq256;
     let store_512: unsafe fn(Avx512, *mut __m512i, __m512i) = cpu::vmovntdq512;
+    let load_128: unsafe fn(Sse41, *const __m128i) -> __m128i = cpu::movntdqa;
     let load_256: unsafe fn(Avx2, *const __m256i) -> __m256i = cpu::vmovntdqa256;
     let load_512: unsafe fn(Avx512, *const __m512i) -> __m512i = cpu::vmovntdqa512;
     let is_ymm = |r: Register| r.is_ymm();
     let is_zmm = |r: Register| r.is_zmm();
+    let entry = load_128 as *const () as usize;
+    assert!(only(entry, Mnemonic::Movntdqa).op0_register().is_xmm());
     assert!(is_ymm(store(store_256 as *const () as usize)));
     assert!(is_zmm(store(store_512 as *const () as usize)));
     assert!(is_ymm(load(load_256 as *const () as usize)));
@@ -134,7 +232,7 @@ fn the_wide_stores_and_loads_use_their_register_width() {
 #[test]
 fn prefetch_by_constant_hint_is_one_instruction_on_the_pointer() {
     #[inline(never)]
-    extern "C" fn wrapped(p: *const u8) {
+    extern "C-unwind" fn wrapped(p: *const u8) {
         cpu::prefetch(cpu::Hint::Write, p);
     }
     let instruction = only(wrapped as *const () as usize, Mnemonic::Prefetchw);
@@ -235,5 +333,41 @@ fn stores_past_the_caches_reach_memory_and_loads_read_it() {
             std::mem::transmute(cpu::vmovntdqa512(has, at.cast_const().cast()))
         };
         assert_eq!(whole, value);
+    }
+}
+
+/// What lies at one address arrives at the other, whether the store or the load is non-temporal.
+#[test]
+fn stores_and_loads_by_address_copy_what_they_say() {
+    #[repr(align(64))]
+    struct Line([u8; 64]);
+
+    fn copied(bytes: usize, copy: impl FnOnce(*mut u8, *const u8)) {
+        let source = Line(std::array::from_fn(|at| at as u8 + 1));
+        let mut target = Line([0; 64]);
+        copy(target.0.as_mut_ptr(), source.0.as_ptr());
+        cpu::sfence();
+        assert_eq!(target.0[..bytes], source.0[..bytes]);
+        assert!(target.0[bytes..].iter().all(|&byte| byte == 0));
+    }
+
+    let features = cpu::Features::detect();
+    // SAFETY: both lines are aligned to 64 and have as many bytes as any of the copies; the tokens
+    // prove the instructions.
+    unsafe {
+        copied(16, |d, s| cpu::movntdq_from(d.cast(), s.cast()));
+        copied(16, |d, s| cpu::movntps_from(d.cast(), s.cast()));
+        copied(16, |d, s| cpu::movntpd_from(d.cast(), s.cast()));
+        if let Some(has) = features.sse41() {
+            copied(16, |d, s| cpu::movntdqa_to(has, d.cast(), s.cast()));
+        }
+        if let Some(has) = features.avx2() {
+            copied(32, |d, s| cpu::vmovntdq256_from(has, d.cast(), s.cast()));
+            copied(32, |d, s| cpu::vmovntdqa256_to(has, d.cast(), s.cast()));
+        }
+        if let Some(has) = features.avx512() {
+            copied(64, |d, s| cpu::vmovntdq512_from(has, d.cast(), s.cast()));
+            copied(64, |d, s| cpu::vmovntdqa512_to(has, d.cast(), s.cast()));
+        }
     }
 }

@@ -7,16 +7,19 @@
 #![no_main]
 #![warn(missing_docs)]
 
+#[cfg(not(target_os = "none"))]
+compile_error!("the image is for x86_64-unknown-none: build it in `bare`, or by `bare/run`");
+
 mod arena;
 mod command_line;
 mod console;
 mod counters;
 mod exception;
 mod exit;
+mod instructions;
 mod pit;
 mod port;
 mod record;
-mod runtime;
 mod serial;
 mod walk;
 
@@ -25,6 +28,7 @@ use core::panic::PanicInfo;
 
 use linefill::cpu::{Features, Identity, tsc_hz};
 use linefill::kernel::oracle::check_all;
+use linefill::kernel::x86_64::asm::code;
 use linefill::mem::Region;
 use linefill::pmu::{Capabilities, Cpu};
 use linefill::time::{Rate, start};
@@ -68,6 +72,9 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     }
     let arena = arena::take().expect("nobody took the arena before");
     let mut region = Region::new(arena).expect("the arena is whole lines");
+    instructions::check_all(&Features::detect(), &mut |what, ok| {
+        console.check(format_args!("instructions: {what}"), ok);
+    });
     oracles(&mut console, &mut region);
     let largest = largest.min(region.len());
     walks(&mut console, &mut region, largest, planted);
@@ -76,12 +83,18 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
 
 /// Checks every kernel that this CPU can run against its plain twin.
 fn oracles(console: &mut Console, region: &mut Region<'_>) {
+    let mut agreed = 0;
     check_all(region, &Features::detect(), &mut |kernel, result| {
         console.check(format_args!("kernel {kernel}"), result.is_ok());
-        if let Err(mismatch) = result {
-            console.say(format_args!("{mismatch}"));
+        match result {
+            Ok(()) => agreed += 1,
+            Err(mismatch) => console.say(format_args!("{mismatch}")),
         }
     });
+    let all = code::all().count();
+    console.say(format_args!(
+        "{agreed} of {all} kernels agree with their twins"
+    ));
 }
 
 /// Times the walk over every working set up to `largest`, counts it if there are counters, and writes

@@ -1,4 +1,4 @@
-//! Reading a performance counter.
+//! Reading a performance counter. `core` has no intrinsic for it.
 //!
 //! Source: Intel SDM volume 2B, "RDPMC"; AMD64 APM volume 3, "RDPMC".
 

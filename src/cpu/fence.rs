@@ -1,12 +1,22 @@
 //! The three fences. Each is also a compiler fence: no memory access moves across it.
 //!
+//! They are the intrinsics: one instruction, inlined, in an optimised build, and a call in a debug
+//! build; assembly on soft-float targets. `core` does not say that its fences bind the compiler.
+//! They do, because LLVM takes each for a call that may read and write any memory, and
+//! `tests/instructions.rs` looks for the accesses on both sides. The clock of [`time`](crate::time)
+//! has its fences in one block of assembly with its counter, for nothing must come between them.
+//!
 //! Source: Intel SDM volume 2, "LFENCE", "MFENCE", "SFENCE"; volume 3A, section "Strengthening or
 //! Weakening the Memory-Ordering Model".
 
 // The intrinsics need an unsafe block each; the instructions themselves have no obligation.
 #![allow(unsafe_code)]
 
-use core::arch::asm;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64 as intrinsics;
+
+#[cfg(not(target_feature = "sse2"))]
+use super::softfloat as intrinsics;
 
 /// `lfence`: no later instruction starts before every earlier one has completed.
 ///
@@ -16,7 +26,7 @@ use core::arch::asm;
 #[inline(always)]
 pub fn lfence() {
     // SAFETY: a fence reads and writes nothing.
-    unsafe { asm!("lfence", options(nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_lfence() };
 }
 
 /// `sfence`: every earlier store, flush and write-combining buffer is globally visible before any
@@ -27,7 +37,7 @@ pub fn lfence() {
 #[inline(always)]
 pub fn sfence() {
     // SAFETY: a fence reads and writes nothing.
-    unsafe { asm!("sfence", options(nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_sfence() };
 }
 
 /// `mfence`: every earlier load, store and flush is globally visible before any later one.
@@ -37,5 +47,5 @@ pub fn sfence() {
 #[inline(always)]
 pub fn mfence() {
     // SAFETY: a fence reads and writes nothing.
-    unsafe { asm!("mfence", options(nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_mfence() };
 }

@@ -1,12 +1,20 @@
 //! Writing lines back and moving them outwards: to memory, or to a level further from the core.
 //!
+//! [`clflush`] is the intrinsic: one instruction, inlined, in an optimised build, and a call in a
+//! debug build. `core` has none for the others, which are assembly, as `clflush` is on soft-float
+//! targets.
+//!
 //! Source: Intel SDM volume 2A, "CLFLUSH", "CLFLUSHOPT", "CLWB", "CLDEMOTE".
 
 // The pointer has to be mapped, which only the caller can know.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64 as intrinsics;
 
+#[cfg(not(target_feature = "sse2"))]
+use super::softfloat as intrinsics;
 use super::token::{Cldemote, Clflushopt, Clwb};
 
 /// `clflush`: evicts the line that holds `ptr` from every cache, writing it back if modified.
@@ -21,7 +29,7 @@ use super::token::{Cldemote, Clflushopt, Clwb};
 #[inline(always)]
 pub unsafe fn clflush(ptr: *const u8) {
     // SAFETY: the caller vouches that a byte load from `ptr` would not fault.
-    unsafe { asm!("clflush [{}]", in(reg) ptr, options(nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_clflush(ptr) };
 }
 
 /// `clflushopt`: [`clflush`], unordered against flushes of other lines.

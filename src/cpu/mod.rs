@@ -1,14 +1,19 @@
 //! One instruction a function, and what CPUID says about this CPU.
 //!
 //! - Instructions: [`rdtsc`], [`rdtscp`], [`lfence`], [`sfence`], [`mfence`], [`clflush`],
-//!   [`clflushopt`], [`clwb`], [`cldemote`], the prefetches ([`prefetch()`], [`Hint`]), the non-temporal stores and
-//!   loads ([`stream`]) and [`rdpmc`]. Each is exactly one instruction, inlined into its caller in
-//!   every build profile (`tests/instructions.rs` disassembles them).
+//!   [`clflushopt`], [`clwb`], [`cldemote`], the prefetches ([`prefetch()`], [`Hint`]), the
+//!   non-temporal stores and loads ([`stream`], [`by_address`]) and [`rdpmc`]. Where `core::arch` has
+//!   an intrinsic, the function is that intrinsic, and assembly elsewhere. In an optimised build each
+//!   is exactly one instruction, inlined into its caller; in a debug build an intrinsic is a call of
+//!   a function with that instruction (`tests/instructions.rs` disassembles both).
+//! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly, save those
+//!   of [`stream`] that take or return a vector. [`by_address`] has them with both operands in memory.
 //! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An
 //!   instruction that not every x86-64 CPU has takes its token, so it cannot fault as undefined.
 //! - Description: [`Identity`], [`Caches`], [`Tlbs`] and [`tsc_hz`], each by `detect` from the CPU
 //!   that executes and by `read` from any [`raw_cpuid::CpuIdReader`], such as a recorded dump.
 
+pub mod by_address;
 pub mod cache;
 mod combining;
 pub mod counter;
@@ -25,6 +30,8 @@ mod outstanding;
 pub mod ports;
 pub mod prefetch;
 mod published;
+#[cfg(any(test, not(target_feature = "sse2")))]
+mod softfloat;
 mod split;
 mod stores;
 pub mod stream;
@@ -35,6 +42,10 @@ mod translations;
 pub mod tsc;
 mod window;
 
+pub use by_address::{
+    movntdq_from, movntdqa_to, movntpd_from, movntps_from, vmovntdq256_from, vmovntdq512_from,
+    vmovntdqa256_to, vmovntdqa512_to,
+};
 pub use cache::{Cache, CacheKind, Caches};
 pub use counter::rdpmc;
 pub use features::{Feature, Features, UnknownFeature};
@@ -47,10 +58,11 @@ pub use microarch::Core;
 pub use ports::Ports;
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 pub use split::SplitLocks;
+#[cfg(target_feature = "sse2")]
 pub use stream::{
-    movntdq, movntdqa, movnti32, movnti64, movntpd, movntps, vmovntdq256, vmovntdq512,
-    vmovntdqa256, vmovntdqa512,
+    movntdq, movntdqa, movntpd, movntps, vmovntdq256, vmovntdq512, vmovntdqa256, vmovntdqa512,
 };
+pub use stream::{movnti32, movnti64};
 pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
 pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};

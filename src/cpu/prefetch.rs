@@ -1,12 +1,23 @@
 //! Software prefetch. Any address will do: a prefetch that would fault is dropped.
 //!
+//! Four of the five are the intrinsic `_mm_prefetch`: one instruction, inlined, in an optimised
+//! build, and a call in a debug build. `prefetchw` is assembly everywhere, because `_MM_HINT_ET0`
+//! compiles to `prefetcht0` unless the target enables `prfchw`; so are all five on soft-float
+//! targets. The compiler deletes none of them, but may move a plain access of other memory across
+//! one.
+//!
 //! Source: Intel SDM volume 2B, "PREFETCHh" and "PREFETCHW".
 
-// A prefetch is an instruction without a safe function in `core`, and `_MM_HINT_ET0` compiles to
-// `prefetcht0` unless the target enables `prfchw`.
+// Calls intrinsics that are unsafe outside a function with their target feature, and assembly.
 #![allow(unsafe_code)]
 
 use core::arch::asm;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64 as intrinsics;
+use core::arch::x86_64::{_MM_HINT_NTA, _MM_HINT_T0, _MM_HINT_T1, _MM_HINT_T2};
+
+#[cfg(not(target_feature = "sse2"))]
+use super::softfloat as intrinsics;
 
 /// Which prefetch instruction: the level aimed at, or the intent to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,7 +70,7 @@ pub fn prefetch(hint: Hint, ptr: *const u8) {
 #[inline(always)]
 pub fn prefetcht0(ptr: *const u8) {
     // SAFETY: a prefetch changes no register or memory and never faults.
-    unsafe { asm!("prefetcht0 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_prefetch::<_MM_HINT_T0>(ptr.cast()) };
 }
 
 /// `prefetcht1`: the line that holds `ptr` into the L2 and the levels beyond.
@@ -67,7 +78,7 @@ pub fn prefetcht0(ptr: *const u8) {
 #[inline(always)]
 pub fn prefetcht1(ptr: *const u8) {
     // SAFETY: a prefetch changes no register or memory and never faults.
-    unsafe { asm!("prefetcht1 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_prefetch::<_MM_HINT_T1>(ptr.cast()) };
 }
 
 /// `prefetcht2`: the line that holds `ptr` into the last level, or the L2 where the CPU makes no
@@ -76,7 +87,7 @@ pub fn prefetcht1(ptr: *const u8) {
 #[inline(always)]
 pub fn prefetcht2(ptr: *const u8) {
     // SAFETY: a prefetch changes no register or memory and never faults.
-    unsafe { asm!("prefetcht2 [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_prefetch::<_MM_HINT_T2>(ptr.cast()) };
 }
 
 /// `prefetchnta`: the line that holds `ptr`, as data that is used once.
@@ -84,7 +95,7 @@ pub fn prefetcht2(ptr: *const u8) {
 #[inline(always)]
 pub fn prefetchnta(ptr: *const u8) {
     // SAFETY: a prefetch changes no register or memory and never faults.
-    unsafe { asm!("prefetchnta [{}]", in(reg) ptr, options(readonly, nostack, preserves_flags)) };
+    unsafe { intrinsics::_mm_prefetch::<_MM_HINT_NTA>(ptr.cast()) };
 }
 
 /// `prefetchw`: the line that holds `ptr` into the L1d, other cores' copies invalidated.

@@ -5,9 +5,17 @@
 //! must see them, relies on it. A full line leaves as one transaction only if all of it is
 //! written in one go.
 //!
-//! Each function is named after its instruction and is written as assembly, so that it is that one
-//! instruction in a debug build too. The 256- and 512-bit ones carry a `target_feature` and are
-//! inlined only into a caller that carries it as well.
+//! Each function is named after its instruction and is the intrinsic of `core::arch` that makes it:
+//! one instruction, inlined, in an optimised build, and a call in a debug build. Where the whole
+//! program is compiled for AVX, the 128-bit ones are the instructions' `v` forms. What is beyond
+//! SSE2 (the loads, and the stores of 256 and 512 bits) carries a `target_feature` and is inlined
+//! only into a caller that carries it as well. The compiler may leave out a load whose value nobody
+//! uses.
+//!
+//! A soft-float target (`x86_64-unknown-none`, `-uefi`) passes no vector to a function: it has
+//! [`movnti32`] and [`movnti64`] alone, as assembly. The functions of
+//! [`by_address`](super::by_address), such as [`movntdq_from`](super::movntdq_from), exist on every
+//! target.
 //!
 //! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTDQA"; Drepper,
 //! "What every programmer should know about memory", section 6.1.
@@ -15,9 +23,14 @@
 // Stores through raw pointers whose validity and alignment only the caller knows.
 #![allow(unsafe_code)]
 
-use core::arch::asm;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64 as intrinsics;
+#[cfg(target_feature = "sse2")]
 use core::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
+#[cfg(not(target_feature = "sse2"))]
+use super::softfloat as intrinsics;
+#[cfg(target_feature = "sse2")]
 use super::token::{Avx2, Avx512, Sse41};
 
 /// `movnti` of 32 bits: stores `value` at `dst` past the caches.
@@ -29,9 +42,7 @@ use super::token::{Avx2, Avx512, Sse41};
 #[inline(always)]
 pub unsafe fn movnti32(dst: *mut u32, value: u32) {
     // SAFETY: the caller vouches for `dst`.
-    unsafe {
-        asm!("movnti [{}], {:e}", in(reg) dst, in(reg) value, options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm_stream_si32(dst.cast(), value.cast_signed()) };
 }
 
 /// `movnti` of 64 bits: stores `value` at `dst` past the caches.
@@ -43,51 +54,43 @@ pub unsafe fn movnti32(dst: *mut u32, value: u32) {
 #[inline(always)]
 pub unsafe fn movnti64(dst: *mut u64, value: u64) {
     // SAFETY: the caller vouches for `dst`.
-    unsafe {
-        asm!("movnti [{}], {}", in(reg) dst, in(reg) value, options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm_stream_si64(dst.cast(), value.cast_signed()) };
 }
 
 /// `movntdq` of 128 bits: stores `value` at `dst` past the caches.
 ///
 /// # Safety
 /// `dst` is valid for a write of 16 bytes and aligned to 16: otherwise the instruction faults.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_si128")]
 #[inline(always)]
 pub unsafe fn movntdq(dst: *mut __m128i, value: __m128i) {
     // SAFETY: the caller vouches for `dst` and its alignment.
-    unsafe {
-        asm!("movntdq [{}], {}", in(reg) dst, in(xmm_reg) value,
-             options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm_stream_si128(dst, value) };
 }
 
 /// `movntps`: [`movntdq`] for four single-precision numbers.
 ///
 /// # Safety
 /// As for [`movntdq`].
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_ps")]
 #[inline(always)]
 pub unsafe fn movntps(dst: *mut __m128, value: __m128) {
     // SAFETY: the caller vouches for `dst` and its alignment.
-    unsafe {
-        asm!("movntps [{}], {}", in(reg) dst, in(xmm_reg) value,
-             options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm_stream_ps(dst.cast(), value) };
 }
 
 /// `movntpd`: [`movntdq`] for two double-precision numbers.
 ///
 /// # Safety
 /// As for [`movntdq`].
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_pd")]
 #[inline(always)]
 pub unsafe fn movntpd(dst: *mut __m128d, value: __m128d) {
     // SAFETY: the caller vouches for `dst` and its alignment.
-    unsafe {
-        asm!("movntpd [{}], {}", in(reg) dst, in(xmm_reg) value,
-             options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm_stream_pd(dst.cast(), value) };
 }
 
 /// `vmovntdq` of 256 bits: stores `value` at `dst` past the caches.
@@ -95,16 +98,14 @@ pub unsafe fn movntpd(dst: *mut __m128d, value: __m128d) {
 /// # Safety
 /// `dst` is valid for a write of 32 bytes and aligned to 32: otherwise the instruction faults.
 /// The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm256_stream_si256")]
 #[doc(alias = "vmovntdq")]
 #[inline]
 #[target_feature(enable = "avx2")]
 pub unsafe fn vmovntdq256(_has: Avx2, dst: *mut __m256i, value: __m256i) {
     // SAFETY: the token proves the instruction; the caller vouches for `dst`.
-    unsafe {
-        asm!("vmovntdq [{}], {}", in(reg) dst, in(ymm_reg) value,
-             options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm256_stream_si256(dst, value) };
 }
 
 /// `vmovntdq` of 512 bits, a whole line: stores `value` at `dst` past the caches.
@@ -112,16 +113,14 @@ pub unsafe fn vmovntdq256(_has: Avx2, dst: *mut __m256i, value: __m256i) {
 /// # Safety
 /// `dst` is valid for a write of 64 bytes and aligned to 64: otherwise the instruction faults.
 /// The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm512_stream_si512")]
 #[doc(alias = "vmovntdq")]
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub unsafe fn vmovntdq512(_has: Avx512, dst: *mut __m512i, value: __m512i) {
     // SAFETY: the token proves the instruction; the caller vouches for `dst`.
-    unsafe {
-        asm!("vmovntdq [{}], {}", in(reg) dst, in(zmm_reg) value,
-             options(nostack, preserves_flags));
-    }
+    unsafe { intrinsics::_mm512_stream_si512(dst, value) };
 }
 
 /// `movntdqa` of 128 bits: loads from `src` with a non-temporal hint.
@@ -131,16 +130,14 @@ pub unsafe fn vmovntdq512(_has: Avx512, dst: *mut __m512i, value: __m512i) {
 ///
 /// # Safety
 /// `src` is valid for a read of 16 bytes and aligned to 16: otherwise the instruction faults.
+/// The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_load_si128")]
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "sse4.1")]
 pub unsafe fn movntdqa(_has: Sse41, src: *const __m128i) -> __m128i {
-    let value;
     // SAFETY: the token proves the instruction; the caller vouches for `src`.
-    unsafe {
-        asm!("movntdqa {}, [{}]", lateout(xmm_reg) value, in(reg) src,
-             options(readonly, nostack, preserves_flags));
-    }
-    value
+    unsafe { intrinsics::_mm_stream_load_si128(src) }
 }
 
 /// `vmovntdqa` of 256 bits: loads from `src` with a non-temporal hint.
@@ -148,17 +145,13 @@ pub unsafe fn movntdqa(_has: Sse41, src: *const __m128i) -> __m128i {
 /// # Safety
 /// `src` is valid for a read of 32 bytes and aligned to 32: otherwise the instruction faults.
 /// The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm256_stream_load_si256")]
 #[inline]
 #[target_feature(enable = "avx2")]
 pub unsafe fn vmovntdqa256(_has: Avx2, src: *const __m256i) -> __m256i {
-    let value;
     // SAFETY: the token proves the instruction; the caller vouches for `src`.
-    unsafe {
-        asm!("vmovntdqa {}, [{}]", lateout(ymm_reg) value, in(reg) src,
-             options(readonly, nostack, preserves_flags));
-    }
-    value
+    unsafe { intrinsics::_mm256_stream_load_si256(src) }
 }
 
 /// `vmovntdqa` of 512 bits, a whole line: loads from `src` with a non-temporal hint.
@@ -166,15 +159,11 @@ pub unsafe fn vmovntdqa256(_has: Avx2, src: *const __m256i) -> __m256i {
 /// # Safety
 /// `src` is valid for a read of 64 bytes and aligned to 64: otherwise the instruction faults.
 /// The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm512_stream_load_si512")]
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub unsafe fn vmovntdqa512(_has: Avx512, src: *const __m512i) -> __m512i {
-    let value;
     // SAFETY: the token proves the instruction; the caller vouches for `src`.
-    unsafe {
-        asm!("vmovntdqa {}, [{}]", lateout(zmm_reg) value, in(reg) src,
-             options(readonly, nostack, preserves_flags));
-    }
-    value
+    unsafe { intrinsics::_mm512_stream_load_si512(src) }
 }

@@ -198,9 +198,10 @@ impl<'m> Matmul<'m> {
                 _ => (&mul2[column + index..][..(side - 1) * side + 1], side),
             };
             let (down, bytes) = (down.as_ptr(), distance * ELEMENT);
-            let sum = *element;
+            let sum = element.to_bits();
             // SAFETY: the slices hold `side` elements at these distances, and `side` is not 0.
-            *element = unsafe { asm::linefill_matmul_dot(along, down, bytes, side as u64, sum) };
+            let sum = unsafe { asm::linefill_matmul_dot(along, down, bytes, side as u64, sum) };
+            *element = f64::from_bits(sum);
         }
     }
 

@@ -96,7 +96,7 @@ impl Kernel for Outstanding<'_> {
                     Way::Apart(_) => asm::linefill_orders_apart(price, batches, paid),
                 }
             };
-            cents += sum as u64;
+            cents += f64::from_bits(sum) as u64;
             self.advance(batches);
             left -= batches;
         }

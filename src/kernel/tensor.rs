@@ -211,7 +211,8 @@ impl Kernel for ReadTensor<'_> {
             // SAFETY: `root` is that of a tensor of these dimensions, which is borrowed; `new` has
             // seen to it that it is stored as the kernel expects and that all indices lie in it.
             // `part` is not 0, and no pass is longer than 2^20.
-            self.sum = unsafe { reads(root, self.read, end, dimensions, self.sum) };
+            let sum = unsafe { reads(root, self.read, end, dimensions, self.sum.to_bits()) };
+            self.sum = f32::from_bits(sum);
             self.read = end;
             left -= part;
         }

@@ -16,7 +16,8 @@ unsafe extern "sysv64" {
         count: u64,
     );
 
-    /// One element of a product: `element` plus `count` products, added one after the other.
+    /// One element of a product: `element` plus `count` products, added one after the other. Both
+    /// `element` and the result are the bits of an `f64`.
     ///
     /// # Safety
     /// `row` is the address of `count` doubles valid for reads, `column` that of as many that are
@@ -26,8 +27,8 @@ unsafe extern "sysv64" {
         column: *const f64,
         column_bytes: usize,
         count: u64,
-        element: f64,
-    ) -> f64;
+        element: u64,
+    ) -> u64;
 }
 
 /// The shape of the kernels that multiply sub-matrices of 8 x 8: adds to the one at `res` the

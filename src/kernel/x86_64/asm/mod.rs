@@ -1,5 +1,9 @@
 //! Kernels in `asm/*.S`, one family a file, under the same names. All follow the System V
 //! calling convention and call nothing.
+//!
+//! They take and return integers and addresses alone. A floating-point number goes by its bits: on
+//! targets without vector registers (`x86_64-unknown-none`, `x86_64-unknown-uefi`) compilers pass
+//! `f32` and `f64` in general registers, elsewhere in xmm0.
 
 pub mod alias;
 pub mod bandwidth;

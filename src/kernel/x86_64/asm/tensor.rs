@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 /// The shape of the family: adds the elements of the reads from `first` to `end`, `end` left out,
-/// to `sum`, one after the other, and returns it. `dimensions` are the tensor's, 16 bits each, the
+/// to `sum`, one after the other, and returns it: both are the bits of an `f32`. `dimensions` are the tensor's, 16 bits each, the
 /// first one lowest.
 ///
 /// # Safety
@@ -16,8 +16,8 @@ pub type Reads = unsafe extern "sysv64" fn(
     first: u32,
     end: u32,
     dimensions: u64,
-    sum: f32,
-) -> f32;
+    sum: u32,
+) -> u32;
 
 macro_rules! reads {
     ($($(#[$doc:meta])* $name:ident)*) => {
@@ -26,7 +26,7 @@ macro_rules! reads {
             ///
             /// # Safety
             /// See [`Reads`].
-            pub fn $name(tensor: usize, first: u32, end: u32, dimensions: u64, sum: f32) -> f32;
+            pub fn $name(tensor: usize, first: u32, end: u32, dimensions: u64, sum: u32) -> u32;
         )*}
     };
 }
