@@ -1,0 +1,4 @@
+//! No safe call reads or writes memory outside its region, whatever its arguments.
+#![cfg(feature = "std")]
+
+mod reproduced;
