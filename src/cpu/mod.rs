@@ -53,6 +53,6 @@ pub use stream::{
 };
 pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
+pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
 pub use translations::Translations;
 pub use tsc::{rdtsc, rdtscp};

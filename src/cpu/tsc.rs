@@ -8,6 +8,8 @@
 
 use core::arch::asm;
 
+use super::token::Rdtscp;
+
 /// `rdtsc`: the time-stamp counter, in ticks.
 ///
 /// Not ordered: the CPU may read the counter before earlier instructions have finished and start
@@ -30,13 +32,12 @@ pub fn rdtsc() -> u64 {
 /// later instructions may still start before it. Linux keeps `node << 12 | cpu` in IA32_TSC_AUX,
 /// so two reads that differ there ran on two CPUs.
 ///
-/// Every x86-64 CPU since 2008 has it (AMD K10, Intel Nehalem); on an older one it raises the
-/// invalid-opcode exception: ask [`Features::rdtscp`](super::Features::rdtscp) there.
+/// CPUs before 2008 lack it, and so do some virtual ones.
 #[doc(alias = "__rdtscp")]
 #[inline(always)]
-pub fn rdtscp() -> (u64, u32) {
+pub fn rdtscp(_has: Rdtscp) -> (u64, u32) {
     let (low, high, aux): (u32, u32, u32);
-    // SAFETY: `rdtscp` writes edx:eax and ecx and touches nothing else.
+    // SAFETY: the token proves `rdtscp`, which writes edx:eax and ecx and touches nothing else.
     unsafe {
         asm!("rdtscp", out("eax") low, out("edx") high, out("ecx") aux,
              options(nostack, preserves_flags));
