@@ -41,7 +41,7 @@ pub use features::{Feature, Features, UnknownFeature};
 pub use fence::{lfence, mfence, sfence};
 pub use flush::{cldemote, clflush, clflushopt, clwb};
 pub use frequency::{read_tsc_hz, tsc_hz};
-pub use identity::{CoreType, Identity, Vendor};
+pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};
 pub use microarch::Core;
 pub use ports::Ports;
