@@ -8,8 +8,8 @@ mod dump;
 
 use dump::Dump;
 use linefill::cpu::{
-    Cache, CacheKind, Caches, CoreType, Identity, PageSize, TlbKind, Tlbs, Vendor, read_tsc_hz,
-    tsc_hz,
+    Cache, CacheKind, Caches, CoreType, Identity, PageSize, TlbKind, Tlbs, Vectors, Vendor,
+    read_tsc_hz, tsc_hz,
 };
 use raw_cpuid::{CpuIdReader, CpuIdResult};
 
@@ -17,13 +17,14 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// Every fixture, so that none can be added and forgotten.
-const ALL: [&str; 9] = [
+const ALL: [&str; 10] = [
     "alder-lake-e",
     "alder-lake-p",
     "coffee-lake",
     "dothan",
     "empty-leaves",
     "k8",
+    "qemu-icelake-server",
     "sapphire-rapids",
     "zen2",
     "zen4-guest",
@@ -352,6 +353,37 @@ fn a_guest_of_a_hybrid_cpu_without_leaf_1a_does_not_guess_its_core() {
     );
     assert_eq!(id.load_to_use(), None);
     assert_eq!(id.hypervisor_name(), Some("unnamed hypervisor"));
+}
+
+#[test]
+fn a_core_with_wider_vectors_than_its_design_is_unknown() {
+    // Model 86h is Tremont, which has no AVX; this lists AVX2.
+    let dump = Dump::of("qemu-icelake-server");
+    let id = Identity::read(dump.clone());
+    assert_eq!((id.family, id.model), (6, 0x86));
+    assert_eq!(id.vectors, Vectors::Avx2);
+    assert_eq!((id.microarch(), id.core()), ("unknown", None));
+    assert_eq!((id.load_to_use(), id.ports()), (None, None));
+    let with = |avx: bool, leaf_7_ebx: u32| {
+        let dump = dump.clone();
+        Identity::read(move |leaf, subleaf| {
+            let mut result = dump.cpuid2(leaf, subleaf);
+            match leaf {
+                1 if !avx => result.ecx &= !(1 << 28),
+                7 => result.ebx = leaf_7_ebx,
+                _ => {}
+            }
+            result
+        })
+    };
+    // As under KVM, which lists the model's AVX-512 F too.
+    let wide = with(true, 1 << 5 | 1 << 16);
+    assert_eq!((wide.vectors, wide.core()), (Vectors::Avx512, None));
+    let narrow = with(true, 0);
+    assert_eq!((narrow.vectors, narrow.core()), (Vectors::Avx, None));
+    // The same number on a CPU that agrees with it: QEMU's Snowridge.
+    let atom = with(false, 0);
+    assert_eq!((atom.vectors, atom.microarch()), (Vectors::Sse, "Tremont"));
 }
 
 #[test]

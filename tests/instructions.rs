@@ -7,7 +7,7 @@
 use std::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
-use linefill::cpu::{self, Avx2, Avx512, Cldemote, Clflushopt, Clwb, Sse41};
+use linefill::cpu::{self, Avx2, Avx512, Cldemote, Clflushopt, Clwb, Rdtscp, Sse41};
 
 /// Longer than any function below, shorter than the program text behind it.
 const LONGEST: usize = 4096;
@@ -87,8 +87,8 @@ macro_rules! one_instruction {
 
 one_instruction! {
     rdtsc: Rdtsc, fn() -> u64 { cpu::rdtsc() }
-    rdtscp: Rdtscp, fn(aux: &mut u32) -> u64 {
-        let (ticks, cpu) = cpu::rdtscp();
+    rdtscp: Rdtscp, fn(has: &Rdtscp, aux: &mut u32) -> u64 {
+        let (ticks, cpu) = cpu::rdtscp(*has);
         *aux = cpu;
         ticks
     }
@@ -195,7 +195,9 @@ fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
     between!(Sfence, cpu::sfence());
     between!(Mfence, cpu::mfence());
     between!(Rdtsc, cpu::rdtsc());
-    between!(Rdtscp, cpu::rdtscp());
+    if let Some(has) = cpu::Features::detect().rdtscp() {
+        between!(Rdtscp, has => cpu::rdtscp(has));
+    }
     between!(Rdtsc, linefill::time::start());
     between!(Rdtscp, linefill::time::stop());
 }
@@ -253,7 +255,10 @@ fn prefetches_ignore_addresses_that_are_not_mapped() {
 fn the_counter_advances_and_names_a_cpu() {
     let first = cpu::rdtsc();
     cpu::lfence();
-    let (second, _aux) = cpu::rdtscp();
+    let second = match cpu::Features::detect().rdtscp() {
+        Some(has) => cpu::rdtscp(has).0,
+        None => cpu::rdtsc(),
+    };
     assert!(second > first, "{second} after {first}");
 }
 

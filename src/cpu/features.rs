@@ -8,7 +8,7 @@ use core::fmt;
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
-use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
+use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
 
 /// One capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -228,9 +228,9 @@ impl Features {
         self.has(Feature::Prefetchw)
     }
 
-    /// Whether there is `rdtscp`.
-    pub const fn rdtscp(self) -> bool {
-        self.has(Feature::Rdtscp)
+    /// Proof of `rdtscp`.
+    pub fn rdtscp(self) -> Option<Rdtscp> {
+        self.has(Feature::Rdtscp).then(Rdtscp::proven)
     }
 
     /// Whether the time-stamp counter runs at one rate in every power state.

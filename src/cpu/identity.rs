@@ -3,7 +3,7 @@
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
 use super::list::Text;
-use super::microarch::{self, Core};
+use super::microarch::{self, Core, Generation};
 use super::ports::Ports;
 
 /// Who made the CPU.
@@ -50,7 +50,21 @@ impl CoreType {
     }
 }
 
-/// Vendor, model and name of the CPU that executes, from leaves 0, 1, 1Ah and 8000_0002h to 4h.
+/// The widest vector instructions that CPUID lists, whether or not the operating system saves
+/// their registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Vectors {
+    /// No wider than SSE's 128 bits.
+    Sse,
+    /// AVX.
+    Avx,
+    /// AVX2.
+    Avx2,
+    /// AVX-512 F.
+    Avx512,
+}
+
+/// Vendor, model and name of the CPU that executes, from leaves 0, 1, 7, 1Ah and 8000_0002h to 4h.
 ///
 /// In a hybrid CPU this describes the core that executed CPUID: pin the thread first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +84,8 @@ pub struct Identity {
     pub hypervisor: Option<Text<12>>,
     /// Performance or efficient core; `None` where leaf 1Ah does not say.
     pub core_type: Option<CoreType>,
+    /// The widest vectors it lists.
+    pub vectors: Vectors,
 }
 
 impl Identity {
@@ -93,7 +109,14 @@ impl Identity {
         });
         let brand = cpu.get_processor_brand_string();
         let brand = brand.as_ref().map_or("", |brand| brand.as_str());
-        let guest = basic.is_some_and(|info| info.has_hypervisor());
+        let guest = basic.as_ref().is_some_and(|info| info.has_hypervisor());
+        let avx = basic.is_some_and(|info| info.has_avx());
+        let vectors = match cpu.get_extended_feature_info() {
+            Some(more) if more.has_avx512f() => Vectors::Avx512,
+            Some(more) if more.has_avx2() => Vectors::Avx2,
+            _ if avx => Vectors::Avx,
+            _ => Vectors::Sse,
+        };
         Identity {
             vendor,
             family,
@@ -102,6 +125,7 @@ impl Identity {
             brand: Text::new(brand.as_bytes()),
             hypervisor: guest.then(|| signature(reader.cpuid1(0x4000_0000))),
             core_type: core_type(&reader),
+            vectors,
         }
     }
 
@@ -124,14 +148,22 @@ impl Identity {
     }
 
     /// The product generation, such as "Sapphire Rapids" or "Zen 4"; "unknown" for a CPU younger
-    /// than this table.
+    /// than this table, and for a virtual CPU that lists wider vectors than the generation has.
     pub fn microarch(&self) -> &'static str {
-        microarch::generation(self).map_or("unknown", |generation| generation.name)
+        self.generation()
+            .map_or("unknown", |generation| generation.name)
+    }
+
+    /// The generation of this family and model, unless the vectors contradict it: QEMU's
+    /// "Icelake-Server" has the model number of an Atom, its "max" that of a K8.
+    fn generation(&self) -> Option<Generation> {
+        microarch::generation(self)
+            .filter(|generation| self.vectors <= widest_vectors(generation.core.name))
     }
 
     /// The core design, which in a hybrid CPU differs from core to core. `None` if unknown.
     pub fn core(&self) -> Option<Core> {
-        let generation = microarch::generation(self)?;
+        let generation = self.generation()?;
         match (generation.efficient, self.core_type) {
             (Some(efficient), Some(CoreType::Efficient)) => Some(efficient),
             // A guest's leaf 1Ah may be empty, and then either core could be beneath it.
@@ -149,6 +181,32 @@ impl Identity {
     /// What the load and store ports of this core move to and from L1d. `None` if unknown.
     pub fn ports(&self) -> Option<Ports> {
         self.core()?.ports
+    }
+}
+
+/// The widest vectors that any CPU with this core lists. Sources: the optimization guides that
+/// [`microarch`] names; Intel SDM volume 1, section 5.
+fn widest_vectors(core: &str) -> Vectors {
+    match core {
+        "NetBurst"
+        | "NetBurst (Prescott)"
+        | "Pentium M"
+        | "Core"
+        | "Nehalem"
+        | "Bonnell"
+        | "Silvermont"
+        | "Goldmont"
+        | "Goldmont Plus"
+        | "Tremont"
+        | "K8"
+        | "K10"
+        | "Bobcat" => Vectors::Sse,
+        "Sandy Bridge" | "Jaguar" => Vectors::Avx,
+        // Bulldozer's last generation, Excavator, has AVX2.
+        "Haswell" | "Gracemont" | "Crestmont" | "Skymont" | "Darkmont" | "Bulldozer" | "Zen"
+        | "Zen 2" | "Zen 3" => Vectors::Avx2,
+        // Skylake and Golden Cove too, whose clients lack or hide it.
+        _ => Vectors::Avx512,
     }
 }
 

@@ -52,7 +52,7 @@ pub use features::{Feature, Features, UnknownFeature};
 pub use fence::{lfence, mfence, sfence};
 pub use flush::{cldemote, clflush, clflushopt, clwb};
 pub use frequency::{read_tsc_hz, tsc_hz};
-pub use identity::{CoreType, Identity, Vendor};
+pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};
 pub use microarch::Core;
 pub use ports::Ports;
@@ -65,6 +65,6 @@ pub use stream::{
 pub use stream::{movnti32, movnti64};
 pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
+pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
 pub use translations::Translations;
 pub use tsc::{rdtsc, rdtscp};

@@ -35,4 +35,6 @@ tokens! {
     Clwb;
     /// `cldemote`, which elsewhere does nothing.
     Cldemote;
+    /// `rdtscp`.
+    Rdtscp;
 }

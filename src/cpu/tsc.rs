@@ -11,6 +11,8 @@
 
 use core::arch::x86_64::{__rdtscp, _rdtsc};
 
+use super::token::Rdtscp;
+
 /// `rdtsc`: the time-stamp counter, in ticks.
 ///
 /// Not ordered: the CPU may read the counter before earlier instructions have finished and start
@@ -31,14 +33,12 @@ pub fn rdtsc() -> u64 {
 /// later instructions may still start before it. Linux keeps `node << 12 | cpu` in IA32_TSC_AUX,
 /// so two reads that differ there ran on two CPUs.
 ///
-/// Every x86-64 CPU since 2008 has it (AMD K10, Intel Nehalem); on an older one it raises the
-/// invalid-opcode exception: ask [`Features::rdtscp`](super::Features::rdtscp) there.
+/// CPUs before 2008 lack it, and so do some virtual ones.
 #[doc(alias = "__rdtscp")]
 #[inline(always)]
-pub fn rdtscp() -> (u64, u32) {
+pub fn rdtscp(_has: Rdtscp) -> (u64, u32) {
     let mut aux = 0;
-    // SAFETY: writes `aux` alone. That the CPU has the instruction is the caller's to ask, above:
-    // without it the exception ends the program, and no memory is harmed.
+    // SAFETY: the token proves the instruction, which writes `aux` and registers alone.
     let ticks = unsafe { __rdtscp(&mut aux) };
     (ticks, aux)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[doc(alias = "FUTEX_WAIT")]
 pub fn wait(word: &AtomicU32, value: u32, most: Duration) {
     let most = libc::timespec {
-        tv_sec: most.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_sec: most.as_secs().try_into().unwrap_or(i64::MAX),
         tv_nsec: most.subsec_nanos().into(),
     };
     // SAFETY: the kernel reads the word, which is a reference's and aligned, and the timeout, which

@@ -17,7 +17,13 @@ pub fn locked_memory() -> Option<u64> {
     soft_limit(libc::RLIMIT_MEMLOCK)
 }
 
-fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+/// The type of a `RLIMIT_` constant: an enumeration in glibc, `int` in musl.
+#[cfg(target_env = "gnu")]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type Resource = libc::c_int;
+
+fn soft_limit(resource: Resource) -> Option<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
         rlim_max: libc::RLIM_INFINITY,

@@ -127,7 +127,7 @@ impl Timer {
         // SAFETY: the call succeeded.
         let timer = Timer(unsafe { timer.assume_init() });
         let every = libc::timespec {
-            tv_sec: period.as_secs() as libc::time_t,
+            tv_sec: period.as_secs() as i64,
             tv_nsec: libc::c_long::from(period.subsec_nanos()),
         };
         let setting = libc::itimerspec {
