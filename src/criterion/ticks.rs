@@ -23,7 +23,7 @@ impl Ticks {
     /// If the counter stands still beside that clock.
     pub fn calibrated() -> Result<Self, RateError> {
         let (nanos, ticks) = (monotonic_raw_ns(), start());
-        std::thread::sleep(CALIBRATION);
+        crate::os::pause(CALIBRATION);
         Rate::between(start() - ticks, monotonic_raw_ns() - nanos).map(Ticks)
     }
 }

@@ -17,6 +17,12 @@ pub fn locked_memory() -> Option<u64> {
     soft_limit(libc::RLIMIT_MEMLOCK)
 }
 
+/// `getrlimit(RLIMIT_STACK)`: bytes that the main thread's stack may have; `None` when unlimited.
+#[doc(alias = "RLIMIT_STACK")]
+pub fn stack() -> Option<u64> {
+    soft_limit(libc::RLIMIT_STACK)
+}
+
 fn soft_limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,

@@ -12,11 +12,13 @@ mod sharing;
 mod simulate;
 
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::terminal::{finished, say, tell};
+use crate::os::limits;
 
 /// Re-measures the classic claims about memory on your machine.
 ///
@@ -66,8 +68,29 @@ enum Status {
     Failed,
 }
 
+/// The stack that the program gets where the main thread's is smaller: what Linux gives by default.
+const STACK: u64 = 8 << 20;
+
 /// The program.
 pub fn main() -> ExitCode {
+    // `ulimit -s` may leave less than the program needs. Where a thread is refused, too, what there
+    // is may do.
+    if limits::stack().is_some_and(|stack| stack < STACK) {
+        let thread = thread::Builder::new().stack_size(STACK as usize);
+        if let Ok(program) = thread.name("main".to_owned()).spawn(program) {
+            // Its panic has said why.
+            return program.join().unwrap_or(ExitCode::from(PANICKED));
+        }
+    }
+    program()
+}
+
+/// The exit status of a program that panicked, as Rust has it.
+const PANICKED: u8 = 101;
+
+/// The program, on a stack that is large enough. Not a part of `main`, whose frame is small.
+#[inline(never)]
+fn program() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => execute(cli.command),
         // A mistake, which clap explains on the standard error.
