@@ -184,7 +184,7 @@ fn a_refused_sleep_is_done_without() {
         return;
     };
     doctor.ok();
-    let args = ["run", "D11", "B9", "D44", "--memory", "1MiB"];
+    let args = ["run", "D11", "F1", "--memory", "1MiB"];
     under(&NO_SLEEP, &folder, &args).unwrap().ok();
     assert_eq!(folder.record().interrupted, Some(false));
 }

@@ -25,5 +25,6 @@ pub mod simulate;
 pub mod size;
 mod table;
 mod terminal;
+mod whole;
 
 pub use commands::main;

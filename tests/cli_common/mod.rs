@@ -213,6 +213,11 @@ impl UnderWay {
         let kill = format!("kill -s {name} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.unwrap().success());
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub fn finish(self) -> Ran {
         let output = self.child.wait_with_output().unwrap();
         Ran {
             status: output.status.code(),

@@ -9,6 +9,7 @@ use crate::lab::compare::{
     Difference, Gate, differences, failures, json, load, render, table, verdicts,
 };
 use crate::lab::table::width;
+use crate::lab::whole::write_whole;
 
 /// Compare two records or more: machines, settings, before and after a change.
 ///
@@ -80,7 +81,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         (None, false) => Some(PathBuf::from("compare.html")),
     };
     if let Some(out) = &out {
-        std::fs::write(out, render(&sides, &found))
+        write_whole(out, render(&sides, &found).as_bytes())
             .with_context(|| format!("cannot write the page `{}`", out.display()))?;
     }
     if args.json {

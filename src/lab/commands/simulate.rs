@@ -17,6 +17,7 @@ use crate::lab::simulate::{
 };
 use crate::lab::size;
 use crate::lab::table::width;
+use crate::lab::whole::write_whole;
 use crate::sim::HierarchyDesign;
 
 /// Simulate caches: what a program's trace, or an experiment's own, does in any cache.
@@ -162,7 +163,8 @@ impl Args {
 }
 
 fn write_page(page: &Path, text: &str) -> Result<()> {
-    std::fs::write(page, text).with_context(|| format!("{} cannot be written", page.display()))?;
+    write_whole(page, text.as_bytes())
+        .with_context(|| format!("{} cannot be written", page.display()))?;
     tell(format_args!("wrote {}", page.display()));
     Ok(())
 }
