@@ -92,9 +92,13 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
         lines[judged..].iter().try_for_each(close)?;
         recorder.sync()
     });
+    // Drawing it takes a while, in which the folder may go.
+    let reported = page(&lines).and_then(|page| {
+        recorder.stay()?;
+        write_page(&page, &recorder.path().with_file_name(REPORT))
+    });
     let record = recorder.path().to_owned();
     let report = record.with_file_name(REPORT);
-    let reported = write_report(&lines, &report);
     Finished {
         verdicts,
         seconds: end.seconds,
@@ -148,8 +152,15 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
 /// # Errors
 /// If the lines give no report, or the file cannot be written.
 pub fn write_report(lines: &[Line], path: &Path) -> Result<()> {
-    let view = report::of_record(lines)?;
-    write_whole(path, report::render(&view).as_bytes())
+    write_page(&page(lines)?, path)
+}
+
+fn page(lines: &[Line]) -> Result<String> {
+    Ok(report::render(&report::of_record(lines)?))
+}
+
+fn write_page(page: &str, path: &Path) -> Result<()> {
+    write_whole(path, page.as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 
