@@ -126,25 +126,30 @@ fn refused_threads_are_reasons() {
     has_reasons_for_threads(&folder.record());
 }
 
-/// Limits of processes do not bind root: this runs as nobody then.
+/// Limits of processes do not bind root: this runs as a user without any process then, from where
+/// that user may read the program.
 #[test]
 fn a_limit_of_one_process_is_a_reason() {
     let folder = Folder::new("nproc");
-    let everybody = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(folder.at(""), everybody).unwrap();
+    let everybody = || std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.at(""), everybody()).unwrap();
+    let program = folder.at("linefill");
+    std::fs::copy(env!("CARGO_BIN_EXE_linefill"), &program).unwrap();
+    std::fs::set_permissions(&program, everybody()).unwrap();
+    let somebody = 30_000 + std::process::id() % 30_000;
     let limited = |args: &[&str]| {
-        let mut command = folder.linefill(args);
+        let mut command = Command::new(&program);
+        command.args(args).current_dir(folder.at(""));
         // SAFETY: system calls with numbers and a structure of this frame.
         unsafe {
-            command.pre_exec(|| {
-                const NOBODY: u32 = 65534;
+            command.pre_exec(move || {
                 let most = libc::rlimit {
                     rlim_cur: 1,
                     rlim_max: 1,
                 };
                 let root = libc::getuid() == 0;
                 let done = libc::setrlimit(libc::RLIMIT_NPROC, &most) == 0
-                    && (!root || libc::setgid(NOBODY) == 0 && libc::setuid(NOBODY) == 0);
+                    && (!root || libc::setgid(somebody) == 0 && libc::setuid(somebody) == 0);
                 match done {
                     true => Ok(()),
                     false => Err(io::Error::last_os_error()),

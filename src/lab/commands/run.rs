@@ -23,8 +23,9 @@ use crate::os::{Pages, interrupt, prefetchers};
 /// why (untestable).
 ///
 /// Leave the machine alone meanwhile, and see `linefill doctor` for what disturbs a measurement.
-/// Ctrl-C ends the run with what was measured; `--resume` goes on with it, also after the run was
-/// killed. A new run moves the folder's earlier record and report aside and loses nothing.
+/// Ctrl-C ends the run with what was measured, as do `kill` and the end of the terminal (not under
+/// `nohup`); `--resume` goes on with it, also after the run was killed. A new run moves the folder's
+/// earlier record and report aside and loses nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
