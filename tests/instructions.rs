@@ -163,9 +163,9 @@ fn movnti_has_the_width_of_its_name() {
 #[test]
 fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
     macro_rules! between {
-        ($mnemonic:ident, $instruction:expr) => {{
+        ($mnemonic:ident, $instruction:expr $(, $has:ident: $token:ty)?) => {{
             #[inline(never)]
-            extern "C-unwind" fn wrapped(at: *mut u64) {
+            extern "C-unwind" fn wrapped(at: *mut u64 $(, $has: &$token)?) {
                 // SAFETY: decoded, never called.
                 unsafe {
                     at.write(1);
@@ -195,9 +195,7 @@ fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
     between!(Sfence, cpu::sfence());
     between!(Mfence, cpu::mfence());
     between!(Rdtsc, cpu::rdtsc());
-    if let Some(has) = cpu::Features::detect().rdtscp() {
-        between!(Rdtscp, has => cpu::rdtscp(has));
-    }
+    between!(Rdtscp, cpu::rdtscp(*has), has: Rdtscp);
     between!(Rdtsc, linefill::time::start());
     between!(Rdtscp, linefill::time::stop());
 }

@@ -55,7 +55,8 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
         recorded: Vec::new(),
         stop: &stop,
     };
-    let finished = run(of_this, recorder, &folder.0).unwrap();
+    let finished = run(of_this, recorder);
+    assert!(finished.unwritten.is_none(), "{finished:?}");
 
     // Every timed point of both passes has its count: no read of a tensor faults a page.
     let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter};
 use linefill::os::clock::monotonic_raw_ns;
+use linefill::os::pause;
 use linefill::time::{Rate, RateError, start, stop};
 
 use super::clock::{Clock, amount};
@@ -23,7 +24,7 @@ impl Ticks {
     /// If the counter stands still beside that clock.
     pub fn calibrated() -> Result<Self, RateError> {
         let (nanos, ticks) = (monotonic_raw_ns(), start());
-        std::thread::sleep(CALIBRATION);
+        pause(CALIBRATION);
         Rate::between(start() - ticks, monotonic_raw_ns() - nanos).map(Ticks)
     }
 }

@@ -40,8 +40,10 @@ impl Watch for Alone {
         let crowded = !self.share.alone();
         let now = Switches::now();
         let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
-        // Switches and crowds only grow, so a change of any part changes the whole.
-        (now.voluntary + now.involuntary + self.looked(crowded)) << 16 | cpu & 0xFFFF
+        // Switches and crowds only grow, so a change of any part changes the whole. Switches that the
+        // kernel does not tell of change nothing; a session's notes say so.
+        let switches = now.voluntary.unwrap_or(0) + now.involuntary.unwrap_or(0);
+        (switches + self.looked(crowded)) << 16 | cpu & 0xFFFF
     }
 }
 

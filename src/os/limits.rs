@@ -17,6 +17,12 @@ pub fn locked_memory() -> Option<u64> {
     soft_limit(libc::RLIMIT_MEMLOCK)
 }
 
+/// `getrlimit(RLIMIT_STACK)`: bytes that the main thread's stack may have; `None` when unlimited.
+#[doc(alias = "RLIMIT_STACK")]
+pub fn stack() -> Option<u64> {
+    soft_limit(libc::RLIMIT_STACK)
+}
+
 /// The type of a `RLIMIT_` constant: an enumeration in glibc, `int` in musl.
 #[cfg(target_env = "gnu")]
 type Resource = libc::__rlimit_resource_t;

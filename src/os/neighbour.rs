@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::affinity::keep_on;
+use super::pause::pause;
 use super::signals::Blocked;
 use crate::kernel::{Bandwidth, Kernel, Motion, Vector};
 use crate::mem::{PAGE, Region};
@@ -152,7 +153,7 @@ impl Neighbour {
                 _ if !self.lives() || began.elapsed() > PATIENCE => {
                     return Err(NeighbourError::Ended);
                 }
-                _ => std::thread::sleep(Duration::from_micros(100)),
+                _ => pause(Duration::from_micros(100)),
             }
         }
     }

@@ -10,13 +10,16 @@ use std::mem::MaybeUninit;
 /// Take one before a sample and one after it, on the same thread, and compare them with
 /// [`since`](Self::since). A reading is a system call of some hundred nanoseconds: take it
 /// outside the timed part.
+///
+/// A sandbox may refuse `getrusage`: the counts are `None` then, and a [`Disturbance`] shows a change
+/// of the CPU alone.
 #[doc(alias = "RUSAGE_THREAD")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switches {
-    /// Times the thread gave the CPU away by waiting.
-    pub voluntary: u64,
-    /// Times the kernel took the CPU from the thread.
-    pub involuntary: u64,
+    /// Times the thread gave the CPU away by waiting; `None` where the kernel does not tell.
+    pub voluntary: Option<u64>,
+    /// Times the kernel took the CPU from the thread; `None` where it does not tell.
+    pub involuntary: Option<u64>,
     /// The CPU at the moment of reading; `None` where the kernel does not tell.
     pub cpu: Option<usize>,
 }
@@ -24,10 +27,10 @@ pub struct Switches {
 /// What happened to a thread between two [`Switches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Disturbance {
-    /// Context switches of the thread's own making.
-    pub voluntary: u64,
-    /// Context switches forced by the kernel.
-    pub involuntary: u64,
+    /// Context switches of the thread's own making; `None` where the kernel does not tell.
+    pub voluntary: Option<u64>,
+    /// Context switches forced by the kernel; `None` where it does not tell.
+    pub involuntary: Option<u64>,
     /// Whether the thread was found on another CPU.
     pub migrated: bool,
 }
@@ -35,37 +38,40 @@ pub struct Disturbance {
 impl Switches {
     /// Reads both facts about the calling thread.
     pub fn now() -> Self {
-        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `usage` is a valid rusage to write.
-        let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-        assert_eq!(
-            status, 0,
-            "RUSAGE_THREAD is missing: Linux 2.6.26 or later is needed"
-        );
-        // SAFETY: the call succeeded, and zero bytes are a valid rusage in any case.
-        let usage = unsafe { usage.assume_init() };
+        let usage = usage();
         Self {
-            voluntary: usage.ru_nvcsw as u64,
-            involuntary: usage.ru_nivcsw as u64,
+            voluntary: usage.map(|usage| usage.ru_nvcsw as u64),
+            involuntary: usage.map(|usage| usage.ru_nivcsw as u64),
             cpu: current_cpu(),
         }
     }
 
     /// What happened since `earlier`, which must come from the same thread.
     pub fn since(&self, earlier: &Self) -> Disturbance {
+        let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Disturbance {
-            voluntary: self.voluntary.saturating_sub(earlier.voluntary),
-            involuntary: self.involuntary.saturating_sub(earlier.involuntary),
+            voluntary: more(self.voluntary, earlier.voluntary),
+            involuntary: more(self.involuntary, earlier.involuntary),
             migrated: self.cpu != earlier.cpu,
         }
     }
 }
 
 impl Disturbance {
-    /// Whether the caches or the clock of a sample taken meanwhile may have been spoiled.
+    /// Whether the caches or the clock of a sample taken meanwhile may have been spoiled, as far as
+    /// the kernel tells.
     pub fn any(&self) -> bool {
-        self.voluntary > 0 || self.involuntary > 0 || self.migrated
+        self.voluntary > Some(0) || self.involuntary > Some(0) || self.migrated
     }
+}
+
+/// What the calling thread has used; `None` where a sandbox refuses to tell.
+fn usage() -> Option<libc::rusage> {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is a valid rusage to write.
+    let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zero bytes are a valid rusage, also if the call wrote nothing.
+    (status == 0).then(|| unsafe { usage.assume_init() })
 }
 
 /// `sched_getcpu`: the CPU the calling thread runs on, `None` where the kernel does not tell.
@@ -84,15 +90,15 @@ mod tests {
         let before = Switches::now();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let disturbance = Switches::now().since(&before);
-        assert!(disturbance.voluntary >= 1, "{disturbance:?}");
+        assert!(disturbance.voluntary >= Some(1), "{disturbance:?}");
         assert!(disturbance.any());
     }
 
     #[test]
     fn equal_readings_are_no_disturbance_and_another_cpu_is_one() {
         let here = Switches {
-            voluntary: 4,
-            involuntary: 7,
+            voluntary: Some(4),
+            involuntary: Some(7),
             cpu: Some(2),
         };
         assert!(!here.since(&here).any());
@@ -103,16 +109,32 @@ mod tests {
         assert_eq!(
             there.since(&here),
             Disturbance {
-                voluntary: 0,
-                involuntary: 0,
+                voluntary: Some(0),
+                involuntary: Some(0),
                 migrated: true
             }
         );
         let preempted = Switches {
-            involuntary: 9,
+            involuntary: Some(9),
             ..here
         };
-        assert_eq!(preempted.since(&here).involuntary, 2);
+        assert_eq!(preempted.since(&here).involuntary, Some(2));
         assert!(preempted.since(&here).any());
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_no_zero() {
+        let untold = Switches {
+            voluntary: None,
+            involuntary: None,
+            cpu: Some(2),
+        };
+        let since = untold.since(&untold);
+        assert_eq!((since.voluntary, since.any()), (None, false));
+        let elsewhere = Switches {
+            cpu: Some(3),
+            ..untold
+        };
+        assert!(elsewhere.since(&untold).any());
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::affinity::{AffinityError, pin};
 use super::apart::{Lines, Met};
+use super::pause::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
 use crate::kernel::Kernel;
@@ -208,7 +209,7 @@ impl Team<'_> {
     /// from it what that took.
     pub fn wait_for_cores(&mut self, patience: &mut Duration) {
         while self.one_core() && !patience.is_zero() {
-            thread::sleep(PAUSE.min(*patience));
+            pause(PAUSE.min(*patience));
             *patience = patience.saturating_sub(PAUSE);
             self.round(MEET);
         }

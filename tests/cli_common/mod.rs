@@ -78,6 +78,17 @@ impl Ran {
         }
     }
 
+    /// Runs `command` to its end, with the standard output that it was given.
+    pub fn of_stderr(command: &mut Command) -> Self {
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code(),
+            out: String::new(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Panics unless it succeeded.
     #[track_caller]
     pub fn ok(self) -> Self {
@@ -202,6 +213,11 @@ impl UnderWay {
         let kill = format!("kill -s {name} {}", self.child.id());
         let sent = Command::new("sh").args(["-c", &kill]).status();
         assert!(sent.unwrap().success());
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub fn finish(self) -> Ran {
         let output = self.child.wait_with_output().unwrap();
         Ran {
             status: output.status.code(),

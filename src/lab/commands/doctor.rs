@@ -4,7 +4,7 @@ use anyhow::Result;
 use comfy_table::Row;
 
 use super::{Status, cpu_number, say};
-use crate::lab::session::{default_cpu, hold, root};
+use crate::lab::session::{default_cpu, hold, root, unwatched};
 use crate::lab::table::{table, width};
 use crate::os::health::{Check, State, examine};
 
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let root = root();
     let cpu = args.cpu.or_else(|| default_cpu(&root)).unwrap_or(0);
     // The checks look at the CPU that is to measure: in a hybrid one they differ.
-    let (_pinned, notes) = hold(args.cpu, &root)?;
+    let (_pinned, mut notes) = hold(args.cpu, &root)?;
+    notes.extend(unwatched());
     let checks = examine(&root, cpu);
 
     let width = width();

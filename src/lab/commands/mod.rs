@@ -11,11 +11,14 @@ mod run;
 mod sharing;
 mod simulate;
 
-use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
+use std::thread;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+
+use super::terminal::{finished, say, tell};
+use crate::os::limits;
 
 /// Re-measures the classic claims about memory on your machine.
 ///
@@ -33,7 +36,8 @@ Start with:
   linefill run        about three minutes; then open linefill-out/report.html
 
 The exit status is 0 if all went well, 1 if a gate of `compare` failed, 2 if something could not be
-done (the message says what), and 130 after Ctrl-C, when what was measured until then is kept."
+done (the message says what), and 130 after Ctrl-C, `kill` or the end of the terminal, when what was
+measured until then is kept."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -64,10 +68,49 @@ enum Status {
     Failed,
 }
 
+/// The stack that the program gets where the main thread's is smaller: what Linux gives by default.
+const STACK: u64 = 8 << 20;
+
 /// The program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
+    // `ulimit -s` may leave less than the program needs. Where a thread is refused, too, what there
+    // is may do.
+    if limits::stack().is_some_and(|stack| stack < STACK) {
+        let thread = thread::Builder::new().stack_size(STACK as usize);
+        if let Ok(program) = thread.name("main".to_owned()).spawn(program) {
+            // Its panic has said why.
+            return program.join().unwrap_or(ExitCode::from(PANICKED));
+        }
+    }
+    program()
+}
+
+/// The exit status of a program that panicked, as Rust has it.
+const PANICKED: u8 = 101;
+
+/// The program, on a stack that is large enough. Not a part of `main`, whose frame is small.
+#[inline(never)]
+fn program() -> ExitCode {
+    let result = match Cli::try_parse() {
+        Ok(cli) => execute(cli.command),
+        // A mistake, which clap explains on the standard error.
+        Err(mistake) if mistake.use_stderr() => mistake.exit(),
+        // The help or the version.
+        Err(asked) => finished(asked.print()).map(|()| Status::Done),
+    };
+    match result {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Failed) => ExitCode::FAILURE,
+        Ok(Status::Interrupted) => ExitCode::from(130),
+        Err(error) => {
+            tell(format_args!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<Status> {
+    match command {
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(&args),
         Command::Doctor(args) => doctor::run(&args),
@@ -78,24 +121,6 @@ pub fn main() -> ExitCode {
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
         Command::Sharing(args) => sharing::run(&args),
-    };
-    match result {
-        Ok(Status::Done) => ExitCode::SUCCESS,
-        Ok(Status::Failed) => ExitCode::FAILURE,
-        Ok(Status::Interrupted) => ExitCode::from(130),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// Prints on the standard output. A reader that has gone (`linefill list | head`) is no error.
-fn say(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
     }
 }
 

@@ -1,15 +1,14 @@
 //! `linefill run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, cpu_number, say};
+use super::{Status, cpu_number, say, tell};
 use crate::experiment::{Experiment, Placement};
-use crate::lab::read::read;
 use crate::lab::record::{Header, Line, PointLine};
 use crate::lab::report::of_record;
-use crate::lab::run::{RECORD, Recorder, Run, Unfinished, run as run_all, same_machine};
+use crate::lab::run::{Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
 use crate::lab::table::{predictions, tally, verdicts, width};
@@ -24,8 +23,9 @@ use crate::os::{Pages, interrupt, prefetchers};
 /// why (untestable).
 ///
 /// Leave the machine alone meanwhile, and see `linefill doctor` for what disturbs a measurement.
-/// Ctrl-C ends the run with what was measured; `--resume` goes on with it, also after the run was
-/// killed. A new run moves the folder's earlier record and report aside and loses nothing.
+/// Ctrl-C ends the run with what was measured, as do `kill` and the end of the terminal (not under
+/// `nohup`); `--resume` goes on with it, also after the run was killed. A new run moves the folder's
+/// earlier record and report aside and loses nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +57,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, value_name = "WHERE")]
     threads: Option<Threads>,
     /// The folder for the record and the report.
-    #[arg(long, value_name = "DIR", default_value = "linefill-out")]
+    #[arg(long, value_name = "DIR", default_value = OUT)]
     out: PathBuf,
     /// Go on with the run in the output folder, with its own selection and options.
     #[arg(long)]
@@ -123,6 +123,9 @@ fn seed(text: &str) -> Result<u64, String> {
 
 const DEFAULT_SEED: u64 = 1;
 
+/// The folder of a run, if nobody names another.
+const OUT: &str = "linefill-out";
+
 pub(super) fn run(args: Args) -> Result<Status> {
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     if args.allow_msr {
@@ -143,9 +146,9 @@ pub(super) fn run(args: Args) -> Result<Status> {
         recorder,
     } = prepared;
 
-    eprintln!("{}", opening(&session.header));
+    tell(opening(&session.header));
     for note in &session.header.notes {
-        eprintln!("warning: {note}");
+        tell(format_args!("warning: {note}"));
     }
     let finished = run_all(
         Run {
@@ -155,32 +158,42 @@ pub(super) fn run(args: Args) -> Result<Status> {
             stop,
         },
         recorder,
-        &args.out,
-    )?;
+    );
     let mut text = String::new();
     if !finished.verdicts.is_empty() {
         text += &verdicts(&finished.verdicts, width());
         text += "\n\n";
     }
-    let view = of_record(&read(&args.out.join(RECORD))?.lines)?;
-    text += &predictions(&view);
+    text += &predictions(&of_record(&finished.lines)?);
     text += &format!(
-        "{}\n{} in {:.0} s\nrecord: {}\nreport: {}",
+        "{}\n{} in {:.0} s\n",
         tally(&finished.verdicts),
         match experiments.len() {
             1 => "1 experiment".to_owned(),
             count => format!("{count} experiments"),
         },
         finished.seconds,
-        args.out.join(RECORD).display(),
-        finished.report.display(),
     );
-    say(&text)?;
-    if finished.interrupted {
-        eprintln!("stopped early: `linefill run --resume` goes on");
-        return Ok(Status::Interrupted);
+    if finished.unwritten.is_none() {
+        let (record, report) = (finished.record.display(), finished.report.display());
+        text += &format!("record: {record}\nreport: {report}");
     }
-    Ok(Status::Done)
+    let said = say(&text);
+    if finished.interrupted {
+        let dir = finished.record.parent().unwrap_or(&args.out);
+        let out = match dir == Path::new(OUT) {
+            true => String::new(),
+            false => format!(" --out {}", dir.display()),
+        };
+        tell(format_args!(
+            "stopped early: `linefill run --resume{out}` goes on"
+        ));
+    }
+    finished.unwritten.map_or(said, Err)?;
+    match finished.interrupted {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
 }
 
 /// What a run needs before its first sample.
@@ -206,9 +219,12 @@ fn fresh(args: &Args) -> Result<Prepared> {
     let session = Session::open(&request, &root())?;
     let (recorder, aside) = Recorder::create(&args.out, &[header_line(&session)])?;
     if let Some(aside) = aside {
-        eprintln!("the earlier record is now {}", aside.record.display());
+        tell(format_args!(
+            "the earlier record is now {}",
+            aside.record.display()
+        ));
         if !aside.finished {
-            eprintln!("(it is of a run that was stopped; `--resume` would have gone on with it)");
+            tell("(it is of a run that was stopped; `--resume` would have gone on with it)");
         }
     }
     Ok(Prepared {
@@ -240,11 +256,14 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let mut lines = vec![header_line(&session)];
     let points = unfinished.points.iter().cloned();
     lines.extend(points.map(|point| Line::Point(Box::new(point))));
-    let recorder = Recorder::replace(&args.out, &lines)?;
+    let recorder = Recorder::replace(unfinished.claim, &lines)?;
     if unfinished.cut_off {
-        eprintln!("the record's last line was cut off; its point is measured again");
+        tell("the record's last line was cut off; its point is measured again");
     }
-    eprintln!("going on after {} recorded points", unfinished.points.len());
+    tell(format_args!(
+        "going on after {} recorded points",
+        unfinished.points.len()
+    ));
     Ok(Prepared {
         session,
         experiments,

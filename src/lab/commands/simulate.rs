@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use glob::Pattern;
 
-use super::{Status, say};
+use super::{Status, say, tell};
 use crate::experiment::{Context, Experiment, Machine};
 use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
@@ -17,6 +17,7 @@ use crate::lab::simulate::{
 };
 use crate::lab::size;
 use crate::lab::table::width;
+use crate::lab::whole::write_whole;
 use crate::sim::HierarchyDesign;
 
 /// Simulate caches: what a program's trace, or an experiment's own, does in any cache.
@@ -162,8 +163,9 @@ impl Args {
 }
 
 fn write_page(page: &Path, text: &str) -> Result<()> {
-    std::fs::write(page, text).with_context(|| format!("{} cannot be written", page.display()))?;
-    eprintln!("wrote {}", page.display());
+    write_whole(page, text.as_bytes())
+        .with_context(|| format!("{} cannot be written", page.display()))?;
+    tell(format_args!("wrote {}", page.display()));
     Ok(())
 }
 

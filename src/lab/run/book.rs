@@ -31,12 +31,13 @@ impl Book {
         }
     }
 
-    /// Writes a point down, unless it is there already.
+    /// Writes a point down, unless it is there already. It is at hand also if the record cannot take
+    /// it.
     pub(super) fn add(&mut self, line: PointLine) -> Result<()> {
         if let Entry::Vacant(place) = self.places.entry(place_of(&line)) {
-            self.recorder.append(&Line::Point(Box::new(line.clone())))?;
             place.insert(self.points.len());
-            self.points.push(line);
+            self.points.push(line.clone());
+            self.recorder.append(&Line::Point(Box::new(line)))?;
         }
         Ok(())
     }

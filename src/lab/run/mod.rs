@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-pub use output::{Aside, RECORD, REPORT, Recorder};
+pub use output::{Aside, Claim, RECORD, REPORT, Recorder};
 pub use quickest::{measure_cases, measure_ladder};
 pub use resume::{Unfinished, same_machine};
 
@@ -23,6 +23,7 @@ use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
 use super::report;
 use super::session::{Profile, Session};
+use super::whole::write_whole;
 use crate::experiment::{Case, Experiment, Machine, Point, Rig, State};
 use crate::os::Pages;
 use crate::time::Rate;
@@ -51,58 +52,81 @@ pub struct Finished {
     pub seconds: f64,
     /// Whether it was stopped early.
     pub interrupted: bool,
+    /// The lines of its record.
+    pub lines: Vec<Line>,
+    /// Where the record lies: not where it began if the folder was removed meanwhile.
+    pub record: PathBuf,
     /// The report.
     pub report: PathBuf,
+    /// Why the record or the report is not whole, which has ended the run. The verdicts are on what
+    /// was measured.
+    pub unwritten: Option<anyhow::Error>,
 }
 
 /// Runs to the end, or until stopped: measures the ladder and then the cases, judges the claims,
-/// and writes the report beside the record.
-///
-/// # Errors
-/// If the record or the report cannot be written.
-pub fn run(run: Run<'_>, recorder: Recorder, dir: &Path) -> Result<Finished> {
+/// and writes the report beside the record. A record that cannot be written any more ends it as well.
+pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
     let began = Instant::now();
     let header = &run.session.header;
-    let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), run.recorded);
+    let recorded = std::mem::take(&mut run.recorded);
+    let mut notebook = Notebook::new(recorder, rig(run.session, run.stop), recorded);
+    let measured = measure_all(&mut notebook, &run, began);
 
+    let book = notebook.close();
+    let machine = machine_of(header, &book.ladder());
+    let (mut recorder, points) = (book.recorder, book.points);
+    let verdicts = verdicts(&points, &machine, run.experiments);
+    let end = EndLine {
+        seconds: header.earlier + began.elapsed().as_secs_f64(),
+        interrupted: run.stop.load(Ordering::Relaxed) || measured.is_err(),
+    };
+    let mut lines = vec![Line::Header(Box::new(header.clone()))];
+    lines.extend(points.into_iter().map(|p| Line::Point(Box::new(p))));
+    let judged = lines.len();
+    lines.extend(verdicts.iter().cloned().map(Line::Verdict));
+    lines.push(Line::End(end.clone()));
+
+    // Behind a point that is missing, the record tells of no end: the run can go on.
+    let closed = measured.and_then(|()| {
+        let close = |line| recorder.append(line);
+        lines[judged..].iter().try_for_each(close)?;
+        recorder.sync()
+    });
+    // Drawing it takes a while, in which the folder may go.
+    let reported = page(&lines).and_then(|page| {
+        recorder.stay()?;
+        write_page(&page, &recorder.path().with_file_name(REPORT))
+    });
+    let record = recorder.path().to_owned();
+    let report = record.with_file_name(REPORT);
+    Finished {
+        verdicts,
+        seconds: end.seconds,
+        interrupted: end.interrupted,
+        lines,
+        record,
+        report,
+        unwritten: closed.and(reported).err(),
+    }
+}
+
+/// Measures the ladder and the cases.
+fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Result<()> {
+    let header = &run.session.header;
     let profile = profile(header);
     let passes = profile.effort().passes;
-    let machine = measure::machine(&mut notebook, header, passes)?;
+    let machine = measure::machine(notebook, header, passes)?;
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
     let left = profile.length().map(|all| all.saturating_sub(earlier));
     let schedule = Schedule::to(left.map(|left| began + left));
     measure::cases(
-        &mut notebook,
+        notebook,
         &machine,
         run.experiments,
         passes,
         schedule,
         run.stop,
-    )?;
-
-    let mut book = notebook.close();
-    let verdicts = verdicts(&book.points, &machine, run.experiments);
-    for verdict in &verdicts {
-        book.recorder.append(&Line::Verdict(verdict.clone()))?;
-    }
-    let end = EndLine {
-        seconds: header.earlier + began.elapsed().as_secs_f64(),
-        interrupted: run.stop.load(Ordering::Relaxed),
-    };
-    book.recorder.append(&Line::End(end.clone()))?;
-
-    let mut lines = vec![Line::Header(Box::new(header.clone()))];
-    lines.extend(book.points.into_iter().map(|p| Line::Point(Box::new(p))));
-    lines.extend(verdicts.iter().cloned().map(Line::Verdict));
-    lines.push(Line::End(end.clone()));
-    let path = dir.join(REPORT);
-    write_report(&lines, &path)?;
-    Ok(Finished {
-        verdicts,
-        seconds: end.seconds,
-        interrupted: end.interrupted,
-        report: path,
-    })
+    )
 }
 
 /// The profile that a header names.
@@ -128,8 +152,15 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
 /// # Errors
 /// If the lines give no report, or the file cannot be written.
 pub fn write_report(lines: &[Line], path: &Path) -> Result<()> {
-    let view = report::of_record(lines)?;
-    std::fs::write(path, report::render(&view))
+    write_page(&page(lines)?, path)
+}
+
+fn page(lines: &[Line]) -> Result<String> {
+    Ok(report::render(&report::of_record(lines)?))
+}
+
+fn write_page(page: &str, path: &Path) -> Result<()> {
+    write_whole(path, page.as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
 }
 

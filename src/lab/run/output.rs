@@ -1,7 +1,8 @@
 //! The folder that a run writes to: nothing in it is ever lost, and lines arrive whole.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -9,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::lab::date::Date;
 use crate::lab::read;
 use crate::lab::record::Line;
+use crate::lab::terminal::tell;
 
 /// The record's name in its folder.
 pub const RECORD: &str = "record.jsonl";
@@ -16,12 +18,87 @@ pub const RECORD: &str = "record.jsonl";
 /// The report's name in its folder.
 pub const REPORT: &str = "report.html";
 
+/// How often a record is opened that somebody else moves meanwhile.
+const LOOKS: u32 = 100;
+
+/// The record of a folder, locked: no other run writes to it, moves it aside or goes on with it.
+#[derive(Debug)]
+pub struct Claim {
+    /// Open to append where its mode allows that.
+    file: File,
+    path: PathBuf,
+}
+
+impl Claim {
+    /// Locks the record in `dir`; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or another run is writing to it.
+    pub fn existing(dir: &Path) -> Result<Option<Self>> {
+        let path = dir.join(RECORD);
+        match path.exists() {
+            true => Self::open(path, false).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Locks the record `path`, and makes an empty one if there is none and it is to.
+    ///
+    /// Opens first and locks then, and truncates nothing: until it is locked, the file may be
+    /// another run's.
+    fn open(path: PathBuf, make: bool) -> Result<Self> {
+        for _ in 0..LOOKS {
+            let mut options = OpenOptions::new();
+            let opened = options.read(true).append(true).create(make).open(&path);
+            let file = match opened {
+                // A record that may only be read can be moved aside.
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => File::open(&path),
+                opened => opened,
+            };
+            let file = file.with_context(|| path.display().to_string())?;
+            lock(&file, &path)?;
+            // It may have been moved aside, or replaced, before it was locked.
+            if is_at(&file, &path) {
+                return Ok(Claim { file, path });
+            }
+        }
+        bail!("`{}` is another file each time", path.display())
+    }
+
+    /// Where the record lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            bail!("another run is writing to `{}`", path.display())
+        }
+        // A file system without locks keeps nobody out; that is no reason not to measure.
+        Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Whether `path` is the name of an open file. If nobody can tell, it still is.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        (_, Err(error)) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        (Err(_), Ok(_)) => true,
+    }
+}
+
 /// A record that is being written.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Locked, so that no other run writes here.
-    file: File,
-    path: PathBuf,
+    claim: Claim,
+    /// Bytes of the lines that were written.
+    length: u64,
+    /// Where the folder is made again if somebody removes it.
+    home: PathBuf,
 }
 
 /// An earlier run that was found in the folder.
@@ -41,99 +118,162 @@ impl Recorder {
     /// If the folder cannot be written, or another run is writing to it.
     pub fn create(dir: &Path, lines: &[Line]) -> Result<(Self, Option<Aside>)> {
         let unwritable = || format!("cannot write to the output folder `{}`", dir.display());
-        fs::create_dir_all(dir).with_context(unwritable)?;
-        let aside = move_aside(dir).with_context(unwritable)?;
-        let recorder = Self::replace(dir, lines).with_context(unwritable)?;
+        let (claim, aside) = fresh(dir).with_context(unwritable)?;
+        let mut recorder = Self::of(claim, dir);
+        recorder.write(&text_of(lines)?).with_context(unwritable)?;
         Ok((recorder, aside))
     }
 
-    /// Puts `lines` in the place of the record in `dir`, all or nothing: a program killed
-    /// meanwhile leaves the old record as it was.
+    /// Puts `lines` in the place of a record, all or nothing: a program killed meanwhile leaves the
+    /// old record as it was.
     ///
     /// # Errors
-    /// If the folder cannot be written, or another run is writing to it.
-    pub fn replace(dir: &Path, lines: &[Line]) -> Result<Self> {
-        let path = dir.join(RECORD);
-        // Held until the new file, which is locked too, is in the old one's place.
-        let _old = lock_existing(&path)?;
-        let part = dir.join(format!("{RECORD}.part"));
-        let file = File::create(&part).with_context(|| part.display().to_string())?;
+    /// If the folder cannot be written.
+    pub fn replace(old: Claim, lines: &[Line]) -> Result<Self> {
+        let path = old.path.clone();
+        // Nobody else touches it: whoever would has to lock the old record.
+        let part = path.with_file_name(format!("{RECORD}.part"));
+        let unwritable = || part.display().to_string();
+        match fs::remove_file(&part) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(unwritable);
+            }
+            _ => {}
+        }
+        let mut options = OpenOptions::new();
+        let options = options.read(true).append(true).create_new(true);
+        let file = options.open(&part).with_context(unwritable)?;
+        // Before it is in the old one's place, which stays locked until then.
         lock(&file, &path)?;
-        let mut recorder = Recorder { file, path };
-        let text: Vec<u8> = lines
-            .iter()
-            .map(text_of)
-            .collect::<Result<Vec<_>>>()?
-            .concat();
-        recorder.write(&text)?;
-        fs::rename(&part, &recorder.path).with_context(|| recorder.path.display().to_string())?;
+        let dir = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut recorder = Self::of(Claim { file, path }, &dir);
+        recorder.write(&text_of(lines)?)?;
+        recorder.sync()?;
+        fs::rename(&part, &recorder.claim.path).with_context(unwritable)?;
         Ok(recorder)
     }
 
-    /// Appends a line, in one piece.
+    fn of(claim: Claim, dir: &Path) -> Self {
+        Recorder {
+            claim,
+            length: 0,
+            home: std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned()),
+        }
+    }
+
+    /// Where the record lies.
+    pub fn path(&self) -> &Path {
+        &self.claim.path
+    }
+
+    /// Appends a line, in one piece. If the record was removed, it is first written anew, in its old
+    /// place if that can be had.
     ///
     /// # Errors
-    /// If the file cannot be written: the disk may be full.
+    /// If the file cannot be written, because the disk may be full. The lines before are as they
+    /// were.
     pub fn append(&mut self, line: &Line) -> Result<()> {
-        self.write(&text_of(line)?)
+        self.stay()?;
+        self.write(&text_of(std::slice::from_ref(line))?)
+    }
+
+    /// Has what was written reach the disk.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn sync(&self) -> Result<()> {
+        let synced = self.claim.file.sync_all();
+        synced.with_context(|| format!("writing to `{}`", self.path().display()))
     }
 
     fn write(&mut self, text: &[u8]) -> Result<()> {
-        self.file
-            .write_all(text)
-            .with_context(|| format!("writing to `{}`", self.path.display()))
+        if let Err(error) = self.claim.file.write_all(text) {
+            // A part of a line, behind which no other may come.
+            let _ = self.claim.file.set_len(self.length);
+            return Err(error).with_context(|| format!("writing to `{}`", self.path().display()));
+        }
+        self.length += text.len() as u64;
+        Ok(())
+    }
+
+    /// Sees to it that the record has a name: somebody may have removed the folder.
+    ///
+    /// # Errors
+    /// If it has none, and gets none.
+    pub fn stay(&mut self) -> Result<()> {
+        if is_at(&self.claim.file, &self.claim.path) {
+            return Ok(());
+        }
+        // The open file is still there.
+        let lost = || format!("`{}` was removed during the run", self.path().display());
+        let mut text = vec![0; usize::try_from(self.length).with_context(lost)?];
+        let read = self.claim.file.read_exact_at(&mut text, 0);
+        read.with_context(lost)?;
+        let again = |dir: &Path| {
+            let (claim, _) = fresh(dir)?;
+            let mut recorder = Self::of(claim, &self.home);
+            recorder.write(&text)?;
+            Ok(recorder)
+        };
+        let moved = again(&self.home)
+            .or_else(|_: anyhow::Error| again(&elsewhere()?))
+            .with_context(lost)?;
+        tell(format_args!(
+            "warning: {}; the whole record is now `{}`",
+            lost(),
+            moved.path().display()
+        ));
+        *self = moved;
+        Ok(())
     }
 }
 
-fn text_of(line: &Line) -> Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(line)?;
-    text.push(b'\n');
+/// A new folder for temporary files, which nobody else may have made for this program to find.
+fn elsewhere() -> std::io::Result<PathBuf> {
+    let dir = std::env::temp_dir().join(format!("linefill-out-{}", std::process::id()));
+    fs::DirBuilder::new().mode(0o700).create(&dir)?;
+    Ok(dir)
+}
+
+/// Locks an empty record in `dir`, which is made if need be, and moves one that is there aside.
+fn fresh(dir: &Path) -> Result<(Claim, Option<Aside>)> {
+    fs::create_dir_all(dir)?;
+    let mut aside = None;
+    loop {
+        let claim = Claim::open(dir.join(RECORD), true)?;
+        if claim.file.metadata()?.len() == 0 {
+            return Ok((claim, aside));
+        }
+        aside = Some(move_aside(dir, &claim)?);
+    }
+}
+
+fn text_of(lines: &[Line]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
     Ok(text)
 }
 
-/// Locks a record that is there.
-fn lock_existing(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => {
-            lock(&file, path)?;
-            Ok(Some(file))
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
-    }
-}
-
-fn lock(file: &File, path: &Path) -> Result<()> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => {
-            bail!("another run is writing to `{}`", path.display())
-        }
-        // A file system without locks keeps nobody out; that is no reason not to measure.
-        Err(TryLockError::Error(_)) => Ok(()),
-    }
-}
-
-/// Renames the record in `dir`, and its report, if there are any.
-fn move_aside(dir: &Path) -> Result<Option<Aside>> {
-    let path = dir.join(RECORD);
-    let Some(_old) = lock_existing(&path)? else {
-        return Ok(None);
-    };
-    let (started, finished) = match read::read(&path) {
+/// Renames the record in `dir`, and its report, if there is any.
+fn move_aside(dir: &Path, old: &Claim) -> Result<Aside> {
+    let path = old.path();
+    let (started, finished) = match read::read(path) {
         Ok(reading) => (reading.header().started, ended(&reading.lines)),
         // Not ours, or of another version: kept all the same.
-        Err(_) => (modified(&path), true),
+        Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());
     let record = dir.join(format!("record-{name}.jsonl"));
-    fs::rename(&path, &record).with_context(|| path.display().to_string())?;
+    fs::rename(path, &record).with_context(|| path.display().to_string())?;
     let report = dir.join(REPORT);
     if report.exists() {
         fs::rename(&report, dir.join(format!("report-{name}.html")))
             .with_context(|| report.display().to_string())?;
     }
-    Ok(Some(Aside { record, finished }))
+    Ok(Aside { record, finished })
 }
 
 /// Whether the lines are those of a run that came to its end.
@@ -162,6 +302,8 @@ fn free_name(dir: &Path, stamp: &str) -> String {
 mod tests {
     use super::*;
     use crate::lab::record::EndLine;
+    use std::sync::Barrier;
+    use std::thread;
 
     fn end(interrupted: bool) -> Line {
         Line::End(EndLine {
@@ -200,6 +342,90 @@ mod tests {
         let error = Recorder::create(&dir, &[]).unwrap_err();
         assert!(format!("{error:#}").contains("another run"), "{error:#}");
         fs::remove_dir_all(dir).unwrap();
+    }
+
+    /// Each of them finds an empty folder. Locks are those of open files, so that threads stand for
+    /// processes.
+    #[test]
+    fn of_runs_that_start_in_one_empty_folder_together_one_writes() {
+        let dir = folder("together");
+        for _ in 0..200 {
+            let _ = fs::remove_dir_all(&dir);
+            let together = Barrier::new(4);
+            let start = || {
+                together.wait();
+                Recorder::create(&dir, &[end(false)])
+            };
+            let tried: Vec<_> = thread::scope(|scope| {
+                let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
+                let joined = threads.into_iter().map(|thread| thread.join());
+                joined.map(|tried| tried.unwrap()).collect()
+            });
+            let (writing, refused): (Vec<_>, Vec<_>) = tried.into_iter().partition(Result::is_ok);
+            for error in refused {
+                let error = format!("{:#}", error.unwrap_err());
+                assert!(error.contains("another run"), "{error}");
+            }
+            let [Ok((recorder, None))] = &writing[..] else {
+                panic!("one run writes, and finds no other's record: {writing:?}");
+            };
+            let text = fs::read(recorder.path()).unwrap();
+            assert_eq!(text, text_of(&[end(false)]).unwrap());
+            assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+        }
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn what_is_resumed_is_locked_before_it_is_read() {
+        let dir = folder("resumed");
+        let (first, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        let error = Claim::existing(&dir).unwrap_err();
+        assert!(format!("{error:#}").contains("another run"), "{error:#}");
+        drop(first);
+        let claim = Claim::existing(&dir).unwrap().unwrap();
+        assert!(Recorder::create(&dir, &[end(true)]).is_err());
+        let resumed = Recorder::replace(claim, &[end(true), end(true)]).unwrap();
+        assert!(Recorder::create(&dir, &[end(true)]).is_err());
+        let text = fs::read(resumed.path()).unwrap();
+        assert_eq!(text, text_of(&[end(true), end(true)]).unwrap());
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_record_that_somebody_removes_is_written_anew() {
+        let dir = folder("removed");
+        let (mut recorder, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        for lines in 2..5 {
+            match lines {
+                2 => fs::remove_dir_all(&dir).unwrap(),
+                3 => fs::remove_file(dir.join(RECORD)).unwrap(),
+                _ => fs::write(dir.join("other"), "another").unwrap(),
+            }
+            if lines == 4 {
+                // As an editor does.
+                fs::rename(dir.join("other"), dir.join(RECORD)).unwrap();
+            }
+            recorder.append(&end(false)).unwrap();
+            let text = fs::read(dir.join(RECORD)).unwrap();
+            assert_eq!(text, text_of(&vec![end(false); lines]).unwrap());
+        }
+        assert!(Recorder::create(&dir, &[]).is_err(), "it is locked");
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 2, "the other is kept");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_record_whose_folder_cannot_be_made_again_goes_elsewhere() {
+        let dir = folder("elsewhere");
+        let (mut recorder, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+        fs::write(&dir, "in its way").unwrap();
+        recorder.append(&end(false)).unwrap();
+        let text = fs::read(recorder.path()).unwrap();
+        assert_eq!(text, text_of(&vec![end(false); 2]).unwrap());
+        fs::remove_dir_all(recorder.path().parent().unwrap()).unwrap();
+        fs::remove_file(dir).unwrap();
     }
 
     #[test]

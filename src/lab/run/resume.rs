@@ -5,13 +5,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::output::{RECORD, modified};
+use super::output::{Claim, RECORD, modified};
 use crate::lab::read::read;
 use crate::lab::record::{Header, Line, PointLine};
 
 /// A record to go on with.
 #[derive(Debug)]
 pub struct Unfinished {
+    /// Where it lies: no other run can go on with it.
+    pub claim: Claim,
     /// Its header.
     pub header: Header,
     /// Its points.
@@ -23,19 +25,23 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Reads the record in `dir`. `None` if there is one in which nothing was written yet: the
+    /// Locks the record in `dir`, and reads it. `None` if there is one in which nothing was written yet: the
     /// run was killed before its first line was whole.
     ///
     /// # Errors
-    /// If there is no record, or it is none of this version's.
+    /// If there is no record, it is none of this version's, or another run is writing to it.
     pub fn read(dir: &Path) -> Result<Option<Self>> {
-        let path = dir.join(RECORD);
-        let text = fs::read(&path)
+        let Some(claim) = Claim::existing(dir)? else {
+            let path = dir.join(RECORD);
+            bail!("nothing to resume: there is no `{}`", path.display());
+        };
+        let path = claim.path();
+        let text = fs::read(path)
             .with_context(|| format!("nothing to resume: cannot read `{}`", path.display()))?;
         if !text.contains(&b'\n') {
             return Ok(None);
         }
-        let reading = read(&path)?;
+        let reading = read(path)?;
         let header = reading.header().clone();
         let mut points = Vec::new();
         let mut seconds = None;
@@ -49,10 +55,11 @@ impl Unfinished {
         // A run that was killed wrote its last line when the file last changed.
         let killed = || {
             let began = header.resumed.unwrap_or(header.started);
-            header.earlier + modified(&path).saturating_sub(began) as f64
+            header.earlier + modified(path).saturating_sub(began) as f64
         };
         Ok(Some(Unfinished {
             seconds: seconds.unwrap_or_else(killed),
+            claim,
             points,
             cut_off: reading.cut_off.is_some(),
             header,

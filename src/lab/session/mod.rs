@@ -19,7 +19,7 @@ use crate::os::health::{self, State};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::Seat;
-use crate::os::{Pages, Pinned, Root, Sysfs, allowed, limits, prefetchers};
+use crate::os::{Pages, Pinned, Root, Switches, Sysfs, allowed, limits, prefetchers};
 use crate::time::Rate;
 
 /// How much time a run takes.
@@ -151,6 +151,7 @@ impl Session {
         let rate = clock::calibrate().context("the time-stamp counter cannot be calibrated")?;
         let cpu = pinned.as_ref().map(Pinned::cpu);
         let (counting, counters) = Counting::probe(&place(root, cpu, identity));
+        notes.extend(unwatched());
         notes.extend(spoilers(root, cpu));
         let header = Header {
             format: FORMAT,
@@ -199,6 +200,16 @@ impl Session {
 pub fn place(root: &Root, cpu: Option<usize>, identity: Identity) -> Place {
     let cpu = cpu.or_else(current_cpu).unwrap_or(0);
     Place::on(root.clone(), cpu, identity)
+}
+
+/// That nobody tells whether a thread was preempted, if so.
+pub fn unwatched() -> Option<String> {
+    let told = Switches::now().voluntary.is_some();
+    (!told).then(|| {
+        "samples: getrusage is refused here (by a sandbox?), so that those during which the thread \
+         left its CPU are not marked"
+            .to_owned()
+    })
 }
 
 /// What makes timings taken now untrustworthy.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::cpu::{Features, Identity, PrefetchSwitches};
 use crate::os::affinity;
 use crate::os::limits;
+use crate::os::pause;
 use crate::os::perf::{self, Pmu, Refusal};
 use crate::os::root::{Root, Unreadable, read};
 use crate::time::Share;
@@ -36,7 +37,7 @@ pub struct Observed {
     /// Two readings of `/proc/stat`, 200 ms apart.
     pub stat: Result<(String, String), Unreadable>,
     /// Of a hundred looks at the core's throughput those at which somebody else took a share of
-    /// it; `None` if no thread could be kept there to look.
+    /// it; `None` if no thread could be started and kept there to look.
     pub company: Option<u32>,
 }
 
@@ -61,7 +62,7 @@ impl Observed {
 /// Of a hundred looks at the core of `cpu` those at which this program was not alone there, over
 /// another such time.
 fn company(cpu: usize) -> Option<u32> {
-    let looking = thread::spawn(move || {
+    let looking = thread::Builder::new().spawn(move || {
         affinity::pin(cpu).ok()?;
         let mut share = Share::after(LOOKS);
         let began = Instant::now();
@@ -72,12 +73,13 @@ fn company(cpu: usize) -> Option<u32> {
         }
         Some(100 * crowded / looks.max(1))
     });
-    looking.join().ok()?
+    // Refused where a limit or a sandbox leaves no second thread.
+    looking.ok()?.join().ok()?
 }
 
 fn two_readings(root: &Root) -> Result<(String, String), Unreadable> {
     let path = root.proc.join("stat");
     let before = read(&path)?;
-    thread::sleep(WINDOW);
+    pause(WINDOW);
     Ok((before, read(&path)?))
 }

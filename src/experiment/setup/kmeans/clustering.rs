@@ -1,6 +1,7 @@
 //! A k-means to its end: how many iterations it takes, and which means it finds.
 
-use std::sync::{Arc, Mutex};
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 
 use super::cluster::lock;
@@ -36,20 +37,26 @@ impl Clustering {
             return Self::of_streams(problem, cpus);
         };
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
+        // Threads wait for each other in every step: none begins before all are there.
+        let all_there = &OnceLock::new();
         let pinned: Result<Vec<()>, Untestable> = thread::scope(|scope| {
             let at_work = |(index, &cpu): (usize, &usize)| {
-                scope.spawn(move || {
+                thread::Builder::new().spawn_scoped(scope, move || {
                     let pinned = pin(cpu);
-                    // The others wait for this thread, wherever it runs.
-                    run.to_rest(index, MOST_ITERATIONS);
+                    if *all_there.wait() {
+                        // The others wait for this thread, wherever it runs.
+                        run.to_rest(index, MOST_ITERATIONS);
+                    }
                     pinned.map(|_| ()).map_err(Untestable::because)
                 })
             };
-            let threads: Vec<_> = cpus.iter().enumerate().map(at_work).collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
+            let threads: io::Result<Vec<_>> = cpus.iter().enumerate().map(at_work).collect();
+            let _ = all_there.set(threads.is_ok());
+            let refused = |error| Untestable(format!("a thread cannot be started: {error}"));
+            let joined = threads.map_err(refused)?.into_iter();
             let broken = || Err(Untestable("a thread panicked".to_owned()));
             joined
-                .map(|ended| ended.unwrap_or_else(|_| broken()))
+                .map(|thread| thread.join().unwrap_or_else(|_| broken()))
                 .collect()
         });
         pinned?;

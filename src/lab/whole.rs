@@ -1,0 +1,133 @@
+//! Files that are written as a whole: the new one, or the old one, and never a part.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Writes `text` into the file `path`: beside it first, under a name of this process, and then by
+/// `rename` into its place. An error, or the end of this process, leaves an earlier file as it was.
+/// What is no regular file, such as a pipe, is written as it is.
+///
+/// # Errors
+/// If the folder or the file cannot be written: the disk may be full.
+pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
+    // Behind a symbolic link lies what is to be replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let earlier = fs::metadata(&path).ok();
+    if earlier.as_ref().is_some_and(|earlier| !earlier.is_file()) {
+        return OpenOptions::new().write(true).open(&path)?.write_all(text);
+    }
+    let part = beside(&path)?;
+    let written = fill(&part, text).and_then(|()| {
+        if let Some(earlier) = &earlier {
+            fs::set_permissions(&part, earlier.permissions())?;
+        }
+        fs::rename(&part, &path)
+    });
+    if written.is_err() {
+        // Nothing more can be done about it.
+        let _ = fs::remove_file(&part);
+    }
+    written?;
+    // The new name reaches the disk, too, where folders can be asked for that.
+    let _ = path.parent().map(|dir| File::open(dir)?.sync_all());
+    Ok(())
+}
+
+/// The name under which this process writes a new `path`.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "no name of a file"))?;
+    let mut part = std::ffi::OsString::from(".");
+    part.push(name);
+    part.push(format!(".{}.part", std::process::id()));
+    Ok(path.with_file_name(part))
+}
+
+/// Writes a new file, through to the disk.
+fn fill(part: &Path, text: &[u8]) -> io::Result<()> {
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::create_new(part)?;
+    file.write_all(text)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    /// A folder, its files in the order of their names.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("linefill-whole-{name}-{}", std::process::id());
+            let dir = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&dir);
+            fs::create_dir_all(&dir).unwrap();
+            Folder(dir)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name();
+            let mut names: Vec<_> = entries
+                .map(|entry| name(entry).into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_is_written_and_replaced_and_keeps_its_mode() {
+        let folder = Folder::new("replaced");
+        let path = folder.0.join("page");
+        write_whole(&path, b"first").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        write_whole(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        assert_eq!(folder.names(), ["page"]);
+    }
+
+    #[test]
+    fn a_link_stays_one() {
+        let folder = Folder::new("link");
+        let (path, link) = (folder.0.join("page"), folder.0.join("link"));
+        fs::write(&path, "first").unwrap();
+        symlink("page", &link).unwrap();
+        write_whole(&link, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn what_cannot_be_replaced_leaves_nothing_behind() {
+        let folder = Folder::new("refused");
+        fs::create_dir(folder.0.join("page")).unwrap();
+        assert!(write_whole(&folder.0.join("page"), b"text").is_err());
+        assert!(write_whole(&folder.0.join("none/page"), b"text").is_err());
+        assert!(write_whole(Path::new(""), b"text").is_err());
+        assert_eq!(folder.names(), ["page"]);
+    }
+
+    #[test]
+    fn a_device_is_written_to() {
+        write_whole(Path::new("/dev/null"), b"text").unwrap();
+        let full = write_whole(Path::new("/dev/full"), b"text").unwrap_err();
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
+    }
+}
