@@ -17,6 +17,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use super::plain;
+
 /// Re-measures the classic claims about memory on your machine.
 ///
 /// Papers and articles on memory make claims with numbers: Drepper's "What Every Programmer Should
@@ -84,7 +86,7 @@ pub fn main() -> ExitCode {
         Ok(Status::Failed) => ExitCode::FAILURE,
         Ok(Status::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", plain::lines(&format!("{error:#}")));
             ExitCode::from(2)
         }
     }
@@ -93,7 +95,7 @@ pub fn main() -> ExitCode {
 /// Prints on the standard output. A reader that has gone (`linefill list | head`) is no error.
 fn say(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+    match writeln!(out, "{}", plain::lines(text.trim_end())).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
