@@ -18,7 +18,7 @@ use super::types::{Entry, Types, alignment, bounded, deeper, elements, is_declar
 
 /// The members that a type has at most with those of its members and so on. A type that holds a type
 /// twice that holds a type twice has more of them than any memory, forty types later.
-const MOST_MEMBERS: usize = 1 << 20;
+const MOST_MEMBERS: usize = 1 << 17;
 
 impl<'a> Types<'_, 'a> {
     /// The type at `at`, with everything in it.
