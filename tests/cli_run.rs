@@ -149,12 +149,12 @@ fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
 
 #[test]
 fn a_signal_ends_the_run_with_what_was_measured() {
-    for name in ["INT", "TERM"] {
+    for name in ["INT", "TERM", "HUP"] {
         let folder = Folder::new(&format!("signal-{name}"));
         // A background job starts with SIGINT ignored: `env` puts the default back.
         let mut command = std::process::Command::new("env");
         command
-            .args(["--default-signal=INT", env!("CARGO_BIN_EXE_linefill")])
+            .args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_linefill")])
             .args(["run", "D14", "D15", "D19", "--memory", "4MiB"])
             .current_dir(folder.at(""));
         let mut run = UnderWay::start(&folder, command);

@@ -1,9 +1,10 @@
-//! Ctrl-C: the first asks, the second kills. Played in a process of its own.
+//! Ctrl-C: the first asks, the second kills. Played in a process of its own; as are `kill` and a
+//! terminal that is closed.
 #![cfg(feature = "std")]
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -17,23 +18,14 @@ fn the_first_signal_sets_the_flag_and_the_second_kills() {
         let mut child = Command::new("env")
             .arg("--default-signal=INT,TERM")
             .arg(std::env::current_exe().unwrap())
-            .args([
-                "--ignored",
-                "--exact",
-                "--nocapture",
-                "child_waits_for_the_flag",
-            ])
+            .args(WAITING)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut wait_for = |word: &str| {
-            let found = lines.by_ref().any(|line| line.unwrap().contains(word));
-            assert!(found, "the child never said {word:?}");
-        };
-        wait_for("ready");
+        let mut lines = Lines::of(&mut child);
+        lines.until("ready");
         signal(&child, name);
-        wait_for("asked");
+        lines.until("asked");
         signal(&child, name);
         assert_eq!(
             child.wait().unwrap().signal(),
@@ -43,19 +35,64 @@ fn the_first_signal_sets_the_flag_and_the_second_kills() {
     }
 }
 
+/// The terminal's own and that of its shell.
+#[test]
+fn a_terminal_that_is_closed_asks_twice_and_kills_nobody() {
+    let mut child = Command::new("env")
+        .arg("--default-signal=HUP,TERM")
+        .arg(std::env::current_exe().unwrap())
+        .args(WAITING)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = Lines::of(&mut child);
+    lines.until("ready");
+    signal(&child, "HUP");
+    lines.until("asked");
+    signal(&child, "HUP");
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None, "the second one killed it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 #[test]
 fn an_ignored_signal_stays_ignored() {
-    let exe = std::env::current_exe().unwrap();
-    let status = Command::new("sh")
-        .args([
-            "-c",
-            "trap '' INT; exec \"$0\" --ignored --exact child_signals_itself",
-        ])
-        .arg(exe)
-        .stdout(Stdio::null())
-        .status()
-        .unwrap();
-    assert!(status.success(), "{status}");
+    for name in ["INT", "HUP"] {
+        let ignoring =
+            format!("trap '' {name}; exec \"$0\" --ignored --exact child_signals_itself");
+        let status = Command::new("sh")
+            .args(["-c", &ignoring])
+            .arg(std::env::current_exe().unwrap())
+            .env("LINEFILL_TEST_SIGNAL", name)
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{name}: {status}");
+    }
+}
+
+/// The test that is run as a child.
+const WAITING: [&str; 4] = [
+    "--ignored",
+    "--exact",
+    "--nocapture",
+    "child_waits_for_the_flag",
+];
+
+/// What a child prints.
+struct Lines(std::io::Lines<BufReader<ChildStdout>>);
+
+impl Lines {
+    fn of(child: &mut Child) -> Self {
+        Lines(BufReader::new(child.stdout.take().unwrap()).lines())
+    }
+
+    /// Reads until it says `word`.
+    fn until(&mut self, word: &str) {
+        let found = self.0.by_ref().any(|line| line.unwrap().contains(word));
+        assert!(found, "the child never said {word:?}");
+    }
 }
 
 fn signal(child: &Child, name: &str) {
@@ -82,7 +119,7 @@ fn child_waits_for_the_flag() {
         std::thread::sleep(Duration::from_millis(1));
     }
     println!("asked");
-    // The second signal ends this process here.
+    // A second signal that kills ends this process here.
     std::thread::sleep(Duration::from_secs(20));
 }
 
@@ -90,7 +127,8 @@ fn child_waits_for_the_flag() {
 #[ignore = "needs an ignored signal; its parent test runs it"]
 fn child_signals_itself() {
     let flag = linefill::os::interrupt::install().unwrap();
-    send(std::process::id(), "INT");
+    let name = std::env::var("LINEFILL_TEST_SIGNAL").unwrap_or_else(|_| "INT".to_owned());
+    send(std::process::id(), &name);
     std::thread::sleep(Duration::from_millis(50));
     assert!(
         !flag.load(Ordering::Relaxed),

@@ -1,5 +1,8 @@
 //! Records, verdict tables, the report, and the commands of `linefill`.
 
+// They panic if the terminal has gone: `terminal` writes to it.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 pub mod compare;
 pub mod convert;
@@ -22,5 +25,6 @@ pub mod sheet;
 pub mod simulate;
 pub mod size;
 mod table;
+mod terminal;
 
 pub use commands::main;

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::terminal::tell;
+
 /// A line that is drawn over on a terminal; elsewhere, a line an experiment.
 ///
 /// No thread redraws it, so that nothing runs beside a sample.
@@ -82,12 +84,12 @@ impl Progress {
     pub fn end(&mut self) {
         let Some(part) = self.part.take() else { return };
         if self.bar.is_hidden() && part.points > 0 {
-            eprintln!(
+            tell(format_args!(
                 "{}: {} points, {:.1} s",
                 part.title,
                 part.points,
                 part.began.elapsed().as_secs_f64()
-            );
+            ));
         }
     }
 

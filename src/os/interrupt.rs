@@ -1,4 +1,4 @@
-//! A clean end on Ctrl-C: the first one asks, the second one kills.
+//! A clean end on Ctrl-C, `kill`, and a terminal that is closed.
 // Signal handlers are installed through C.
 #![allow(unsafe_code)]
 
@@ -13,23 +13,31 @@ extern "C" fn note(_signal: libc::c_int) {
     ASKED.store(true, Ordering::Relaxed);
 }
 
-/// `sigaction(SIGINT)` and `sigaction(SIGTERM)`: from now on the first signal of each kind sets
-/// the returned flag, and the second one kills as usual.
+/// `sigaction` of SIGINT, SIGTERM and SIGHUP: from now on each of them sets the returned flag. A
+/// second SIGINT or SIGTERM kills as usual. A second SIGHUP does not: a terminal that is closed
+/// sends two, its own and that of the shell in it.
 ///
 /// A signal that the parent has told this process to ignore (`nohup`, a background job) stays
-/// ignored. May be called again: it arms both signals anew and leaves the flag as it is.
+/// ignored. May be called again: it arms the signals anew and leaves the flag as it is.
 ///
 /// # Errors
 /// What `sigaction` answered; the defaults then stay in force.
 #[doc(alias = "SIGINT")]
+#[doc(alias = "SIGTERM")]
+#[doc(alias = "SIGHUP")]
 pub fn install() -> io::Result<&'static AtomicBool> {
-    for signal in [libc::SIGINT, libc::SIGTERM] {
-        arm(signal)?;
+    // RESETHAND puts SIG_DFL back before the handler runs: the second signal kills.
+    for (signal, flags) in [
+        (libc::SIGINT, libc::SA_RESETHAND),
+        (libc::SIGTERM, libc::SA_RESETHAND),
+        (libc::SIGHUP, 0),
+    ] {
+        arm(signal, flags)?;
     }
     Ok(&ASKED)
 }
 
-fn arm(signal: libc::c_int) -> io::Result<()> {
+fn arm(signal: libc::c_int, flags: libc::c_int) -> io::Result<()> {
     let mut old = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a null new action only queries; `old` is valid to write.
     if unsafe { libc::sigaction(signal, std::ptr::null(), old.as_mut_ptr()) } != 0 {
@@ -45,9 +53,8 @@ fn arm(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     new.sa_sigaction = handler as libc::sighandler_t;
-    // RESETHAND puts SIG_DFL back before the handler runs: the second signal kills.
     // RESTART lets file output that was under way go on.
-    new.sa_flags = libc::SA_RESETHAND | libc::SA_RESTART;
+    new.sa_flags = flags | libc::SA_RESTART;
     // SAFETY: `new` holds a handler of the one-argument kind (no SA_SIGINFO) which only stores
     // to an atomic.
     if unsafe { libc::sigaction(signal, &new, std::ptr::null_mut()) } != 0 {

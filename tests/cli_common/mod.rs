@@ -78,6 +78,17 @@ impl Ran {
         }
     }
 
+    /// Runs `command` to its end, with the standard output that it was given.
+    pub fn of_stderr(command: &mut Command) -> Self {
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code(),
+            out: String::new(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Panics unless it succeeded.
     #[track_caller]
     pub fn ok(self) -> Self {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, say};
+use super::{Status, say, tell};
 use crate::lab::compare::{
     Difference, Gate, differences, failures, json, load, render, table, verdicts,
 };
@@ -51,11 +51,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let sides = load(&args.records)?;
     for side in &sides {
         if let Some(line) = side.cut_off {
-            eprintln!(
+            tell(format_args!(
                 "warning: {}: line {line} was cut off and is left out: the run was killed as it \
                  wrote it",
                 side.name
-            );
+            ));
         }
     }
     let (first, others) = sides.split_first().context("nothing to compare")?;
@@ -102,9 +102,12 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Done;
     for (gate, outcome) in &judged {
         if outcome.failures.is_empty() {
-            eprintln!("gate `{}` passed: {} points", gate.text, outcome.points);
+            tell(format_args!(
+                "gate `{}` passed: {} points",
+                gate.text, outcome.points
+            ));
         } else {
-            eprint!("{}", failures(gate, &outcome.failures));
+            tell(failures(gate, &outcome.failures).trim_end());
             status = Status::Failed;
         }
     }

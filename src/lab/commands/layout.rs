@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Status, say};
+use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{
     Binary, Definition, Language, Places, Reorder, Summary, SummaryJson, TypeJson,
@@ -96,10 +96,15 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 pub(super) fn warn(missing: &[String]) {
     const SHOWN: usize = 3;
     for problem in missing.iter().take(SHOWN) {
-        eprintln!("warning: {problem}; types that only it defines are left out");
+        tell(format_args!(
+            "warning: {problem}; types that only it defines are left out"
+        ));
     }
     if missing.len() > SHOWN {
-        eprintln!("warning: and so for {} more files", missing.len() - SHOWN);
+        tell(format_args!(
+            "warning: and so for {} more files",
+            missing.len() - SHOWN
+        ));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use comfy_table::Row;
 
-use super::{Status, cpu_number, say};
+use super::{Status, cpu_number, say, tell};
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::inferred::{Inferred, probes};
 use crate::lab::read::read;
@@ -57,11 +57,11 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     let session = Session::open(&request, &root())?;
     let header = &session.header;
-    eprintln!("{}", opening(header));
+    tell(opening(header));
     let ladder = measure_ladder(&session, stop);
     let machine = machine_of(header, &ladder);
     let points = measure_cases(&session, &probes(&machine), stop, |id| {
-        eprintln!("measuring a part of {id}");
+        tell(format_args!("measuring a part of {id}"));
     });
     let of = |id: &str| {
         let found = points.iter().find(|(of, _)| *of == id);
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let inferred = Inferred::of(&machine, &ladder, of);
     show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
     if stop.load(core::sync::atomic::Ordering::Relaxed) {
-        eprintln!("stopped: not all was measured");
+        tell("stopped: not all was measured");
         return Ok(Status::Interrupted);
     }
     Ok(Status::Done)

@@ -11,13 +11,14 @@ mod run;
 mod sharing;
 mod simulate;
 
-use std::io::{ErrorKind, Write as _};
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use super::plain;
+use super::terminal::{finished, say, tell};
 
 /// Re-measures the classic claims about memory on your machine.
 ///
@@ -35,7 +36,8 @@ Start with:
   linefill run        about three minutes; then open linefill-out/report.html
 
 The exit status is 0 if all went well, 1 if a gate of `compare` failed, 2 if something could not be
-done (the message says what), and 130 after Ctrl-C, when what was measured until then is kept."
+done (the message says what), and 130 after Ctrl-C, `kill` or the end of the terminal, when what was
+measured until then is kept."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -68,8 +70,35 @@ enum Status {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match cli.command {
+    let result = match Cli::try_parse() {
+        Ok(cli) => execute(cli.command),
+        // A mistake, which clap explains on the standard error: in colours, unless what it quotes
+        // would colour more.
+        Err(mistake) if mistake.use_stderr() => {
+            let words = std::env::args_os();
+            let mut words = words.map(|word| word.to_string_lossy().into_owned());
+            if words.any(|word| matches!(plain::word(&word), Cow::Owned(_))) {
+                tell(mistake.render().to_string().trim_end());
+                return ExitCode::from(2);
+            }
+            mistake.exit()
+        }
+        // The help or the version.
+        Err(asked) => finished(asked.print()).map(|()| Status::Done),
+    };
+    match result {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Failed) => ExitCode::FAILURE,
+        Ok(Status::Interrupted) => ExitCode::from(130),
+        Err(error) => {
+            tell(format_args!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<Status> {
+    match command {
         Command::Run(args) => run::run(args),
         Command::List(args) => list::run(&args),
         Command::Doctor(args) => doctor::run(&args),
@@ -80,24 +109,6 @@ pub fn main() -> ExitCode {
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
         Command::Sharing(args) => sharing::run(&args),
-    };
-    match result {
-        Ok(Status::Done) => ExitCode::SUCCESS,
-        Ok(Status::Failed) => ExitCode::FAILURE,
-        Ok(Status::Interrupted) => ExitCode::from(130),
-        Err(error) => {
-            eprintln!("error: {}", plain::lines(&format!("{error:#}")));
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// Prints on the standard output. A reader that has gone (`linefill list | head`) is no error.
-fn say(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    match writeln!(out, "{}", plain::lines(text.trim_end())).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Status, say};
+use super::{Status, say, tell};
 use crate::lab::judge;
 use crate::lab::read::read;
 use crate::lab::report::of_record;
@@ -35,10 +35,10 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     };
     let reading = read(&record)?;
     if let Some(line) = reading.cut_off {
-        eprintln!(
+        tell(format_args!(
             "warning: {}, line {line}, was cut off and is left out: the run was killed as it wrote it",
             record.display()
-        );
+        ));
     }
     let out = args
         .out

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, cpu_number, say};
+use super::{Status, cpu_number, say, tell};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::read::read;
 use crate::lab::record::{Header, Line, PointLine};
@@ -143,9 +143,9 @@ pub(super) fn run(args: Args) -> Result<Status> {
         recorder,
     } = prepared;
 
-    eprintln!("{}", opening(&session.header));
+    tell(opening(&session.header));
     for note in &session.header.notes {
-        eprintln!("warning: {note}");
+        tell(format_args!("warning: {note}"));
     }
     let finished = run_all(
         Run {
@@ -177,7 +177,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
     );
     say(&text)?;
     if finished.interrupted {
-        eprintln!("stopped early: `linefill run --resume` goes on");
+        tell("stopped early: `linefill run --resume` goes on");
         return Ok(Status::Interrupted);
     }
     Ok(Status::Done)
@@ -206,9 +206,12 @@ fn fresh(args: &Args) -> Result<Prepared> {
     let session = Session::open(&request, &root())?;
     let (recorder, aside) = Recorder::create(&args.out, &[header_line(&session)])?;
     if let Some(aside) = aside {
-        eprintln!("the earlier record is now {}", aside.record.display());
+        tell(format_args!(
+            "the earlier record is now {}",
+            aside.record.display()
+        ));
         if !aside.finished {
-            eprintln!("(it is of a run that was stopped; `--resume` would have gone on with it)");
+            tell("(it is of a run that was stopped; `--resume` would have gone on with it)");
         }
     }
     Ok(Prepared {
@@ -242,9 +245,12 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     lines.extend(points.map(|point| Line::Point(Box::new(point))));
     let recorder = Recorder::replace(&args.out, &lines)?;
     if unfinished.cut_off {
-        eprintln!("the record's last line was cut off; its point is measured again");
+        tell("the record's last line was cut off; its point is measured again");
     }
-    eprintln!("going on after {} recorded points", unfinished.points.len());
+    tell(format_args!(
+        "going on after {} recorded points",
+        unfinished.points.len()
+    ));
     Ok(Prepared {
         session,
         experiments,

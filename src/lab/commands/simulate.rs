@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use glob::Pattern;
 
-use super::{Status, say};
+use super::{Status, say, tell};
 use crate::experiment::{Context, Experiment, Machine};
 use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
@@ -166,7 +166,7 @@ impl Args {
 
 fn write_page(page: &Path, text: &str) -> Result<()> {
     std::fs::write(page, text).with_context(|| format!("{} cannot be written", page.display()))?;
-    eprintln!("wrote {}", page.display());
+    tell(format_args!("wrote {}", page.display()));
     Ok(())
 }
 
