@@ -66,8 +66,8 @@ impl<'m> Blocked<'m> {
                 region: room,
             });
         }
-        let bytes = (lines * LINE) as u64 * u64::from(times);
-        if times == 0 || bytes > u64::from(u32::MAX) {
+        let bytes = ((lines * LINE) as u64).checked_mul(u64::from(times));
+        if times == 0 || bytes.is_none_or(|bytes| bytes > u64::from(u32::MAX)) {
             return Err(BlockedError::Times(times));
         }
         Ok(Blocked {

@@ -6,7 +6,7 @@
 
 use super::x86_64::asm::burst as asm;
 use super::{Access, Kernel, Width, Work};
-use crate::mem::Region;
+use crate::mem::{Region, Span};
 
 /// Accesses of a burst.
 pub const BURST: usize = 8;
@@ -36,6 +36,9 @@ impl Transfer {
 }
 
 /// Where the accesses lie: access `k` of burst `j` at byte `first + (j * step) % window + k * apart`.
+///
+/// Any number may be asked for. A product of them that cannot be counted is `usize::MAX`, and such
+/// places lie in no region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Places {
     first: usize,
@@ -60,8 +63,8 @@ impl Places {
         Places {
             first,
             apart: stride,
-            step: BURST * stride,
-            window: count * stride,
+            step: Span::of(stride).times(BURST).bytes(),
+            window: Span::of(stride).times(count).bytes(),
         }
     }
 
@@ -70,24 +73,32 @@ impl Places {
     pub const fn scattered(first: usize, stride: usize, count: usize) -> Self {
         let eighth = count / BURST;
         // Odd, so that it comes by every place.
-        let leap = (eighth * 618 / 1000) | 1;
+        let leap = (eighth / 1000 * 618 + eighth % 1000 * 618 / 1000) | 1;
+        let across = Span::of(stride).times(eighth).bytes();
         Places {
             first,
-            apart: eighth * stride,
-            step: leap * stride,
-            window: eighth * stride,
+            apart: across,
+            step: Span::of(stride).times(leap).bytes(),
+            window: across,
         }
     }
 
-    /// Bytes of region that accesses of `width` bytes need.
+    /// Bytes of region that accesses of `width` bytes need; `usize::MAX` if they cannot be counted.
     pub const fn span(&self, width: usize) -> usize {
-        let last = self.window - self.grain();
-        self.first + last + (BURST - 1) * self.apart + width
+        self.needed(width).bytes()
+    }
+
+    const fn needed(&self, width: usize) -> Span {
+        let last = Span::of(self.window - self.grain());
+        let burst = Span::of(self.apart).times(BURST - 1);
+        let first = Span::of(self.first).plus(last);
+        first.plus(burst).plus(Span::of(width))
     }
 
     /// What every index is a multiple of: the lowest bit of the step, or the window.
     const fn grain(&self) -> usize {
         let low = self.step & self.step.wrapping_neg();
+        // Either way no more than the window.
         if low == 0 || low > self.window {
             self.window
         } else {
@@ -95,9 +106,12 @@ impl Places {
         }
     }
 
-    /// Byte offset of access `k` of the burst that begins at `index`.
+    /// Byte offset of access `k` of the burst that begins at `index`. Of places that were not found
+    /// to lie in a region it may wrap.
     pub(super) const fn place(&self, index: u64, k: usize) -> usize {
-        self.first + (index as usize & (self.window - 1)) + k * self.apart
+        let begin = index as usize & self.window.wrapping_sub(1);
+        let apart = k.wrapping_mul(self.apart);
+        self.first.wrapping_add(begin).wrapping_add(apart)
     }
 
     /// The index of burst number `burst`.
@@ -113,7 +127,7 @@ pub enum BurstError {
     Window(usize),
     /// The region is too small for the accesses.
     RegionTooSmall {
-        /// Bytes they need.
+        /// Bytes they need (`usize::MAX` if they cannot be counted).
         needed: usize,
         /// Bytes the region has.
         region: usize,
@@ -132,10 +146,8 @@ impl core::fmt::Display for BurstError {
                 "places that repeat every {bytes} bytes; a power of two is needed"
             ),
             BurstError::RegionTooSmall { needed, region } => {
-                write!(
-                    f,
-                    "the accesses span {needed} bytes, the region has {region}"
-                )
+                let needed = Span::of(*needed);
+                write!(f, "the accesses span {needed}, the region has {region}")
             }
             BurstError::Width(bytes) => {
                 write!(f, "there is no `movdqa` of {bytes} bytes; 16 are needed")
@@ -180,10 +192,10 @@ impl<'m> Burst<'m> {
         if !places.window.is_power_of_two() {
             return Err(BurstError::Window(places.window));
         }
-        let needed = places.span(width.bytes());
-        if needed > region.len() {
+        let needed = places.needed(width.bytes());
+        if !needed.fits(region.len()) {
             return Err(BurstError::RegionTooSmall {
-                needed,
+                needed: needed.bytes(),
                 region: region.len(),
             });
         }
@@ -317,6 +329,30 @@ mod tests {
         }
         assert_eq!(round(Places::fixed(3, 0)), BTreeSet::from([3]));
         assert_eq!(Places::fixed(3, 10).span(8), 81);
+    }
+
+    #[test]
+    fn places_that_cannot_be_counted_are_refused() {
+        const HUGE: usize = 1 << 61;
+        let mut bytes = [0; 1024];
+        for places in [
+            Places::fixed(0, 0x2492_4924_9249_2493),
+            Places::fixed(usize::MAX - 7, 0),
+            Places::sequential(0, HUGE, 1),
+            Places::sequential(8, HUGE, 8),
+            Places::sequential(usize::MAX, 64, 8),
+            Places::scattered(0, HUGE, 64),
+            Places::scattered(0, 1, usize::MAX),
+        ] {
+            let region = Region::new(&mut bytes).unwrap();
+            let refused = Burst::new(region, places, Transfer::Store, Width::W8).unwrap_err();
+            let (BurstError::Window(bytes) | BurstError::RegionTooSmall { needed: bytes, .. }) =
+                refused
+            else {
+                panic!("{places:?}: {refused}");
+            };
+            assert!(bytes > 1 << 60, "{places:?}: {refused}");
+        }
     }
 
     #[test]

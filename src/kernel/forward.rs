@@ -52,7 +52,7 @@ impl Trip {
     /// Bytes that the stores write, one behind the other.
     pub const fn written(&self) -> usize {
         match self.passing {
-            Passing::Two => 2 * self.store,
+            Passing::Two => self.store.saturating_mul(2),
             _ => self.store,
         }
     }

@@ -37,7 +37,7 @@ impl<'m> Passes<'m> {
     /// If the bytes of a pass cannot be counted.
     pub fn new(shuffle: Shuffle<'m>) -> Result<Self, TooLong> {
         let exchanges = shuffle.pass();
-        let bytes = u64::from(shuffle.work().bytes_read) * exchanges;
+        let bytes = u64::from(shuffle.work().bytes_read).saturating_mul(exchanges);
         if bytes > u64::from(u32::MAX) {
             return Err(TooLong { exchanges });
         }
@@ -53,7 +53,7 @@ impl<'m> Passes<'m> {
 impl Kernel for Passes<'_> {
     /// Returns the integer that the last exchange put into its place.
     fn run(&mut self, operations: u64) -> u64 {
-        let exchanges = self.shuffle.pass() * operations;
+        let exchanges = self.shuffle.pass().saturating_mul(operations);
         self.shuffle.run(exchanges)
     }
 
@@ -70,7 +70,7 @@ impl Kernel for Passes<'_> {
     }
 
     fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let exchanges = self.shuffle.pass() * operations;
+        let exchanges = self.shuffle.pass().saturating_mul(operations);
         self.shuffle.trace(exchanges, sink);
     }
 }

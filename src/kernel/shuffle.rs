@@ -74,7 +74,8 @@ impl<'m> Shuffle<'m> {
         }
     }
 
-    /// The same in stages of `length` indices.
+    /// The same in stages of `length` indices, from the end of the array again: a pass in other
+    /// stages ends elsewhere.
     ///
     /// # Errors
     /// If the buffer or the array holds no such stage.
@@ -84,6 +85,7 @@ impl<'m> Shuffle<'m> {
             return Err(ShuffleError::Stage { length, most });
         }
         Ok(Shuffle {
+            next: self.deck.count(),
             stage: Some(length),
             ..self
         })

@@ -6,9 +6,11 @@
 
 mod padded;
 mod region;
+mod span;
 
 pub use padded::Padded;
 pub use region::{Region, RegionError};
+pub(crate) use span::Span;
 
 /// Bytes in a cache line of every x86-64 CPU to date (CPUID leaf 1, EBX bits 15..8, times 8).
 pub const LINE: usize = 64;

@@ -87,7 +87,7 @@ impl<'m> Region<'m> {
 
     /// Parts the region at byte `at`, rounded up to a line. `None` if either side would be empty.
     pub fn split(self, at: usize) -> Option<(Region<'m>, Region<'m>)> {
-        let at = at.next_multiple_of(LINE);
+        let at = at.checked_next_multiple_of(LINE)?;
         if at == 0 || at >= self.bytes.len() {
             return None;
         }

@@ -7,7 +7,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, TryLockError};
 use std::time::Duration;
 
 /// The most samples of a sampling.
@@ -19,6 +19,15 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 /// There is one signal and one buffer.
 static BUSY: Mutex<()> = Mutex::new(());
+
+/// The answer to whoever would wait for a sampling that may wait for it.
+fn busy() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::ResourceBusy,
+        "a sampling is under way in this process, which has one at a time; begin another when its \
+         work is done",
+    )
+}
 
 /// Writes down the instruction at which the thread was interrupted. Only atomic accesses, which is
 /// what is safe in a signal handler.
@@ -40,10 +49,16 @@ extern "C" fn note(_signal: libc::c_int, _info: *mut libc::siginfo_t, context: *
 /// waited for.
 ///
 /// # Errors
-/// What the kernel answered: no timer is to be had, or no handler may be installed.
+/// - [`ResourceBusy`](io::ErrorKind::ResourceBusy) while another sampling is under way, whichever
+///   thread began it: its work might wait for this one.
+/// - What the kernel answered: no timer is to be had, or no handler may be installed.
 #[doc(alias = "SIGPROF")]
 pub fn sample(period: Duration, work: impl FnOnce()) -> io::Result<Vec<usize>> {
-    let _one_at_a_time = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one_at_a_time = match BUSY.try_lock() {
+        Ok(alone) => alone,
+        Err(TryLockError::Poisoned(alone)) => alone.into_inner(),
+        Err(TryLockError::WouldBlock) => return Err(busy()),
+    };
     TAKEN.store(0, Ordering::Relaxed);
     let handler = Handler::install()?;
     let timer = Timer::start(period)?;
@@ -138,10 +153,31 @@ impl Drop for Timer {
 mod tests {
     use super::*;
     use std::hint::black_box;
+    use std::sync::PoisonError;
     use std::time::Instant;
+
+    /// The tests take turns.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn a_sampling_within_another_is_refused() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let never = Duration::from_secs(100);
+        let within = || sample(never, || ()).map_err(|error| error.kind());
+        let (mut here, mut elsewhere) = (Ok(Vec::new()), Ok(Vec::new()));
+        sample(never, || {
+            here = within();
+            elsewhere = std::thread::scope(|scope| scope.spawn(within).join().unwrap());
+        })
+        .unwrap();
+        assert_eq!(here, Err(io::ErrorKind::ResourceBusy));
+        assert_eq!(elsewhere, Err(io::ErrorKind::ResourceBusy));
+        assert_eq!(within(), Ok(Vec::new()));
+    }
 
     #[test]
     fn a_busy_thread_is_interrupted_where_it_is() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let addresses = sample(Duration::from_micros(200), || {
             // Until interrupted, however slow the machine is.
             let began = Instant::now();
@@ -156,6 +192,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sampled_of_nothing_and_samplings_follow_each_other() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..3 {
             let addresses = sample(Duration::from_secs(100), || ()).unwrap();
             assert!(addresses.is_empty());

@@ -184,6 +184,8 @@ impl<'m> Chain<'m> {
 
 fn fill_stride(slots: &mut [u32], stride: usize) {
     let size = slots.len();
+    // Both are below the size, which has 32 bits.
+    let stride = stride % size;
     for (index, slot) in slots.iter_mut().enumerate() {
         *slot = ((index + stride) % size) as u32;
     }
@@ -238,6 +240,8 @@ mod tests {
             assert_eq!(length(size, Fill::Cycle { seed: 3 }), size);
         }
         assert_eq!(length(100, Fill::Stride(33)), 100);
+        // A stride counts modulo the size, however large it is.
+        assert_eq!(length(101, Fill::Stride(usize::MAX)), 101);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! memory level parallelism with JMH").
 
 use super::java::{Random, ThreadLocalRandom};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, Span};
 
 /// Bytes of an integer, of the array as of the table.
 const INT: usize = size_of::<u32>();
@@ -48,7 +48,7 @@ pub enum DeckError {
     Count(usize),
     /// The region is too small.
     RegionTooSmall {
-        /// Bytes needed.
+        /// Bytes needed (`usize::MAX` if they cannot be counted).
         needed: usize,
         /// Bytes of the region.
         region: usize,
@@ -63,7 +63,8 @@ impl core::fmt::Display for DeckError {
             }
             DeckError::RegionTooSmall { needed, region } => write!(
                 f,
-                "the integers and their indices need {needed} bytes, the region has {region}"
+                "the integers and their indices need {}, the region has {region}",
+                Span::of(*needed)
             ),
         }
     }
@@ -75,13 +76,18 @@ impl<'m> Deck<'m> {
     /// The longest stage of indices that is drawn at a time.
     pub const LONGEST_STAGE: usize = 256;
 
-    /// Bytes of region that `count` integers and their indices need.
+    /// Bytes of region that `count` integers and their indices need; `usize::MAX` if they cannot be
+    /// counted.
     pub const fn span(count: usize, indices: Indices) -> usize {
-        Self::DATA
-            + match indices {
-                Indices::Precomputed => 2 * bytes_of(count),
-                Indices::Generated => bytes_of(count),
-            }
+        Self::needed(count, indices).bytes()
+    }
+
+    const fn needed(count: usize, indices: Indices) -> Span {
+        let arrays = match indices {
+            Indices::Precomputed => 2,
+            Indices::Generated => 1,
+        };
+        Span::of(Self::DATA).plus(bytes_of(count).times(arrays))
     }
 
     /// Writes the array, and the table from a generator seeded by `seed`; the same seed is left to
@@ -98,10 +104,10 @@ impl<'m> Deck<'m> {
         if count < 2 || count > i32::MAX as usize {
             return Err(DeckError::Count(count));
         }
-        let needed = Self::span(count, indices);
-        if needed > region.len() {
+        let needed = Self::needed(count, indices);
+        if !needed.fits(region.len()) {
             return Err(DeckError::RegionTooSmall {
-                needed,
+                needed: needed.bytes(),
                 region: region.len(),
             });
         }
@@ -151,7 +157,7 @@ impl<'m> Deck<'m> {
 
     /// Byte offset of the table, where there is one.
     pub const fn table(&self) -> usize {
-        Self::DATA + bytes_of(self.count)
+        Self::DATA + bytes_of(self.count).bytes()
     }
 
     /// The integer at byte `place` of the memory.
@@ -207,8 +213,8 @@ impl<'m> Deck<'m> {
 }
 
 /// Bytes of `count` integers, in whole lines.
-const fn bytes_of(count: usize) -> usize {
-    (count * INT).next_multiple_of(LINE)
+const fn bytes_of(count: usize) -> Span {
+    Span::of(INT).times(count).whole(LINE)
 }
 
 #[cfg(test)]

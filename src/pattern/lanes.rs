@@ -1,7 +1,7 @@
 //! Rings that are walked side by side, so that as many loads can be under way.
 
 use super::{Layout, LayoutError, Order, Ring};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, Span};
 
 /// Bytes of a word.
 const WORD: usize = 8;
@@ -48,9 +48,14 @@ impl<'m> Lanes<'m> {
     /// The most lanes there can be.
     pub const MOST: usize = 64;
 
-    /// Bytes of region that rings of `lines` lines in all need, however many rings they are.
+    /// Bytes of region that rings of `lines` lines in all need, however many rings they are;
+    /// `usize::MAX` if they cannot be counted.
     pub const fn span(lines: usize) -> usize {
-        RINGS + lines * LINE
+        Self::needed(lines).bytes()
+    }
+
+    const fn needed(lines: usize) -> Span {
+        Span::of(RINGS).plus(Span::of(LINE).times(lines))
     }
 
     /// Builds `lanes` random rings of `lines` lines in all, less what does not divide evenly.
@@ -67,13 +72,13 @@ impl<'m> Lanes<'m> {
             return Err(LanesError::Lanes(lanes));
         }
         let count = lines / lanes;
-        let needed = Self::span(lines);
+        let needed = Self::needed(lines);
         if count == 0 {
             return Err(LanesError::Layout(LayoutError::NoElements));
         }
-        if needed > region.len() {
+        if !needed.fits(region.len()) {
             return Err(LanesError::Layout(LayoutError::RegionTooSmall {
-                needed,
+                needed: needed.bytes(),
                 region: region.len(),
             }));
         }
@@ -106,9 +111,9 @@ impl<'m> Lanes<'m> {
         self.count
     }
 
-    /// Byte offset of the cursor of `lane`.
+    /// Byte offset of the cursor of `lane`; `usize::MAX` if it cannot be counted.
     pub const fn cursor_place(lane: usize) -> usize {
-        lane * WORD
+        Span::of(WORD).times(lane).bytes()
     }
 
     /// Byte offset of the pointer word that the walk in `lane` comes to next.
@@ -174,6 +179,12 @@ mod tests {
         }
         let refused = Lanes::new(region.reborrow(), 11, 10, 1).unwrap_err();
         assert_eq!(refused, LanesError::Layout(LayoutError::NoElements));
-        assert!(Lanes::new(region, 1, 1000, 1).is_err());
+        assert!(Lanes::new(region.reborrow(), 1, 1000, 1).is_err());
+        // Times 64 it is 64 more than 2^64.
+        let wraps = Lanes::new(region, 1, (1 << 58) + 1, 1).unwrap_err();
+        let LanesError::Layout(LayoutError::RegionTooSmall { needed, .. }) = wraps else {
+            panic!("{wraps}");
+        };
+        assert_eq!(needed, usize::MAX);
     }
 }

@@ -1,6 +1,6 @@
 //! Where the elements of a list lie.
 
-use crate::mem::PAGE;
+use crate::mem::{PAGE, Span};
 
 /// Bytes of a word: a pointer, or one element of `pad`.
 pub(crate) const WORD: usize = 8;
@@ -11,6 +11,9 @@ pub(crate) const WORD: usize = 8;
 /// All figures are bytes. Element `i` lies `skew + i * stride + turned(i)` bytes past the start
 /// of the region, where `turned` rotates by `turn` bytes from element to element inside a page
 /// and is 0 for most layouts.
+///
+/// Any number may be asked for. A sum or product of them that cannot be counted is `usize::MAX`, and
+/// such a layout fits no region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
     element: usize,
@@ -41,7 +44,7 @@ pub enum LayoutError {
     NoElements,
     /// The region is too small for the elements.
     RegionTooSmall {
-        /// Bytes the list spans.
+        /// Bytes the list spans (`usize::MAX` if they cannot be counted).
         needed: usize,
         /// Bytes the region has.
         region: usize,
@@ -58,11 +61,12 @@ impl core::fmt::Display for LayoutError {
             LayoutError::NoSuchWord { word, words } => write!(
                 f,
                 "an element of {words} words has no word {word}; words are 0 to {}",
-                words - 1
+                words.saturating_sub(1)
             ),
             LayoutError::NoElements => write!(f, "a list needs at least 1 element"),
             LayoutError::RegionTooSmall { needed, region } => {
-                write!(f, "the list spans {needed} bytes, the region has {region}")
+                let needed = Span::of(*needed);
+                write!(f, "the list spans {needed}, the region has {region}")
             }
         }
     }
@@ -73,7 +77,7 @@ impl core::error::Error for LayoutError {}
 impl Layout {
     /// Elements with `npad` words of padding behind the pointer, one after the other.
     pub const fn npad(npad: usize) -> Self {
-        let element = (npad + 1) * WORD;
+        let element = Span::of(WORD).plus(Span::of(WORD).times(npad)).bytes();
         Layout {
             element,
             stride: element,
@@ -141,19 +145,26 @@ impl Layout {
 
     /// Byte offset of the pointer inside an element.
     pub const fn pointer_offset(&self) -> usize {
-        self.pointer * WORD
+        Span::of(WORD).times(self.pointer).bytes()
     }
 
-    /// Byte offset of element `index` in the region.
+    /// Byte offset of element `index` in the region; `usize::MAX` if it cannot be counted.
     #[inline]
     pub const fn place(&self, index: usize) -> usize {
+        let last = Span::of(self.stride).times(index);
+        let skewed = Span::of(self.skew).plus(last);
+        skewed.plus(Span::of(self.turned(index))).bytes()
+    }
+
+    /// Bytes by which element `index` is turned inside its page.
+    #[inline]
+    const fn turned(&self, index: usize) -> usize {
         // An element larger than a page has no room to turn in.
-        let turned = if self.turn == 0 || self.turn > PAGE {
+        if self.turn == 0 || self.turn > PAGE {
             0
         } else {
             index % (PAGE / self.turn) * self.turn
-        };
-        self.skew + index * self.stride + turned
+        }
     }
 
     /// Whether all words lie on multiples of their size.
@@ -161,14 +172,20 @@ impl Layout {
         self.stride.is_multiple_of(WORD) && self.skew.is_multiple_of(WORD)
     }
 
-    /// Bytes of region that `count` elements need.
+    /// Bytes of region that `count` elements need; `usize::MAX` if they cannot be counted.
     pub const fn span(&self, count: usize) -> usize {
-        let turned = if self.turn == 0 { 0 } else { PAGE };
-        self.skew + count.saturating_sub(1) * self.stride + turned + self.element
+        self.needed(count).bytes()
     }
 
-    /// Checks that `count` elements fit `region` bytes and do not overlap.
-    pub(crate) fn check(&self, count: usize, region: usize) -> Result<(), LayoutError> {
+    const fn needed(&self, count: usize) -> Span {
+        let turned = if self.turn == 0 { 0 } else { PAGE };
+        let last = Span::of(self.stride).times(count.saturating_sub(1));
+        let skewed = Span::of(self.skew).plus(last);
+        skewed.plus(Span::of(turned)).plus(Span::of(self.element))
+    }
+
+    /// `count` of the elements, which fit `region` bytes and do not overlap.
+    pub(super) fn bind(self, count: usize, region: usize) -> Result<Elements, LayoutError> {
         let words = self.element / WORD;
         if self.pointer >= words {
             return Err(LayoutError::NoSuchWord {
@@ -177,7 +194,10 @@ impl Layout {
             });
         }
         // A rotating element comes back to the start of its page, so it needs the page to itself.
-        let room = if self.turn == 0 { self.element } else { PAGE };
+        let room = match self.turn {
+            0 => self.element,
+            _ => self.element.max(PAGE),
+        };
         if self.stride < room {
             return Err(LayoutError::Overlap {
                 stride: self.stride,
@@ -187,17 +207,58 @@ impl Layout {
         if count == 0 {
             return Err(LayoutError::NoElements);
         }
-        let needed = self.span(count);
-        if needed > region {
+        let needed = self.needed(count);
+        if !needed.fits(region) {
+            let needed = needed.bytes();
             return Err(LayoutError::RegionTooSmall { needed, region });
         }
-        Ok(())
+        Ok(Elements {
+            layout: self,
+            count,
+        })
+    }
+}
+
+/// The elements of a list, found to fit a region: their places are counted no more.
+///
+/// Only [`Layout::bind`] makes them, so that whoever has them may do plain arithmetic with all
+/// figures of the layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Elements {
+    layout: Layout,
+    count: usize,
+}
+
+impl Elements {
+    /// The layout.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// How many there are, at least 1.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Byte offset in the region of the pointer word of element `index`, of which there must be
+    /// one.
+    #[inline]
+    pub(super) fn pointer(&self, index: usize) -> usize {
+        debug_assert!(index < self.count, "element {index} of {}", self.count);
+        let layout = &self.layout;
+        layout.skew + index * layout.stride + layout.turned(index) + layout.pointer * WORD
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Layout {
+        fn refused(self, count: usize, region: usize) -> Option<LayoutError> {
+            self.bind(count, region).err()
+        }
+    }
 
     #[test]
     fn drepper_sizes() {
@@ -221,30 +282,63 @@ mod tests {
     fn impossible_layouts_are_refused_by_value() {
         let npad7 = Layout::npad(7);
         assert_eq!(
-            npad7.spaced(32).check(4, 4096),
-            Err(LayoutError::Overlap {
+            npad7.spaced(32).refused(4, 4096),
+            Some(LayoutError::Overlap {
                 stride: 32,
                 element: 64
             })
         );
         assert_eq!(
-            npad7.rotating().check(4, 4096),
-            Err(LayoutError::Overlap {
+            npad7.rotating().refused(4, 4096),
+            Some(LayoutError::Overlap {
                 stride: 64,
                 element: 4096
             })
         );
         assert_eq!(
-            npad7.pointer_in_word(8).check(4, 4096),
-            Err(LayoutError::NoSuchWord { word: 8, words: 8 })
+            npad7.pointer_in_word(8).refused(4, 4096),
+            Some(LayoutError::NoSuchWord { word: 8, words: 8 })
         );
-        assert_eq!(npad7.check(0, 4096), Err(LayoutError::NoElements));
+        assert_eq!(npad7.refused(0, 4096), Some(LayoutError::NoElements));
         assert_eq!(
-            npad7.check(65, 4096),
-            Err(LayoutError::RegionTooSmall {
+            npad7.refused(65, 4096),
+            Some(LayoutError::RegionTooSmall {
                 needed: 4160,
                 region: 4096
             })
         );
+    }
+    #[test]
+    fn what_cannot_be_counted_is_refused() {
+        let huge = [
+            Layout::npad(usize::MAX),
+            Layout::npad(usize::MAX / 8 - 8).skewed(4096),
+            Layout::npad(15).skewed(0_usize.wrapping_sub(64)),
+            Layout::npad(0).spaced(usize::MAX / 2 + 5),
+            Layout::npad(usize::MAX / 8).rotating().spaced(usize::MAX),
+        ];
+        for layout in huge {
+            let refused = layout.refused(3, 4096);
+            let needed = usize::MAX;
+            let region = 4096;
+            let too_small = LayoutError::RegionTooSmall { needed, region };
+            assert_eq!(refused, Some(too_small), "{layout:?}");
+            assert_eq!(layout.span(3), usize::MAX);
+        }
+        assert_eq!(
+            Layout::npad(0).pointer_in_word(usize::MAX).pointer_offset(),
+            usize::MAX
+        );
+        assert_eq!(Layout::npad(0).place(usize::MAX), usize::MAX);
+    }
+
+    #[test]
+    fn rotating_elements_larger_than_a_page_need_their_own_size() {
+        let layout = Layout::npad(1023).one_a_page().rotating();
+        let overlap = LayoutError::Overlap {
+            stride: PAGE,
+            element: 8192,
+        };
+        assert_eq!(layout.refused(2, 1 << 20), Some(overlap));
     }
 }

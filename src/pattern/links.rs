@@ -40,6 +40,8 @@ pub enum LinksError {
         /// Bytes of a link.
         bytes: usize,
     },
+    /// A link has 2, 4 or 8 bytes, not this many.
+    Bytes(usize),
     /// An element does not lie at a multiple of the unit.
     NotWhole {
         /// Where it lies.
@@ -57,6 +59,9 @@ impl core::fmt::Display for LinksError {
                 "a link of {bytes} bytes cannot hold {distance}; {} is the most",
                 largest(*bytes)
             ),
+            LinksError::Bytes(bytes) => {
+                write!(f, "a link has 2, 4 or 8 bytes, not {bytes}")
+            }
             LinksError::NotWhole { place, unit } => write!(
                 f,
                 "an element at byte {place} cannot be named in units of {unit} bytes"
@@ -67,7 +72,8 @@ impl core::fmt::Display for LinksError {
 
 impl core::error::Error for LinksError {}
 
-/// The largest number that a link of `bytes` bytes holds whether or not its top bit is a sign.
+/// The largest number that a link of `bytes` bytes, 2, 4 or 8, holds whether or not its top bit is
+/// a sign.
 const fn largest(bytes: usize) -> u64 {
     u64::MAX >> (64 - 8 * bytes + 1)
 }
@@ -88,8 +94,11 @@ impl<'m> Links<'m> {
     /// Replaces the pointers of `ring`.
     ///
     /// # Errors
-    /// If an element's place cannot be told by such a link.
+    /// If there is no such link, or an element's place cannot be told by it.
     pub fn new(ring: Ring<'m>, link: Link) -> Result<Self, LinksError> {
+        if ![2, 4, 8].contains(&link.bytes()) {
+            return Err(LinksError::Bytes(link.bytes()));
+        }
         let (layout, count) = (*ring.layout(), ring.count());
         let start = ring.cursor();
         let mut links = Links {
@@ -148,11 +157,12 @@ impl<'m> Links<'m> {
         self.cursor = link;
     }
 
-    /// Byte offset in the region of the link that `link` leads to.
+    /// Byte offset in the region of the link that `link` leads to. No element has led to a link
+    /// whose offset is beyond the region.
     pub fn place(&self, link: u64) -> usize {
         match self.link {
             Link::Address { less } => (link as usize).wrapping_add(less).wrapping_sub(self.base()),
-            Link::Offset { unit, .. } => link as usize * unit,
+            Link::Offset { unit, .. } => (link as usize).saturating_mul(unit),
         }
     }
 
@@ -173,7 +183,7 @@ impl<'m> Links<'m> {
     fn value(&self, place: usize) -> Result<u64, LinksError> {
         match self.link {
             Link::Address { less } => Ok((self.base() + place).wrapping_sub(less) as u64),
-            Link::Offset { unit, .. } if !place.is_multiple_of(unit) => {
+            Link::Offset { unit, .. } if unit == 0 || !place.is_multiple_of(unit) => {
                 Err(LinksError::NotWhole { place, unit })
             }
             Link::Offset { bytes, unit } => {
@@ -254,5 +264,20 @@ mod tests {
         let ring = Ring::new(region, layout, 2, Order::Sequential).unwrap();
         let error = Links::new(ring, Link::Offset { bytes: 8, unit: 8 }).unwrap_err();
         assert!(matches!(error, LinksError::NotWhole { unit: 8, .. }));
+    }
+
+    #[test]
+    fn links_that_there_are_not_are_refused() {
+        let mut bytes = vec![0u8; 4096];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let mut refused = |bytes, unit| {
+            let region = region.reborrow();
+            let ring = Ring::new(region, Layout::npad(7), 2, Order::Sequential).unwrap();
+            Links::new(ring, Link::Offset { bytes, unit }).unwrap_err()
+        };
+        for bytes in [0, 1, 3, 9, 64, usize::MAX] {
+            assert_eq!(refused(bytes, 1), LinksError::Bytes(bytes));
+        }
+        assert_eq!(refused(8, 0), LinksError::NotWhole { place: 64, unit: 0 });
     }
 }

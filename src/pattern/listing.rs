@@ -9,7 +9,7 @@ pub use blocks::Blocks;
 pub use callers::Callers;
 pub use indirect::{Behind, Indirect};
 
-use crate::mem::LINE;
+use crate::mem::{LINE, Span};
 use writer::{FAR_IF, RETURN, Writer};
 
 /// What straight-line code is made of.
@@ -97,11 +97,15 @@ impl Listing {
         }
     }
 
-    /// Bytes of the body.
+    /// Bytes of the body; `usize::MAX` if they cannot be counted.
     pub fn body(&self) -> usize {
+        self.through().bytes()
+    }
+
+    fn through(&self) -> Span {
         match *self {
-            Listing::Straight { filler, count } => count * filler.bytes(),
-            Listing::Jumps { count, spacing } => count * spacing,
+            Listing::Straight { filler, count } => Span::of(filler.bytes()).times(count),
+            Listing::Jumps { count, spacing } => Span::of(spacing).times(count),
             Listing::Callers(callers) => callers.body(),
             Listing::Blocks(blocks) => blocks.body(),
             Listing::Indirect(jumps) => jumps.body(),
@@ -109,20 +113,22 @@ impl Listing {
     }
 
     /// Bytes behind the loop: functions that it calls, code that it never reaches.
-    fn behind(&self) -> usize {
+    fn behind(&self) -> Span {
         match self {
-            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => 0,
-            Listing::Callers(callers) => callers.functions(),
+            Listing::Straight { .. } | Listing::Jumps { .. } | Listing::Indirect(_) => Span::of(0),
+            Listing::Callers(callers) => callers.called(),
             Listing::Blocks(blocks) => blocks.out_of_the_way(),
         }
     }
 
-    /// Bytes of all of it.
+    /// Bytes of all of it; `usize::MAX` if they cannot be counted.
     pub fn bytes(&self) -> usize {
-        PROLOGUE + self.body() + EPILOGUE + self.behind()
+        let around = Span::of(PROLOGUE + EPILOGUE);
+        around.plus(self.through()).plus(self.behind()).bytes()
     }
 
-    /// Instructions that a round executes, those of the loop included.
+    /// Instructions that a round executes, those of the loop included; `u64::MAX` if they cannot be
+    /// counted.
     pub fn instructions(&self) -> u64 {
         let body = match *self {
             Listing::Straight { count, .. } | Listing::Jumps { count, .. } => count,
@@ -130,7 +136,7 @@ impl Listing {
             Listing::Blocks(blocks) => blocks.instructions(),
             Listing::Indirect(jumps) => jumps.instructions(),
         };
-        body as u64 + LOOP
+        (body as u64).saturating_add(LOOP)
     }
 
     /// Writes the function to the start of `into`: System V calling convention, the number of
@@ -139,8 +145,14 @@ impl Listing {
     ///
     /// # Panics
     /// If `into` is shorter than [`bytes`](Self::bytes), jumps are spaced so that a short jump
-    /// does not reach, or the number of indirect ones is no power of two.
+    /// does not reach, the number of indirect ones is no power of two, or a jump reaches over 2 GiB.
     pub fn write(&self, into: &mut [u8]) {
+        let needed = Span::of(self.bytes());
+        assert!(
+            needed.fits(into.len()),
+            "the code takes {needed}, there is room for {}",
+            into.len()
+        );
         let mut code = Writer::new(into);
         code.put(&[0x31, 0xC0]); // xor eax, eax
         code.fill(Filler::Nop1.instructions(), PROLOGUE - code.at);

@@ -1,6 +1,6 @@
 //! Rows of bytes, one behind the other.
 
-use crate::mem::Region;
+use crate::mem::{Region, Span};
 
 /// A matrix in row-major order: `rows` rows of `row_bytes` bytes without gaps. How wide an
 /// element is, the kernel that sweeps it decides.
@@ -38,7 +38,8 @@ impl core::fmt::Display for MatrixError {
                 "a matrix of {rows} rows of {row_bytes} bytes is empty; both must be at least 1"
             ),
             MatrixError::RegionTooSmall { needed, region } => {
-                write!(f, "the matrix has {needed} bytes, the region {region}")
+                let needed = Span::of(*needed);
+                write!(f, "the matrix has {needed}, the region {region}")
             }
         }
     }
@@ -55,10 +56,10 @@ impl<'m> Matrix<'m> {
         if rows == 0 || row_bytes == 0 {
             return Err(MatrixError::Empty { rows, row_bytes });
         }
-        let needed = rows.saturating_mul(row_bytes);
-        if needed > region.len() {
+        let needed = Span::of(row_bytes).times(rows);
+        if !needed.fits(region.len()) {
             return Err(MatrixError::RegionTooSmall {
-                needed,
+                needed: needed.bytes(),
                 region: region.len(),
             });
         }

@@ -81,8 +81,17 @@ pub(super) fn interleaved(count: usize, streams: usize) -> impl Iterator<Item = 
 pub(super) fn triangular(count: usize) -> impl Iterator<Item = usize> {
     let room = count.next_power_of_two();
     (0..room)
-        .map(move |step| step * (step + 1) / 2 % room)
+        .map(move |step| triangle(step) % room)
         .filter(move |distance| *distance < count)
+}
+
+/// The sum of the numbers up to `step`, modulo 2^64: of two neighbours one is even.
+fn triangle(step: usize) -> usize {
+    let (half, other) = match step % 2 {
+        0 => (step / 2, step + 1),
+        _ => (step / 2 + 1, step),
+    };
+    half.wrapping_mul(other)
 }
 
 /// The lowest `bits` bits of `value` in reverse.
@@ -114,6 +123,8 @@ mod tests {
         assert_eq!(all(interleaved(3, 0)), [0, 1, 2]);
         assert_eq!(all(triangular(8)), [0, 1, 3, 6, 2, 7, 5, 4]);
         assert_eq!(all(triangular(5)), [0, 1, 3, 2, 4]);
+        // Beyond 2^32 the product of both neighbours has more than 64 bits.
+        assert_eq!(triangle((1 << 33) - 1) % (1 << 33), 1 << 32);
     }
 
     #[test]

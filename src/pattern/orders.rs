@@ -1,7 +1,7 @@
 //! Drepper's orders (section 6.2.1): a structure of which a frequent job reads two fields.
 
 use super::Rng;
-use crate::mem::Region;
+use crate::mem::{Region, Span};
 
 /// An order as the paper defines it and C lays it out on a 64-bit machine: 57 bytes of members in
 /// 64, a line of which the sum of outstanding payments reads 9 bytes.
@@ -43,14 +43,14 @@ impl Arrangement {
     /// All of them.
     pub const ALL: [Arrangement; 3] = [Arrangement::Whole, Arrangement::Split, Arrangement::Apart];
 
-    /// Bytes of `count` orders.
+    /// Bytes of `count` orders; `usize::MAX` if they cannot be counted.
     pub const fn bytes(self, count: usize) -> usize {
         let one = match self {
             Arrangement::Whole => size_of::<WholeOrder>(),
             Arrangement::Split => size_of::<HotOrder>(),
             Arrangement::Apart => size_of::<f64>() + 1,
         };
-        one * count
+        Span::of(one).times(count).bytes()
     }
 }
 
@@ -86,7 +86,8 @@ impl core::fmt::Display for OrdersError {
                 Orders::BATCH
             ),
             OrdersError::RegionTooSmall { needed, region } => {
-                write!(f, "the orders have {needed} bytes, the region {region}")
+                let needed = Span::of(*needed);
+                write!(f, "the orders have {needed}, the region {region}")
             }
         }
     }
@@ -113,7 +114,7 @@ impl<'m> Orders<'m> {
             return Err(OrdersError::Count(count));
         }
         let needed = arrangement.bytes(count);
-        if needed > region.len() {
+        if !Span::of(needed).fits(region.len()) {
             return Err(OrdersError::RegionTooSmall {
                 needed,
                 region: region.len(),
@@ -146,8 +147,12 @@ impl<'m> Orders<'m> {
     }
 
     /// Byte offsets of the price and of `paid` of order `index` in the region.
+    ///
+    /// # Panics
+    /// If there is no such order.
     #[inline]
     pub fn places(&self, index: usize) -> (usize, usize) {
+        assert!(index < self.count, "{} orders, not {index}", self.count);
         match self.arrangement {
             Arrangement::Whole => {
                 let order = index * size_of::<WholeOrder>();
@@ -169,7 +174,6 @@ impl<'m> Orders<'m> {
     /// # Panics
     /// If there is no such order.
     pub fn order(&self, index: usize) -> (u64, bool) {
-        assert!(index < self.count, "{} orders, not {index}", self.count);
         let (price, paid) = self.places(index);
         let cents = f64::from_bits(self.region.word(price)) as u64;
         (cents, self.region.bytes()[paid] == 1)
@@ -235,6 +239,20 @@ mod tests {
             Orders::new(region, Arrangement::Whole, 64, 1).unwrap_err(),
             OrdersError::RegionTooSmall {
                 needed: 4096,
+                region: len
+            }
+        );
+        // Times 64 it is 2^64.
+        let refused = Orders::new(
+            Region::new(&mut bytes).unwrap(),
+            Arrangement::Whole,
+            1 << 58,
+            1,
+        );
+        assert_eq!(
+            refused.unwrap_err(),
+            OrdersError::RegionTooSmall {
+                needed: usize::MAX,
                 region: len
             }
         );

@@ -1,7 +1,7 @@
 //! An array of elements, and indices that pick each of them once.
 
 use super::{Order, Rng};
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, Span};
 
 /// Bytes of a word and of an index.
 const WORD: usize = 8;
@@ -46,10 +46,8 @@ impl core::fmt::Display for PicksError {
                 write!(f, "{count} elements are none, or more than indices address")
             }
             PicksError::RegionTooSmall { needed, region } => {
-                write!(
-                    f,
-                    "the elements need {needed} bytes, the region has {region}"
-                )
+                let needed = Span::of(*needed);
+                write!(f, "the elements need {needed}, the region has {region}")
             }
         }
     }
@@ -58,9 +56,11 @@ impl core::fmt::Display for PicksError {
 impl core::error::Error for PicksError {}
 
 impl<'m> Picks<'m> {
-    /// Bytes of region that `count` elements of `element` bytes need.
+    /// Bytes of region that `count` elements of `element` bytes need; `usize::MAX` if they cannot be
+    /// counted.
     pub const fn span(element: usize, count: usize) -> usize {
-        first(count) + element * count
+        let elements = Span::of(element).times(count);
+        first(count).plus(elements).bytes()
     }
 
     /// Writes indices and elements. Every word of an element is different.
@@ -81,7 +81,7 @@ impl<'m> Picks<'m> {
             return Err(PicksError::Count(count));
         }
         let needed = Self::span(element, count);
-        if needed > region.len() {
+        if !Span::of(needed).fits(region.len()) {
             return Err(PicksError::RegionTooSmall {
                 needed,
                 region: region.len(),
@@ -124,11 +124,15 @@ impl<'m> Picks<'m> {
 
     /// Byte offset of the first element.
     pub fn first(&self) -> usize {
-        first(self.count)
+        first(self.count).bytes()
     }
 
     /// Byte offset of the element that index `number` picks.
+    ///
+    /// # Panics
+    /// If there is no such index.
     pub fn place(&self, number: usize) -> usize {
+        assert!(number < self.count, "{} indices, not {number}", self.count);
         self.first() + self.index(number) * self.element
     }
 
@@ -157,8 +161,8 @@ impl<'m> Picks<'m> {
 }
 
 /// Byte offset of the first of `count` elements: the first line behind their indices.
-const fn first(count: usize) -> usize {
-    (count * INDEX).next_multiple_of(LINE)
+const fn first(count: usize) -> Span {
+    Span::of(INDEX).times(count).whole(LINE)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Two square matrices of doubles and their product.
 
 use super::Rng;
-use crate::mem::{LINE, Region};
+use crate::mem::{LINE, Region, Span};
 
 /// Two factors and their product, all square and row by row, one behind the other from the start
 /// of the region and each on a line; what is left of the region lies behind them.
@@ -41,10 +41,8 @@ impl core::fmt::Display for ProductError {
         match self {
             ProductError::Empty => write!(f, "matrices have at least 1 row, not 0"),
             ProductError::RegionTooSmall { needed, region } => {
-                write!(
-                    f,
-                    "the matrices have {needed} bytes, the region has {region}"
-                )
+                let needed = Span::of(*needed);
+                write!(f, "the matrices have {needed}, the region has {region}")
             }
         }
     }
@@ -56,16 +54,13 @@ impl<'m> Product<'m> {
     /// Bytes of each matrix of `side` rows and columns, up to the next (`usize::MAX` if they
     /// cannot be counted).
     pub const fn matrix_bytes(side: usize) -> usize {
-        let bytes = side.saturating_mul(side).saturating_mul(size_of::<f64>());
-        match bytes.checked_next_multiple_of(LINE) {
-            Some(bytes) => bytes,
-            None => usize::MAX,
-        }
+        let row = Span::of(size_of::<f64>()).times(side);
+        row.times(side).whole(LINE).bytes()
     }
 
     /// Bytes of all three (`usize::MAX` if they cannot be counted).
     pub const fn bytes(side: usize) -> usize {
-        Product::matrix_bytes(side).saturating_mul(3)
+        Span::of(Product::matrix_bytes(side)).times(3).bytes()
     }
 
     /// Two factors of `side` rows and columns that follow from `seed`, and a product of zeroes.
@@ -80,7 +75,7 @@ impl<'m> Product<'m> {
             return Err(ProductError::Empty);
         }
         let needed = Product::bytes(side);
-        if needed > region.len() {
+        if !Span::of(needed).fits(region.len()) {
             return Err(ProductError::RegionTooSmall {
                 needed,
                 region: region.len(),

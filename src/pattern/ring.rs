@@ -1,7 +1,7 @@
 //! Circular lists: every element points to the next, and one cycle goes through all.
 
 use super::ahead::{Turn, draw_ahead};
-use super::layout::WORD;
+use super::layout::{Elements, WORD};
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
 use crate::cpu::prefetch::prefetcht0;
 use crate::mem::{PAGE, Region};
@@ -17,8 +17,7 @@ const PATHS: usize = 32;
 #[derive(Debug)]
 pub struct Ring<'m> {
     region: Region<'m>,
-    layout: Layout,
-    count: usize,
+    elements: Elements,
     cursor: usize,
 }
 
@@ -34,11 +33,10 @@ impl<'m> Ring<'m> {
         count: usize,
         order: Order,
     ) -> Result<Self, LayoutError> {
-        layout.check(count, region.len())?;
+        let elements = layout.bind(count, region.len())?;
         let mut ring = Ring {
             region,
-            layout,
-            count,
+            elements,
             cursor: 0,
         };
         match order {
@@ -67,12 +65,12 @@ impl<'m> Ring<'m> {
 
     /// The layout.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.elements.layout()
     }
 
     /// Number of elements.
     pub fn count(&self) -> usize {
-        self.count
+        self.elements.count()
     }
 
     /// Address of the pointer word that a walk comes to next.
@@ -85,7 +83,7 @@ impl<'m> Ring<'m> {
     /// # Panics
     /// If no pointer word of this ring lies there.
     pub(crate) fn set_cursor(&mut self, address: usize) {
-        let offset = address.wrapping_sub(self.region.address());
+        let offset = self.offset(address);
         assert!(
             offset <= self.region.len() - WORD,
             "a walk left its ring: {address:#x}"
@@ -106,18 +104,17 @@ impl<'m> Ring<'m> {
     /// # Panics
     /// If it does not lie in the region.
     pub fn word(&self, address: usize) -> u64 {
-        self.region.word(address - self.region.address())
+        self.region.word(self.offset(address))
     }
 
     /// Writes a word of padding. Crate-private: a pointer word must not be overwritten.
     pub(crate) fn set_word(&mut self, address: usize, value: u64) {
-        let offset = address - self.region.address();
-        self.region.set_word(offset, value);
+        self.region.set_word(self.offset(address), value);
     }
 
-    /// Byte offset of `address` in the region.
+    /// Byte offset of `address` in the region; larger than the region if it lies before it.
     pub fn offset(&self, address: usize) -> usize {
-        address - self.region.address()
+        address.wrapping_sub(self.region.address())
     }
 
     /// Writes into word `word` of every element the address of the pointer word `ahead` elements
@@ -126,19 +123,21 @@ impl<'m> Ring<'m> {
     /// # Errors
     /// If the elements have no such word besides their pointer.
     pub fn link_ahead(&mut self, word: usize, ahead: usize) -> Result<(), LayoutError> {
-        let words = self.layout.element() / WORD;
-        if word >= words || word * WORD == self.layout.pointer_offset() {
+        let layout = *self.layout();
+        let words = layout.element() / WORD;
+        if word >= words || word * WORD == layout.pointer_offset() {
             return Err(LayoutError::NoSuchWord { word, words });
         }
-        let from_pointer = (word * WORD).wrapping_sub(self.layout.pointer_offset());
+        let from_pointer = (word * WORD).wrapping_sub(layout.pointer_offset());
         // Each of several elements is where one path begins and another ends. They are followed
         // side by side, so that their misses overlap.
-        let each = self.count.div_ceil(PATHS);
-        let first = |path: usize| self.address_of((path * each).min(self.count - 1));
+        let count = self.count();
+        let each = count.div_ceil(PATHS);
+        let first = |path: usize| self.address_of((path * each).min(count - 1));
         let firsts: [usize; PATHS] = core::array::from_fn(first);
         let mut behind = firsts;
         let mut lead = firsts;
-        for _ in 0..ahead % self.count {
+        for _ in 0..ahead % count {
             lead = lead.map(|address| self.next(address));
         }
         let mut under_way = [true; PATHS];
@@ -164,7 +163,7 @@ impl<'m> Ring<'m> {
         let mut at = self.next(first);
         let mut length = 1;
         // A broken ring might never come back to its start.
-        while at != first && length <= self.count {
+        while at != first && length <= self.count() {
             at = self.next(at);
             length += 1;
         }
@@ -180,8 +179,8 @@ impl<'m> Ring<'m> {
     pub fn share(self) -> Option<SharedRing<'m>> {
         let first = self.address_of(0);
         let words = self.region.into_atomics();
-        let aligned = self.layout.aligned();
-        aligned.then(|| SharedRing::new(words, self.layout, self.count, first))
+        let aligned = self.elements.layout().aligned();
+        aligned.then(|| SharedRing::new(words, self.elements, first))
     }
 
     /// Has the line at `address` fetched.
@@ -190,7 +189,7 @@ impl<'m> Ring<'m> {
     }
 
     fn pointer_place(&self, index: usize) -> usize {
-        self.layout.place(index) + self.layout.pointer_offset()
+        self.elements.pointer(index)
     }
 
     fn address_of(&self, index: usize) -> usize {
@@ -216,11 +215,11 @@ impl<'m> Ring<'m> {
     /// between its first element and the next run.
     fn link_runs(&mut self, elements: usize, path: Path, seed: u64) {
         let mut rng = Rng::new(seed);
-        let runs = self.count.div_ceil(elements);
+        let runs = self.count().div_ceil(elements);
         self.link_path(0, runs, elements, &mut rng);
         for run in 0..runs {
             let first = run * elements;
-            let to = (first + elements).min(self.count);
+            let to = first.saturating_add(elements).min(self.count());
             let next_run = self.region.word(self.pointer_place(first));
             let last = match path {
                 Path::Random => self.link_path(first, to, 1, &mut rng),
@@ -240,13 +239,14 @@ impl<'m> Ring<'m> {
     }
 
     fn link_blocks(&mut self, pages: usize, seed: u64) {
-        let block = (pages * PAGE / self.layout.stride()).max(1);
+        let block = (pages.saturating_mul(PAGE) / self.layout().stride()).max(1);
+        let count = self.count();
         let mut rng = Rng::new(seed);
         let mut from = 0;
-        while from < self.count {
-            let to = (from + block).min(self.count);
+        while from < count {
+            let to = from.saturating_add(block).min(count);
             let tail = self.link_path(from, to, 1, &mut rng);
-            self.link(tail, to % self.count);
+            self.link(tail, to % count);
             from = to;
         }
     }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Layout;
-use super::layout::WORD;
+use super::layout::{Elements, WORD};
 
 /// A [`Ring`](super::Ring) that threads share: each walks it from a place of its own.
 ///
@@ -12,36 +12,29 @@ use super::layout::WORD;
 #[derive(Clone, Copy, Debug)]
 pub struct SharedRing<'m> {
     words: &'m [AtomicU64],
-    layout: Layout,
-    count: usize,
+    elements: Elements,
     first: usize,
 }
 
 impl<'m> SharedRing<'m> {
     /// The ring in `words`, whose elements lie on multiples of 8 bytes; `first` is an address of a
     /// pointer word.
-    pub(super) fn new(
-        words: &'m [AtomicU64],
-        layout: Layout,
-        count: usize,
-        first: usize,
-    ) -> SharedRing<'m> {
+    pub(super) fn new(words: &'m [AtomicU64], elements: Elements, first: usize) -> SharedRing<'m> {
         SharedRing {
             words,
-            layout,
-            count,
+            elements,
             first,
         }
     }
 
     /// The layout.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        self.elements.layout()
     }
 
     /// Number of elements.
     pub fn count(&self) -> usize {
-        self.count
+        self.elements.count()
     }
 
     /// Address of the pointer word at which walks begin.
@@ -81,10 +74,9 @@ impl<'m> SharedRing<'m> {
     /// Address of the pointer word that lies `offset` bytes into the ring's memory; `None` if none
     /// does.
     pub fn pointer_at(&self, offset: usize) -> Option<usize> {
-        let first = self.layout.place(0) + self.layout.pointer_offset();
-        let index = offset.checked_sub(first)? / self.layout.stride();
-        let place = self.layout.place(index) + self.layout.pointer_offset();
-        let found = index < self.count && place == offset;
+        let first = self.elements.pointer(0);
+        let index = offset.checked_sub(first)? / self.layout().stride();
+        let found = index < self.count() && self.elements.pointer(index) == offset;
         found.then(|| self.words.as_ptr().expose_provenance() + offset)
     }
 

@@ -104,8 +104,8 @@ impl<'m> Visits<'m> {
         self.region.word(self.offset(address)) as usize
     }
 
-    /// Byte offset of `address` in the region.
+    /// Byte offset of `address` in the region; larger than the region if it lies before it.
     pub fn offset(&self, address: usize) -> usize {
-        address - self.region.address()
+        address.wrapping_sub(self.region.address())
     }
 }

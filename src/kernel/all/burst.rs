@@ -5,6 +5,9 @@ use crate::mem::Region;
 
 /// Makes `operations` bursts of accesses of `width` bytes, of which the first is number `done`
 /// since the beginning, and returns the low 8 bytes of the value moved last, or 0.
+///
+/// # Panics
+/// If an access does not lie in the region.
 pub fn burst(
     region: &mut Region<'_>,
     places: Places,
@@ -17,7 +20,7 @@ pub fn burst(
     for burst in done..done + operations {
         for k in 0..BURST {
             let place = places.place(places.index(burst), k);
-            let bytes = &mut region.bytes_mut()[place..place + width];
+            let bytes = &mut region.bytes_mut()[place..][..width];
             if stores {
                 for part in bytes.chunks_mut(8) {
                     let index = places.index(burst + 1).to_le_bytes();

@@ -21,7 +21,15 @@ pub fn speculate(region: &mut Region<'_>, mut value: u64, operations: u64) -> u6
 
 /// Walks from the ring's cursor and from `other`, `steps` times, and writes down in the word at
 /// the address `store` where the second came from. Returns where the second stopped.
-pub fn speculate_miss(ring: &mut Ring<'_>, store: usize, mut other: usize, steps: u64) -> usize {
+///
+/// Crate-private: `other` must be a pointer word of the ring and `store` padding, or the ring would
+/// be broken.
+pub(crate) fn speculate_miss(
+    ring: &mut Ring<'_>,
+    store: usize,
+    mut other: usize,
+    steps: u64,
+) -> usize {
     for _ in 0..steps {
         ring.set_cursor(ring.next(ring.cursor()));
         ring.set_word(store, other as u64);

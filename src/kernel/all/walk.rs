@@ -2,11 +2,23 @@
 
 use crate::kernel::Step;
 use crate::kernel::walk::{padding_of, padding_offsets};
-use crate::pattern::{Ring, SharedRing};
+use crate::pattern::{Layout, Ring, SharedRing};
 
-/// Walks `operations` steps along `ring` from its cursor and leaves the cursor there. The ring's
-/// elements need padding for every step but `Follow`.
+/// Sees to it that there is padding for a step that writes.
+fn check(layout: &Layout, step: Step) {
+    assert!(
+        step == Step::Follow || layout.padding() > 0,
+        "{step:?} needs elements with padding"
+    );
+}
+
+/// Walks `operations` steps along `ring` from its cursor and leaves the cursor there.
+///
+/// # Panics
+/// If the ring's elements have no padding and the step is not `Follow`: it would write to a pointer
+/// word.
 pub fn walk(ring: &mut Ring<'_>, step: Step, operations: u64) {
+    check(ring.layout(), step);
     let (first, last) = padding_offsets(ring);
     for _ in 0..operations {
         let at = ring.cursor();
@@ -27,7 +39,14 @@ pub fn walk(ring: &mut Ring<'_>, step: Step, operations: u64) {
 
 /// Walks `operations` steps along `ring` from the pointer word at `at`, and returns the address of
 /// the one behind the last.
+///
+/// # Panics
+/// If no pointer word of the ring lies at `at`, or its elements have no padding and the step is not
+/// `Follow`: it would write to a pointer word.
 pub fn shared(ring: &SharedRing<'_>, mut at: usize, step: Step, operations: u64) -> usize {
+    check(ring.layout(), step);
+    let pointer = ring.pointer_at(ring.offset(at));
+    assert!(pointer == Some(at), "no pointer word at {at:#x}");
     let (first, last) = padding_of(ring.layout());
     for _ in 0..operations {
         let next = ring.next(at);

@@ -56,7 +56,8 @@ impl Shape {
     /// Those of `mul1`: of a band, `depth` at a time.
     pub const fn mul1(&self) -> Range<usize> {
         let start = next_line(self.mul2().end);
-        let count = self.down() * self.rows * self.depth;
+        let rows = self.down().saturating_mul(self.rows);
+        let count = rows.saturating_mul(self.depth);
         start..start.saturating_add(count)
     }
 

@@ -3,6 +3,7 @@
 
 use super::Filler;
 use super::writer::{FAR, FAR_IF, TEST, Writer};
+use crate::mem::Span;
 
 /// What all of it is made of: 8-byte `nop`s, so that bytes outrun instructions.
 const CODE: Filler = Filler::Nop8;
@@ -22,44 +23,38 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Bytes that a round executes, each time.
+    /// Bytes that a round executes, each time; `usize::MAX` if they cannot be counted.
     pub fn hot_bytes(&self) -> usize {
-        self.hot * CODE.bytes() + TEST + FAR_IF
+        code(self.hot).plus(Span::of(TEST + FAR_IF)).bytes()
     }
 
     /// Bytes of the cold code where it was moved: it must find back.
     fn moved_bytes(&self) -> usize {
-        self.cold * CODE.bytes() + FAR
+        code(self.cold).plus(Span::of(FAR)).bytes()
     }
 
-    /// Bytes from one piece of hot code to the next.
+    /// Bytes from one piece of hot code to the next; `usize::MAX` if they cannot be counted.
     pub fn apart(&self) -> usize {
-        let between = if self.moved {
-            0
-        } else {
-            self.cold * CODE.bytes()
-        };
-        self.hot_bytes() + between
+        let between = if self.moved { 0 } else { self.cold };
+        Span::of(self.hot_bytes()).plus(code(between)).bytes()
     }
 
     /// Bytes of what a round goes through, jumped over or not.
-    pub(super) fn body(&self) -> usize {
-        self.count * self.apart()
+    pub(super) fn body(&self) -> Span {
+        Span::of(self.apart()).times(self.count)
     }
 
     /// Bytes of what lies out of the way.
-    pub(super) fn out_of_the_way(&self) -> usize {
-        if self.moved {
-            self.count * self.moved_bytes()
-        } else {
-            0
-        }
+    pub(super) fn out_of_the_way(&self) -> Span {
+        let moved = if self.moved { self.count } else { 0 };
+        Span::of(self.moved_bytes()).times(moved)
     }
 
     /// Instructions that a round executes.
     pub(super) fn instructions(&self) -> usize {
         let test_and_branch = 2;
-        self.count * (self.hot + test_and_branch)
+        let each = self.hot.saturating_add(test_and_branch);
+        self.count.saturating_mul(each)
     }
 
     /// Writes what a round goes through; what lies out of the way begins at `cold`.
@@ -85,4 +80,9 @@ impl Blocks {
             }
         }
     }
+}
+
+/// Bytes of so many instructions.
+fn code(instructions: usize) -> Span {
+    Span::of(CODE.bytes()).times(instructions)
 }

@@ -3,6 +3,7 @@
 
 use super::Filler;
 use super::writer::{FAR, RETURN, Writer};
+use crate::mem::Span;
 
 /// What all of it is made of: 8-byte `nop`s, so that bytes outrun instructions.
 const CODE: Filler = Filler::Nop8;
@@ -22,40 +23,47 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Bytes of one of the functions, its return included.
+    /// Bytes of one of the functions, its return included; `usize::MAX` if they cannot be counted.
     pub fn function(&self) -> usize {
         let shared = if self.inlined {
-            self.candidate * CODE.bytes()
+            code(self.candidate)
         } else {
-            FAR
+            Span::of(FAR)
         };
-        self.own * CODE.bytes() + shared + RETURN
+        code(self.own).plus(shared).plus(Span::of(RETURN)).bytes()
     }
 
-    /// Bytes of the candidate where it is a function.
+    /// Bytes of the candidate where it is a function; `usize::MAX` if they cannot be counted.
     pub fn shared(&self) -> usize {
         if self.inlined {
             0
         } else {
-            self.candidate * CODE.bytes() + RETURN
+            code(self.candidate).plus(Span::of(RETURN)).bytes()
         }
     }
 
-    /// Bytes of all functions, the candidate among them.
+    /// Bytes of all functions, the candidate among them; `usize::MAX` if they cannot be counted.
     pub fn functions(&self) -> usize {
-        self.count * self.function() + self.shared()
+        self.called().bytes()
+    }
+
+    pub(super) fn called(&self) -> Span {
+        let functions = Span::of(self.function()).times(self.count);
+        functions.plus(Span::of(self.shared()))
     }
 
     /// Bytes of the calls that a round begins with.
-    pub(super) fn body(&self) -> usize {
-        self.count * FAR
+    pub(super) fn body(&self) -> Span {
+        Span::of(FAR).times(self.count)
     }
 
     /// Instructions that a round executes.
     pub(super) fn instructions(&self) -> usize {
         let to_and_from = 2;
         let calls = if self.inlined { 1 } else { 2 };
-        self.count * (self.own + self.candidate + calls * to_and_from)
+        let each = self.own.saturating_add(self.candidate);
+        let each = each.saturating_add(calls * to_and_from);
+        self.count.saturating_mul(each)
     }
 
     /// Writes the calls to functions that begin at `functions`.
@@ -96,6 +104,11 @@ impl Callers {
             .find(|&step| divisor(step, self.count) == 1)
             .unwrap_or(1)
     }
+}
+
+/// Bytes of so many instructions.
+fn code(instructions: usize) -> Span {
+    Span::of(CODE.bytes()).times(instructions)
 }
 
 /// The greatest common divisor.

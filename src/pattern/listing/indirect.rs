@@ -2,7 +2,7 @@
 
 use super::Filler;
 use super::writer::Writer;
-use crate::mem::LINE;
+use crate::mem::{LINE, Span};
 
 /// What stands behind a jump that is always taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,18 +23,15 @@ pub struct Indirect {
     pub behind: Behind,
 }
 
-/// Bytes of `lea r8, [rip + ...]`.
-const LEA: usize = 7;
-
 impl Indirect {
     /// Bytes of what a round goes through.
-    pub(super) fn body(&self) -> usize {
-        self.count * LINE
+    pub(super) fn body(&self) -> Span {
+        Span::of(LINE).times(self.count)
     }
 
     /// Instructions that a round executes: the address is formed, then jumped to.
     pub(super) fn instructions(&self) -> usize {
-        2 * self.count
+        self.count.saturating_mul(2)
     }
 
     /// Line 0 first, then the line 0.618 of all lines further, round and round, and from the last
@@ -57,9 +54,7 @@ impl Indirect {
                 next => begin + next * LINE,
             };
             let end = code.at + LINE;
-            let distance = target as i32 - (code.at + LEA) as i32;
-            code.put(&[0x4C, 0x8D, 0x05]); // lea r8, [rip + distance]
-            code.put(&distance.to_le_bytes());
+            code.address(target);
             code.put(&[0x41, 0xFF, 0xE0]); // jmp r8
             match self.behind {
                 Behind::Undefined => {

@@ -40,8 +40,13 @@ impl<'a> Writer<'a> {
         self.put(opcode);
         let behind = self.at + 4;
         let distance = target as i64 - behind as i64;
-        let distance = i32::try_from(distance).expect("code of less than 2 GiB");
+        let distance = i32::try_from(distance).expect("a jump over less than 2 GiB");
         self.put(&distance.to_le_bytes());
+    }
+
+    /// `lea r8, [rip + ...]`: the address of `target`.
+    pub(super) fn address(&mut self, target: usize) {
+        self.relative(&[0x4C, 0x8D, 0x05], target);
     }
 
     pub(super) fn call(&mut self, target: usize) {

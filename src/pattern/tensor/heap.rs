@@ -1,6 +1,7 @@
 //! Where a heap puts arrays that refer to arrays. Arithmetic; no memory is touched.
 
 use super::Shape;
+use crate::mem::Span;
 
 /// Bytes of a float.
 pub(super) const FLOAT: usize = 4;
@@ -52,59 +53,79 @@ impl Heap {
         first: 8,
     };
 
-    /// Bytes of an array of `level`, from 0, the outermost, to 3.
+    /// Bytes of an array of `level`, from 0, the outermost, to 3; `usize::MAX` if they cannot be
+    /// counted.
+    ///
+    /// # Panics
+    /// If there is no such level.
     pub fn array(&self, shape: Shape, level: usize) -> usize {
+        self.needed(shape, level).bytes()
+    }
+
+    fn needed(&self, shape: Shape, level: usize) -> Span {
         let element = if level < 3 { self.reference } else { FLOAT };
-        (self.header + shape.dimensions()[level] * element).next_multiple_of(self.granule)
+        let elements = Span::of(element).times(shape.dimensions()[level]);
+        Span::of(self.header).plus(elements).whole(self.granule)
     }
 
     /// Arrays of `level`.
+    ///
+    /// # Panics
+    /// If there is no such level.
     pub fn arrays(shape: Shape, level: usize) -> usize {
         shape.dimensions()[..level].iter().product()
     }
 
     /// Bytes of all arrays, and what lies ahead of them; `usize::MAX` if they cannot be counted.
     pub fn span(&self, shape: Shape) -> usize {
-        (0..4).fold(self.first, |bytes, level| {
-            let arrays = Heap::arrays(shape, level);
-            bytes.saturating_add(arrays.saturating_mul(self.array(shape, level)))
-        })
+        let each = |level| self.needed(shape, level).times(Heap::arrays(shape, level));
+        let all = (0..4).map(each);
+        all.fold(Span::of(self.first), Span::plus).bytes()
     }
 
     /// Where array `number` of `level` begins if every array is allocated right before the first
-    /// one that it refers to: depth first, as `new float[a][b][c][d]` does.
+    /// one that it refers to: depth first, as `new float[a][b][c][d]` does; `usize::MAX` if
+    /// that cannot be counted.
+    ///
+    /// # Panics
+    /// If there is no such level.
     pub fn natural(&self, shape: Shape, level: usize, number: usize) -> usize {
         let sizes = shape.dimensions();
         // Bytes of an array together with all that it leads to.
-        let mut whole = [0; 4];
+        let mut whole = [Span::of(0); 4];
         for inner in (0..4).rev() {
             let below = if inner < 3 {
-                sizes[inner] * whole[inner + 1]
+                whole[inner + 1].times(sizes[inner])
             } else {
-                0
+                Span::of(0)
             };
-            whole[inner] = self.array(shape, inner) + below;
+            whole[inner] = self.needed(shape, inner).plus(below);
         }
-        let mut at = self.first;
+        let mut at = Span::of(self.first);
         for outer in 0..level {
             let siblings: usize = sizes[outer + 1..level].iter().product();
             let index = number / siblings % sizes[outer];
-            at += self.array(shape, outer) + index * whole[outer + 1];
+            let before = whole[outer + 1].times(index);
+            at = at.plus(self.needed(shape, outer)).plus(before);
         }
-        at
+        at.bytes()
     }
 
     /// The offsets of the three references and of the element that a read of `at` comes by, if
-    /// every array is allocated before the first one that it refers to.
+    /// every array is allocated before the first one that it refers to; `usize::MAX` where an
+    /// offset cannot be counted.
     pub fn path(&self, shape: Shape, at: [usize; 4]) -> [usize; 4] {
         let sizes = shape.dimensions();
         let mut number = 0;
         let mut path = [0; 4];
         for level in 0..4 {
             let element = if level < 3 { self.reference } else { FLOAT };
-            let array = self.natural(shape, level, number);
-            path[level] = array + self.header + at[level] * element;
-            number = number * sizes[level] + at[level];
+            let array = Span::of(self.natural(shape, level, number));
+            let elements = Span::of(element).times(at[level]);
+            path[level] = array.plus(Span::of(self.header)).plus(elements).bytes();
+            number = number
+                .saturating_mul(sizes[level])
+                .saturating_add(at[level]);
         }
         path
     }
@@ -142,6 +163,33 @@ mod tests {
                 }
             }
             assert_eq!(end, heap.span(shape));
+        }
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_counted_have_no_size() {
+        let shape = Shape::SERIES;
+        let heaps = [
+            Heap {
+                reference: usize::MAX / 2,
+                ..Heap::JAVA
+            },
+            Heap {
+                header: usize::MAX - 8,
+                ..Heap::JAVA
+            },
+            Heap {
+                granule: 0,
+                ..Heap::JAVA
+            },
+            Heap {
+                first: usize::MAX - 100,
+                ..Heap::JAVA
+            },
+        ];
+        for heap in heaps {
+            assert_eq!(heap.span(shape), usize::MAX, "{heap:?}");
+            assert_eq!(heap.natural(shape, 3, 5), usize::MAX, "{heap:?}");
         }
     }
 

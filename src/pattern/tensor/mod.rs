@@ -8,7 +8,7 @@ pub use heap::Heap;
 pub use shape::{Shape, ShapeError};
 
 use super::Rng;
-use crate::mem::Region;
+use crate::mem::{Region, Span};
 use heap::FLOAT;
 
 /// Bytes of the table in which arrays find their place while they are shuffled, an array.
@@ -51,24 +51,25 @@ impl Storage {
         }
     }
 
-    /// Bytes of region that a tensor takes, the shuffling of its arrays included.
+    /// Bytes of region that a tensor takes, the shuffling of its arrays included; `usize::MAX` if
+    /// they cannot be counted.
     pub fn bytes(self, shape: Shape) -> usize {
         let Some((heap, allocation)) = self.nested() else {
-            return shape.elements().saturating_mul(FLOAT);
+            return Span::of(FLOAT).times(shape.elements()).bytes();
         };
-        let whole = heap.span(shape);
-        match allocation {
+        let whole = Span::of(heap.span(shape));
+        let needed = match allocation {
             Allocation::Natural => whole,
             Allocation::Shuffled { .. } => {
                 let arrays: usize = (0..4).map(|level| Heap::arrays(shape, level)).sum();
-                whole
-                    .saturating_add(ENTRY)
-                    .saturating_add(arrays.saturating_mul(ENTRY))
+                let table = Span::of(ENTRY).times(arrays);
+                whole.plus(Span::of(ENTRY)).plus(table)
             }
-            Allocation::Shared => {
-                heap.first + (0..4).map(|level| heap.array(shape, level)).sum::<usize>()
-            }
-        }
+            Allocation::Shared => (0..4)
+                .map(|level| Span::of(heap.array(shape, level)))
+                .fold(Span::of(heap.first), Span::plus),
+        };
+        needed.bytes()
     }
 }
 
@@ -77,6 +78,9 @@ impl Storage {
 pub enum TensorError {
     /// More elements than 32-bit indices address.
     Elements(usize),
+    /// Arrays are to be shuffled that span this many bytes, more than 4 GiB: the table in which they
+    /// find their places has 32 bits for each.
+    Shuffled(usize),
     /// The region is too small.
     RegionTooSmall {
         /// Bytes of the tensor.
@@ -94,11 +98,15 @@ impl core::fmt::Display for TensorError {
                 "a tensor of {elements} elements; at most {} can be indexed",
                 i32::MAX
             ),
+            TensorError::Shuffled(bytes) => write!(
+                f,
+                "arrays of {} cannot be shuffled; at most {} bytes can",
+                Span::of(*bytes),
+                u32::MAX
+            ),
             TensorError::RegionTooSmall { needed, region } => {
-                write!(
-                    f,
-                    "the tensor takes {needed} bytes, the region has {region}"
-                )
+                let needed = Span::of(*needed);
+                write!(f, "the tensor takes {needed}, the region has {region}")
             }
         }
     }
@@ -131,13 +139,19 @@ impl<'m> Tensor<'m> {
     /// Stores a tensor in `region`, and fills it.
     ///
     /// # Errors
-    /// If it has too many elements, or does not fit.
+    /// If it has too many elements, too many bytes to be shuffled, or does not fit.
     pub fn new(region: Region<'m>, shape: Shape, storage: Storage) -> Result<Self, TensorError> {
         if shape.elements() > i32::MAX as usize {
             return Err(TensorError::Elements(shape.elements()));
         }
+        if let Some((heap, Allocation::Shuffled { .. })) = storage.nested() {
+            let span = heap.span(shape);
+            if u32::try_from(span).is_err() {
+                return Err(TensorError::Shuffled(span));
+            }
+        }
         let needed = storage.bytes(shape);
-        if needed > region.len() {
+        if !Span::of(needed).fits(region.len()) {
             return Err(TensorError::RegionTooSmall {
                 needed,
                 region: region.len(),
@@ -204,13 +218,14 @@ impl<'m> Tensor<'m> {
         }))
     }
 
-    /// Byte offset of the element at `at`, found as a read finds it.
+    /// Byte offset of the element at `at`, found as a read finds it; in one run `usize::MAX` if it
+    /// cannot be counted.
     ///
     /// # Panics
     /// If nested arrays have no such element.
     pub fn offset(&self, at: [usize; 4]) -> usize {
         let Some([.., last]) = self.hops(at) else {
-            return self.shape.place(at) * FLOAT;
+            return self.shape.place(at).saturating_mul(FLOAT);
         };
         let array = self.region.word(last.reference) as usize - self.region.address();
         let header = match self.storage {

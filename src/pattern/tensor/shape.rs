@@ -61,12 +61,12 @@ impl Shape {
         [second * third * fourth, third * fourth, fourth, 1]
     }
 
-    /// The place of an element among all, counted along the last dimension first.
+    /// The place of an element among all, counted along the last dimension first; `usize::MAX` if
+    /// it cannot be counted.
     pub fn place(&self, at: [usize; 4]) -> usize {
-        at.into_iter()
-            .zip(self.strides())
-            .map(|(index, stride)| index * stride)
-            .sum()
+        let each = |(index, stride): (usize, usize)| index.saturating_mul(stride);
+        let along = at.into_iter().zip(self.strides()).map(each);
+        along.fold(0, usize::saturating_add)
     }
 
     /// The remainders of `number` by the dimensions: where the series' benchmark reads.

@@ -1,0 +1,178 @@
+//! Every public constructor of a pattern or a kernel with arbitrary arguments, and whatever it
+//! builds run between guard pages: a test and a fuzz target share this.
+//!
+//! Constructors refuse what they cannot take and do not panic; kernels stay inside their region. A
+//! wild access hits a guard page, which ends the process, or changes bytes beside the region, which
+//! is noticed. Only what needs no `unsafe` to be built is here, and [`Routine`]: of `Patch`,
+//! `Handover` and `Synonym` the caller vouches for the addresses.
+//!
+//! [`Routine`]: linefill::kernel::Routine
+
+mod arrays;
+mod lines;
+mod rings;
+mod shared;
+mod source;
+mod squares;
+
+use std::fmt::Arguments;
+
+use linefill::cpu::Features;
+use linefill::kernel::{Kernel, Kind};
+use linefill::mem::{LINE, Region};
+use linefill::os::{Memory, Pages};
+use source::Source;
+
+/// Bytes of the memory that regions are cut from: room for the tensor whose dimensions are
+/// constants of the code.
+const MEMORY: usize = 8 << 20;
+
+/// Lines of a region that need not be large.
+const FEW: usize = 1024;
+
+/// What every byte beside the region holds, and every byte of the region at first.
+const BESIDE: u8 = 0xC3;
+const INSIDE: u8 = 0x5A;
+
+/// Bytes beside the region that are compared.
+const MARGIN: usize = 4096;
+
+/// Bytes that a portion of operations may move, and accesses of which it may consist if traced: so
+/// that a case takes milliseconds, whatever was built.
+const BYTES: u64 = 1 << 20;
+const ACCESSES: u64 = 1 << 14;
+
+/// The memory between the guard pages.
+pub fn memory() -> Memory {
+    Memory::new(MEMORY, Pages::Base).expect("8 MiB")
+}
+
+/// Builds something in the region; whether it was not refused.
+type Build = fn(&mut Case<'_, '_>, Region<'_>) -> bool;
+
+/// What can be built.
+const FAMILIES: &[(&str, Build)] = &[
+    ("Abreast", rings::abreast),
+    ("Alias", lines::alias),
+    ("Bandwidth", lines::bandwidth),
+    ("Blocked", lines::blocked),
+    ("Burst", lines::burst),
+    ("Chains", arrays::chains),
+    ("Chase", rings::chase),
+    ("CodeAlign", lines::code_align),
+    ("Fields", rings::fields),
+    ("FillLines", lines::fill_lines),
+    ("Forward", lines::forward),
+    ("Increment", shared::increment),
+    ("Jump", arrays::jump),
+    ("Links", rings::links),
+    ("LoadLines", lines::load_lines),
+    ("LockAdd", lines::lock_add),
+    ("Matmul", squares::matmul),
+    ("Outstanding", arrays::outstanding),
+    ("Pair", rings::pair),
+    ("Passes", arrays::passes),
+    ("Pending", lines::pending),
+    ("Pick", arrays::pick),
+    ("PrefetchWalk", rings::prefetch_walk),
+    ("ReadTensor", squares::read_tensor),
+    ("Revisit", arrays::revisit),
+    ("Rewrite", lines::rewrite),
+    ("RoundTrip", shared::round_trip),
+    ("Routine", lines::routine),
+    ("SharedBandwidth", shared::bandwidth),
+    ("SharedWalk", shared::walk),
+    ("Shuffle", arrays::shuffle),
+    ("Speculate", lines::speculate),
+    ("SpeculateMiss", rings::speculate_miss),
+    ("Store", arrays::store),
+    ("Straddle", rings::straddle),
+    ("TakeLines", shared::take_lines),
+    ("TileMatmul", squares::tile_matmul),
+    ("Translate", lines::translate),
+    ("Walk", rings::walk),
+    ("add_to_nearest", squares::nearest),
+];
+
+/// The names of what can be built.
+#[allow(dead_code, reason = "a fuzz target does not ask")]
+pub fn families() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|(name, _)| *name)
+}
+
+/// A case under way.
+struct Case<'a, 's> {
+    source: &'a mut Source<'s>,
+    features: Features,
+    /// Told what is built, before it is.
+    note: &'a mut dyn FnMut(Arguments<'_>),
+}
+
+/// Reads a case from `data`, any bytes, builds it in a part of `memory` and runs it; `note` is told
+/// what is built before it is. Returns the family's name and whether something was built.
+///
+/// # Panics
+/// If bytes beside the region have changed, or a traced access lies outside.
+pub fn drive(
+    data: &[u8],
+    memory: &mut Memory,
+    note: &mut dyn FnMut(Arguments<'_>),
+) -> (&'static str, bool) {
+    let source = &mut Source::new(data);
+    let (name, build) = *source.among(FAMILIES);
+    let len = LINE * (1 + source.below(FEW));
+    // Tensors of known dimensions, whose kernels take no others.
+    let large = name == "ReadTensor" && source.flag();
+    let len = if large { MEMORY - MARGIN } else { len };
+    let at_end = source.flag();
+    let all = memory.as_mut_slice();
+    let (beside, inside) = if at_end {
+        (MEMORY - len - MARGIN..MEMORY - len, MEMORY - len..MEMORY)
+    } else {
+        (len..len + MARGIN, 0..len)
+    };
+    all[beside.clone()].fill(BESIDE);
+    all[inside.clone()].fill(INSIDE);
+    let side = if at_end { "behind" } else { "before" };
+    note(format_args!(
+        "{name} in {len} bytes, the guard page right {side}"
+    ));
+    let mut case = Case {
+        source,
+        features: Features::detect(),
+        note,
+    };
+    let region = Region::new(&mut all[inside]).expect("whole lines");
+    assert_eq!(region.len(), len);
+    let built = build(&mut case, region);
+    let changed = all[beside].iter().position(|byte| *byte != BESIDE);
+    assert_eq!(changed, None, "bytes beside the region have changed");
+    (name, built)
+}
+
+impl Case<'_, '_> {
+    /// Runs and traces a kernel on `room` bytes by turns.
+    fn run(&mut self, kernel: &mut dyn Kernel, room: usize) {
+        let work = kernel.work();
+        let bytes = u64::from(work.bytes_read.max(work.bytes_written));
+        let accesses = u64::from(work.loads.max(work.stores));
+        for _ in 0..3 {
+            let operations = self.source.below(300) as u64;
+            let run = operations.min(BYTES / bytes.max(1));
+            (self.note)(format_args!("run({run})"));
+            kernel.run(run);
+            let traced = operations.min(ACCESSES / accesses.max(1));
+            (self.note)(format_args!("trace({traced})"));
+            kernel.trace(traced, &mut |access| {
+                let end = access.offset.checked_add(access.bytes as usize);
+                let inside = end.is_some_and(|end| end <= room);
+                assert!(inside || access.kind == Kind::Prefetch, "{access:?}");
+            });
+        }
+    }
+
+    /// Runs what was built, if it was.
+    fn built<K: Kernel, E>(&mut self, kernel: Result<K, E>, room: usize) -> bool {
+        kernel.map(|mut kernel| self.run(&mut kernel, room)).is_ok()
+    }
+}

@@ -1,0 +1,121 @@
+//! Arguments that once led kernels out of their region, because a product or a sum wrapped. Each is
+//! refused by the constructor that first binds it to a region, before anything is run.
+
+use linefill::kernel::{
+    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width, all,
+};
+use linefill::os::{Memory, Pages};
+use linefill::pattern::{
+    Allocation, Arrangement, Deck, Indices, Lanes, Layout, Listing, Order, Orders, Ring, Shape,
+    Storage, Tensor, TensorError,
+};
+
+/// A page between two guard pages.
+fn page() -> Memory {
+    Memory::new(4096, Pages::Base).unwrap()
+}
+
+#[test]
+fn a_distance_whose_multiple_wraps_is_refused() {
+    let mut memory = page();
+    // Seven times the distance is 5 more than a multiple of 2^64.
+    let places = Places::fixed(0, 0x2492_4924_9249_2493);
+    let burst = Burst::new(memory.region(), places, Transfer::Store, Width::W8);
+    burst.map(|mut burst| burst.run(8)).unwrap_err();
+}
+
+#[test]
+fn a_skew_that_wraps_is_refused() {
+    let mut memory = page();
+    let layout = Layout::npad(15)
+        .pointer_in_word(15)
+        .skewed(0_usize.wrapping_sub(64));
+    let ring = Ring::new(memory.region(), layout, 1, Order::Sequential);
+    let walk = |ring| Walk::new(ring, Step::Inc).unwrap().run(1000);
+    ring.map(walk).unwrap_err();
+    let ring = Ring::new(
+        memory.region(),
+        layout.pointer_in_word(8),
+        1,
+        Order::Sequential,
+    );
+    let add_up = |ring| Pair::new(ring, [0, 1]).unwrap().run(1);
+    ring.map(add_up).unwrap_err();
+}
+
+#[test]
+fn an_element_that_wraps_is_refused() {
+    let mut memory = page();
+    let layout = Layout::npad(usize::MAX / 8 - 8).skewed(4096);
+    let ring = Ring::new(memory.region(), layout, 1, Order::Sequential);
+    let add_up = |ring| Pair::new(ring, [0, 1 << 50]).map(|mut pair| pair.run(1));
+    ring.map(add_up).unwrap_err();
+}
+
+#[test]
+fn a_number_of_lines_that_wraps_is_refused() {
+    let mut memory = page();
+    // As many bytes as one more than 2^64 / 64 lines have wrap to a line.
+    let lines = Lanes::new(memory.region(), 1, (1 << 58) + 1, 1);
+    lines.unwrap_err();
+    let orders = Orders::new(memory.region(), Arrangement::Whole, 1 << 58, 1);
+    orders.unwrap_err();
+}
+
+#[test]
+fn elements_that_turn_and_overlap_are_refused() {
+    let mut memory = Memory::new(1 << 16, Pages::Base).unwrap();
+    let layout = Layout::npad(1023).one_a_page().rotating();
+    Ring::new(memory.region(), layout, 4, Order::Sequential).unwrap_err();
+}
+
+#[test]
+fn arrays_beyond_4_gib_are_not_shuffled() {
+    let mut memory = page();
+    // 2^26 arrays of 4 bytes have 24 bytes each, and references of 8.
+    let shape = Shape::new([1 << 13, 1 << 12, 1 << 2, 1]).unwrap();
+    let storage = Storage::Boxes(Allocation::Shuffled { seed: 1 });
+    let refused = Tensor::new(memory.region(), shape, storage).unwrap_err();
+    assert!(matches!(refused, TensorError::Shuffled(_)), "{refused}");
+}
+
+#[test]
+fn stages_begin_at_the_end_of_the_array() {
+    let mut memory = Memory::new(1 << 14, Pages::Base).unwrap();
+    let deck = Deck::new(memory.region(), 1000, Indices::Precomputed, 1).unwrap();
+    let mut shuffle = Shuffle::new(deck);
+    // Further down than a pass in stages goes.
+    shuffle.run(990);
+    let mut shuffle = shuffle.staged(256).unwrap();
+    let pass = shuffle.pass();
+    shuffle.run(2 * pass + 10);
+}
+
+#[test]
+#[should_panic(expected = "needs elements with padding")]
+fn a_twin_does_not_write_to_pointers() {
+    let mut memory = page();
+    let mut ring = Ring::new(memory.region(), Layout::npad(0), 10, Order::Sequential).unwrap();
+    all::walk::walk(&mut ring, Step::Inc, 3);
+    Walk::new(ring, Step::Follow).unwrap().run(100);
+}
+
+#[test]
+#[should_panic(expected = "no pointer word at")]
+fn a_twin_does_not_start_at_padding() {
+    let mut memory = page();
+    let layout = Layout::npad(7).pointer_in_word(1);
+    let ring = Ring::new(memory.region(), layout, 10, Order::Sequential).unwrap();
+    let ring = ring.share().unwrap();
+    // From here the word that a step adds to is a pointer word.
+    all::walk::shared(&ring, ring.first() + 8, Step::Inc, 1);
+    let walk = SharedWalk::new(ring, Visit::Step(Step::Follow));
+    walk.unwrap().run(100);
+}
+
+#[test]
+#[should_panic(expected = "there is room for 100")]
+fn code_that_does_not_fit_is_not_begun() {
+    let count = usize::MAX / 2;
+    Listing::Jumps { count, spacing: 4 }.write(&mut [0; 100]);
+}
