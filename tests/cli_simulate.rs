@@ -259,3 +259,27 @@ fn what_cannot_be_simulated_is_refused() {
     fs::write(&text, b"lftrace1\xE3\xC0").unwrap();
     run(&["--config", "L1d=32K/8", "--trace", "text"]).refused(&["corrupt", "byte 9"]);
 }
+
+/// Each of these took minutes or gigabytes, or was taken for good.
+#[test]
+fn what_would_take_for_ever_or_all_memory_is_refused_with_the_range() {
+    let folder = Folder::new("simulate-limits");
+    let run = |args: &[&str]| folder.run(&[&["simulate"], args].concat());
+    run(&["--config", "L1d=64G/16", "--trace", TRACE]).refused(&["1073741824 lines", "33554432"]);
+    let four = "L1d=1G/16,L2=1G/16,L3=1G/16,L4=1G/16";
+    run(&["--config", four, "--trace", TRACE]).refused(&["67108864 lines", "33554432"]);
+    let many = ["--config", "L1d=1G/16"].repeat(10);
+    run(&[&many[..], &["--trace", TRACE]].concat()).refused(&["167772160 lines", "134217728"]);
+    let cases = ["--config", "L1d=1G/16", "--experiment", "D15"];
+    run(&cases).refused(&["134217728", "--series"]);
+    run(&["--config", "L1d=32K/8,L2=1G/1/1G:incl", "--trace", TRACE])
+        .refused(&["a line of 1073741824 bytes", "4096"]);
+    run(&["--config", "L1d=32K/8:next:stride:next", "--trace", TRACE]).refused(&["twice"]);
+    let laps = "18446744073709551615";
+    let case = ["--experiment", "D15", "--series", "NPAD=0", "--laps", laps];
+    run(&[&["--config", "L1d=32K/8"], &case[..]].concat()).refused(&[laps, "1..=1000000"]);
+    fs::write(folder.at("large"), " L 1000,4294967295\n").unwrap();
+    run(&["--config", "L1d=32K/8", "--trace", "large"])
+        .refused(&["large, line 1", "4294967295 bytes", "0 to 4096"]);
+    run(&["--config", "L1d=32K/8", "--trace", "/dev/zero"]).refused(&["line 1", "1048576"]);
+}

@@ -85,8 +85,9 @@ impl Machine {
             .filter(|bytes| *bytes <= AFFORDABLE)
             .fold(0.0, f64::max);
         let wanted = self.ranges.memory.lo.max(4.0 * cache) as usize;
-        let largest = 1 << self.largest.ilog2();
-        wanted.next_power_of_two().min(largest)
+        let largest = 1 << self.largest.max(1).ilog2();
+        let wanted = wanted.checked_next_power_of_two();
+        wanted.map_or(largest, |wanted| wanted.min(largest))
     }
 
     /// The place on the axis of a working set that a claim about memory is judged at.
@@ -131,7 +132,7 @@ impl Machine {
     pub fn middle_of(&self, range: Range) -> usize {
         let hi = range.hi.min(self.largest as f64);
         let middle = (range.lo * hi).sqrt() as usize;
-        middle.next_multiple_of(LINE)
+        middle.checked_next_multiple_of(LINE).unwrap_or(middle)
     }
 }
 

@@ -5,6 +5,9 @@
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use super::apart::FARTHER;
 use super::{Count, Crew, Measured, Point, State};
 use crate::measure::Ended;
@@ -35,12 +38,16 @@ pub enum Rest {
 /// Merges points of the same series and x, in the order in which they first occur.
 pub fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut groups: Vec<Vec<Point>> = Vec::new();
+    let mut places: HashMap<(String, u64), usize> = HashMap::new();
     for point in points {
-        let same =
-            |group: &&mut Vec<Point>| group[0].series == point.series && group[0].x == point.x;
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(point),
-            None => groups.push(vec![point]),
+        // The sum turns -0 to 0, which is the same place.
+        let place = (point.series.clone(), (point.x + 0.0).to_bits());
+        match places.entry(place) {
+            Entry::Occupied(index) => groups[*index.get()].push(point),
+            Entry::Vacant(free) => {
+                free.insert(groups.len());
+                groups.push(vec![point]);
+            }
         }
     }
     groups.into_iter().map(one).collect()

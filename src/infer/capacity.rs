@@ -81,11 +81,18 @@ pub(super) fn plateaus(points: &[(f64, f64)]) -> Vec<Plateau> {
 /// there are any: a level that is hardly larger than the one before it has no plateau, but a shelf.
 fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     let rise = |index: usize| costs[index + 1] / costs[index];
-    let steepest = |range: Range<usize>| range.map(rise).fold(0.0, f64::max);
     let pairs = costs.len() - 1;
+    // The steepest of the pairs before each, and of those behind.
+    let steepest = |steepest: &mut f64, index: usize| {
+        let before = *steepest;
+        *steepest = steepest.max(rise(index));
+        Some(before)
+    };
+    let before: Vec<f64> = (0..pairs).scan(0.0, steepest).collect();
+    let behind: Vec<f64> = (0..pairs).rev().scan(0.0, steepest).collect();
     // Half as steep at most, on a logarithmic scale.
     let gentle = |index: usize| {
-        let beside = steepest(0..index).min(steepest(index + 1..pairs));
+        let beside = before[index].min(behind[pairs - 1 - index]);
         rise(index) * rise(index) < beside
     };
     let least = (0..pairs).filter(|&index| gentle(index));
@@ -99,9 +106,10 @@ fn shelf(costs: &[f64]) -> Option<Range<usize>> {
     steps.then_some(start..end + 1)
 }
 
-/// Octaves of a ratio up to a few, by halving: `log2` wants std.
+/// Octaves of a ratio, 64 at most, by halving: `log2` wants std.
 fn octaves(ratio: f64) -> f64 {
-    let (mut rest, mut octaves) = (ratio, 0.0);
+    const MOST: f64 = (1_u128 << 64) as f64;
+    let (mut rest, mut octaves) = (ratio.min(MOST), 0.0);
     while rest >= 2.0 {
         rest /= 2.0;
         octaves += 1.0;

@@ -82,6 +82,6 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
         let rise = |pair: &[(f64, f64)]| pair[1].1 / pair[0].1;
         let steepest = steps.max_by(|a, b| rise(a).total_cmp(&rise(b)))?;
         let [before, behind] = [steepest[0].0, steepest[1].0];
-        (rise(steepest) > ALONE).then_some([before as u32, behind as u32 - 1])
+        (rise(steepest) > ALONE).then_some([before as u32, (behind as u32).saturating_sub(1)])
     })
 }

@@ -12,7 +12,7 @@ pub fn lost(points: &[(f64, f64)], ways: u32) -> Vec<(u32, f64)> {
         return Vec::new();
     };
     let (hit, miss) = (first.1, last.1);
-    if last.0 < f64::from(2 * ways) || miss <= hit {
+    if last.0 < 2.0 * f64::from(ways) || miss <= hit {
         return Vec::new();
     }
     let longer = points

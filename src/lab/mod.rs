@@ -11,6 +11,7 @@ pub mod date;
 pub mod inferred;
 pub mod judge;
 pub mod layout;
+pub mod plain;
 mod progress;
 pub mod read;
 pub mod record;

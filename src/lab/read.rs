@@ -1,12 +1,14 @@
 //! Reads a record from a file, and says what is wrong with one that is none.
 
 use std::fmt;
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::record::{FORMAT, Header, Line};
+use super::plain;
+use super::record::{Checked, FORMAT, Header, Line};
 
 /// A record as it was read.
 #[derive(Clone, Debug)]
@@ -51,26 +53,37 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// What every header has, in any version of the format.
-#[derive(Deserialize)]
-struct Kind {
-    kind: String,
-    format: Option<u32>,
-}
-
 /// Reads a record. Empty lines and lines that start with `#` count as none, so that what the boot
 /// image prints on its serial port can be read as it is.
 ///
 /// # Errors
-/// If the file cannot be read, is empty, is of another format, or a line other than the last does
-/// not say what a record says.
+/// If the file cannot be read, is larger than 512 MiB, is empty, is of another format, or a line
+/// other than the last does not say what a record says: with the field that is to blame.
 pub fn read(path: &Path) -> Result<Reading, ReadError> {
     let fail = |line, problem: String| ReadError {
         path: path.to_owned(),
         line,
         problem,
     };
-    let bytes = fs::read(path).map_err(|error| fail(None, error.to_string()))?;
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(|error| fail(None, error.to_string()))?;
+    if bytes.len() as u64 > LARGEST {
+        let problem = format!("more than {LARGEST} bytes: a record has a few million");
+        return Err(fail(None, problem));
+    }
+    parse(&bytes).map_err(|(line, problem)| fail(line, problem))
+}
+
+/// The largest file that is read as a record: a quick run of everything leaves 14 MB.
+const LARGEST: u64 = 1 << 29;
+
+/// Reads a record from the bytes of a file, as [`read`] does.
+///
+/// # Errors
+/// As of [`read`]: the number of the line if one is to blame, and what is wrong.
+pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
     let whole = bytes.ends_with(b"\n");
     let texts: Vec<(usize, &[u8])> = bytes
         .split(|byte| *byte == b'\n')
@@ -80,33 +93,33 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
         .map(|(text, number)| (number, text))
         .collect();
     let Some(&(first, text)) = texts.first() else {
-        return Err(fail(None, "it is empty, and a record has a header".into()));
+        return Err((None, "it is empty, and a record has a header".into()));
     };
-    check_format(text).map_err(|problem| fail(Some(first), problem))?;
+    check_format(text).map_err(|problem| (Some(first), problem))?;
 
+    let mut checked = Checked::default();
     let mut lines = Vec::with_capacity(texts.len());
     let mut cut_off = None;
     let last = texts.len() - 1;
     for (index, (number, text)) in texts.into_iter().enumerate() {
-        match serde_json::from_slice(text) {
+        match checked.line(text) {
+            Ok(Line::Header(_)) if index > 0 => {
+                let problem = "a second header: two records in one file";
+                return Err((Some(number), problem.to_owned()));
+            }
             Ok(line) => lines.push(line),
             Err(_) if index == last && index > 0 && !whole => cut_off = Some(number),
-            Err(error) => return Err(fail(Some(number), format!("no line of a record: {error}"))),
+            Err(wrong) => return Err((Some(number), format!("no line of a record: {wrong}"))),
         }
     }
-    if let Some(again) = lines[1..]
-        .iter()
-        .position(|line| matches!(line, Line::Header(_)))
-    {
-        return Err(fail(
-            None,
-            format!(
-                "a second header among its lines (number {}): two records in one file",
-                again + 2
-            ),
-        ));
-    }
     Ok(Reading { lines, cut_off })
+}
+
+/// What every header has, in any version of the format.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+    format: Option<u32>,
 }
 
 /// Whether the first line is a header of the format that this version reads.
@@ -119,7 +132,10 @@ fn check_format(text: &[u8]) -> Result<(), String> {
             )),
             None => Err("a header without its format".into()),
         },
-        Ok(Kind { kind, .. }) => Err(format!("a record starts with a header, not a {kind}")),
+        Ok(Kind { kind, .. }) => Err(format!(
+            "a record starts with a header, not a {}",
+            plain::word(&kind)
+        )),
         Err(_) => Err("not a record of linefill: its first line is no header".into()),
     }
 }

@@ -4,7 +4,11 @@
 //! flushed one by one, so that a run killed at any moment has lost the point in flight at most.
 //! The boot image prints the same lines on its serial port.
 
+mod check;
+
 use serde::{Deserialize, Serialize};
+
+pub use check::{Checked, Wrong};
 
 /// The version of the format; readers refuse others.
 pub const FORMAT: u32 = 1;
@@ -210,6 +214,7 @@ pub const MACHINE: &str = "machine";
 
 /// A point of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawPoint")]
 pub struct PointLine {
     /// Id of the experiment; [`MACHINE`] for the ladder.
     pub experiment: String,
@@ -223,6 +228,40 @@ pub struct PointLine {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+}
+
+/// A point as it is read: an error in one of its fields names the field, which an error in a flattened
+/// enum does not.
+#[derive(Deserialize)]
+struct RawPoint {
+    experiment: String,
+    series: String,
+    x: f64,
+    #[serde(default)]
+    pass: u32,
+    timed: Option<Box<Timed>>,
+    counted: Option<f64>,
+    untestable: Option<String>,
+}
+
+impl TryFrom<RawPoint> for PointLine {
+    type Error = &'static str;
+
+    fn try_from(raw: RawPoint) -> Result<Self, Self::Error> {
+        let outcome = match (raw.timed, raw.counted, raw.untestable) {
+            (Some(timed), None, None) => Outcome::Timed(timed),
+            (None, Some(value), None) => Outcome::Counted(value),
+            (None, None, Some(reason)) => Outcome::Untestable(reason),
+            _ => return Err("a point has one of `timed`, `counted` and `untestable`"),
+        };
+        Ok(PointLine {
+            experiment: raw.experiment,
+            series: raw.series,
+            x: raw.x,
+            pass: raw.pass,
+            outcome,
+        })
+    }
 }
 
 /// What came of a point.

@@ -2,7 +2,8 @@
 //! else on the standard error.
 //!
 //! Nothing else in the lab writes there (the progress bar apart, which ignores errors, too): `print!`
-//! and `eprint!` panic if they cannot write, and a measurement must outlive its terminal.
+//! and `eprint!` panic if they cannot write, and a measurement must outlive its terminal. What a
+//! terminal would obey is spelled out here, wherever it comes from.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -12,12 +13,14 @@ use std::os::unix::fs::FileTypeExt as _;
 
 use anyhow::{Context as _, Result};
 
+use super::plain;
+
 /// Writes a line on the standard error: progress, a warning, an error. It is dropped if it cannot be
 /// written, because the reader has gone or the disk is full.
 pub(crate) fn tell(line: impl Display) {
     // In one piece, so that lines of two programs do not mix.
     let line = format!("{line}\n");
-    let _ = io::stderr().write_all(line.as_bytes());
+    let _ = io::stderr().write_all(plain::lines(&line).as_bytes());
 }
 
 /// Prints a result on the standard output. A reader that has gone (`linefill list | head`, a terminal
@@ -27,7 +30,7 @@ pub(crate) fn tell(line: impl Display) {
 /// If it cannot be written for another reason: the disk may be full.
 pub(crate) fn say(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    let written = writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush());
+    let written = writeln!(out, "{}", plain::lines(text.trim_end())).and_then(|()| out.flush());
     finished(written)
 }
 

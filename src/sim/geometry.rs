@@ -11,6 +11,10 @@ pub struct Geometry {
     line_bits: u32,
 }
 
+/// The most lines that are simulated: 2 GiB of lines of 64 bytes, which is more than any last level
+/// has. A line takes 8 bytes of memory and more.
+pub const MOST_LINES: u64 = 1 << 25;
+
 /// Why there is no such cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeometryError {
@@ -25,7 +29,7 @@ pub enum GeometryError {
         /// What it must be a multiple of.
         multiple: u64,
     },
-    /// More lines than the simulator takes: 2^32.
+    /// More lines than the simulator takes: [`MOST_LINES`].
     Large(u64),
 }
 
@@ -44,7 +48,7 @@ impl fmt::Display for GeometryError {
                 "a size of {size} bytes: it must be a multiple of ways x line, {multiple} bytes"
             ),
             GeometryError::Large(lines) => {
-                write!(f, "{lines} lines: at most 2^32 can be simulated")
+                write!(f, "{lines} lines: at most {MOST_LINES} can be simulated")
             }
         }
     }
@@ -80,7 +84,7 @@ impl Geometry {
         if size == 0 || !size.is_multiple_of(multiple) {
             return Err(GeometryError::Size { size, multiple });
         }
-        if size / line > 1 << 32 {
+        if size / line > MOST_LINES {
             return Err(GeometryError::Large(size / line));
         }
         Ok(Geometry {

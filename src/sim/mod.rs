@@ -25,9 +25,9 @@ pub use cache::Cache;
 pub use config::ConfigError;
 pub use counters::{Counters, Outcomes, SetCounters};
 pub use design::{Design, WriteHit, WriteMiss};
-pub use geometry::{Geometry, GeometryError, Split};
+pub use geometry::{Geometry, GeometryError, MOST_LINES, Split};
 pub use hierarchy::{
-    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign,
+    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LONGEST_LINE, LevelDesign,
     MemoryCounters,
 };
 pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};

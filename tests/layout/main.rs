@@ -7,8 +7,11 @@ mod c;
 #[path = "../cli_common/mod.rs"]
 mod cli_common;
 mod cpp;
+#[path = "../common/elf.rs"]
+mod elf;
 mod errors;
 mod field;
+mod hostile;
 mod json;
 mod pahole;
 mod rust;

@@ -11,12 +11,14 @@ mod run;
 mod sharing;
 mod simulate;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 use std::thread;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+use super::plain;
 use super::terminal::{finished, say, tell};
 use crate::os::limits;
 
@@ -93,8 +95,17 @@ const PANICKED: u8 = 101;
 fn program() -> ExitCode {
     let result = match Cli::try_parse() {
         Ok(cli) => execute(cli.command),
-        // A mistake, which clap explains on the standard error.
-        Err(mistake) if mistake.use_stderr() => mistake.exit(),
+        // A mistake, which clap explains on the standard error: in colours, unless what it quotes
+        // would colour more.
+        Err(mistake) if mistake.use_stderr() => {
+            let words = std::env::args_os();
+            let mut words = words.map(|word| word.to_string_lossy().into_owned());
+            if words.any(|word| matches!(plain::word(&word), Cow::Owned(_))) {
+                tell(mistake.render().to_string().trim_end());
+                return ExitCode::from(2);
+            }
+            mistake.exit()
+        }
         // The help or the version.
         Err(asked) => finished(asked.print()).map(|()| Status::Done),
     };

@@ -12,7 +12,7 @@ use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
-    Choice, Config, case_json, case_table, cases, coherence_json, coherence_table, feed, heat_page,
+    Choice, Config, affordable, case_json, case_table, cases, coherence_json, coherence_table, feed, heat_page,
     heat_text, maps, talk, talk_json, talk_table, trace_json, trace_table,
 };
 use crate::lab::size;
@@ -70,7 +70,7 @@ pub(super) struct Args {
     x: Option<f64>,
     /// Rounds over a case's working set that are counted, after one that warms the caches.
     #[arg(long, value_name = "N", default_value_t = 1, requires = "experiment",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = clap::value_parser!(u64).range(1..=MOST_LAPS))]
     laps: u64,
     /// The largest working set of a case.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", requires = "experiment",
@@ -93,6 +93,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
+
+/// The most rounds over a working set: what they count changes no more long before.
+const MOST_LAPS: u64 = 1_000_000;
 
 /// Reads a number, or a size such as `64K`.
 fn place(text: &str) -> Result<f64, String> {
@@ -170,6 +173,7 @@ fn write_page(page: &Path, text: &str) -> Result<()> {
 }
 
 fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) -> Result<Status> {
+    affordable(designs, 1)?;
     let mut configs = Vec::new();
     for (text, design) in designs {
         configs.push(Config::new(text, design, args.maps())?);

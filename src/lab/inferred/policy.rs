@@ -42,6 +42,9 @@ pub(super) fn by_lists(
         .into_iter()
         .find(|(distance, _)| *distance == l1.period)?;
     let longest = times.last()?.0 as u32;
+    if longest > LONGEST {
+        return None;
+    }
     let known: Vec<(&'static str, Vec<(u32, f64)>)> = POLICIES
         .into_iter()
         .filter_map(|(name, policy)| Some((name, simulated(policy, l1.ways, longest)?)))
@@ -51,6 +54,9 @@ pub(super) fn by_lists(
 
 /// Rounds over a list before its misses count, and those that count.
 const ROUNDS: [u64; 2] = [50, 200];
+
+/// The longest list that is simulated: four times the ways of the largest sets that are known.
+const LONGEST: u32 = 256;
 
 /// The share of misses of lists of `ways + 1` to `longest` lines in one set.
 fn simulated(policy: Replacement, ways: u32, longest: u32) -> Option<Vec<(u32, f64)>> {

@@ -1,5 +1,7 @@
 //! A type as JSON.
 
+use core::ops::RangeInclusive;
+
 use serde::Serialize;
 
 use super::{Aggregate, Definition, Holes, Member, Reorder, Role, Summary};
@@ -196,7 +198,7 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
         align: member.align,
         lines: span
             .and_then(|span| span.lines(line))
-            .map_or_else(Vec::new, Iterator::collect),
+            .map_or_else(Vec::new, listed),
         straddles: span.is_some_and(|span| span.straddles(line)),
         elements: member.elements.clone(),
         // Of an array, those of its first element.
@@ -204,6 +206,15 @@ fn member(member: &Member, base: u64, line: u64) -> MemberJson<'_> {
             (Some(inner), Some(span)) => members_of(inner, span.offset(), line),
             _ => Vec::new(),
         },
+    }
+}
+
+/// The lines of a member; of more than 4,096, the first and the last.
+fn listed(lines: RangeInclusive<u64>) -> Vec<u64> {
+    const MOST: u64 = 4096;
+    match lines.end() - lines.start() {
+        0..MOST => lines.collect(),
+        _ => vec![*lines.start(), *lines.end()],
     }
 }
 

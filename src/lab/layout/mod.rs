@@ -19,11 +19,13 @@ pub mod print;
 mod reorder;
 mod span;
 mod summary;
+mod work;
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 
 pub use aggregate::{Aggregate, Kind, Language, Member, Role, Variant};
 pub use file::Places;
@@ -85,9 +87,12 @@ impl Binary {
     pub fn types(&self, names: &[String]) -> Result<Vec<Definition>> {
         self.with(|types| {
             let mut found: Vec<Definition> = Vec::new();
+            let mut known: HashMap<String, Vec<usize>> = HashMap::new();
             for name in names {
                 for definition in types.find(&Wanted::new(name)?)? {
-                    if !found.contains(&definition) {
+                    let alike = known.entry(definition.aggregate.path.clone()).or_default();
+                    if alike.iter().all(|&index| found[index] != definition) {
+                        alike.push(found.len());
                         found.push(definition);
                     }
                 }
@@ -127,8 +132,17 @@ impl Binary {
     fn with<T>(&self, read: impl FnOnce(&Types<'_, '_>) -> Result<T>) -> Result<T> {
         let path = self.opened.path.display();
         let damaged = || format!("{path}: damaged debug information");
-        let program = Program::new(&self.opened).with_context(damaged)?;
-        read(&Types::new(&program)).map_err(|error| match error.is::<gimli::Error>() {
+        let work = &self.opened.work;
+        let program = Program::new(&self.opened).map_err(anyhow::Error::from);
+        let found = program.and_then(|program| read(&Types::new(&program)));
+        if work.spent() {
+            bail!(
+                "{}: its entries refer to each other so often, or are nested so deep, that reading \
+                 them takes far longer than a compiler's would: damaged, or made to",
+                damaged()
+            );
+        }
+        found.map_err(|error| match error.is::<gimli::Error>() {
             true => error.context(damaged()),
             false => error,
         })

@@ -80,7 +80,12 @@ impl Wanted {
     pub fn distance(&self, path: &str) -> usize {
         let wanted = last(bare(&self.text)).to_lowercase();
         let name = last(bare(path)).to_lowercase();
-        let edits = distance(&wanted, &name);
+        let (length, other) = (wanted.chars().count(), name.chars().count());
+        // Names can be of any length, and edits take the product of both.
+        let edits = match other > 2 * length + 64 {
+            true => other - length,
+            false => distance(&wanted, &name),
+        };
         // What contains the name is near, but not as near as a slip of the pen.
         match name.contains(&wanted) && !wanted.is_empty() {
             true => edits.min(2),

@@ -31,6 +31,9 @@ const BEST: &str = "no other order of the members is smaller";
 const BEST_RUST: &str =
     "no other order of the members is smaller: the compiler chooses it, but for #[repr(C)]";
 
+/// The members that are brought in order at most: it takes the square of their number.
+const MOST_MEMBERS: usize = 2000;
+
 impl Reorder {
     /// Looks for a better order of the members of `aggregate`.
     pub fn of(aggregate: &Aggregate, line: u64) -> Self {
@@ -49,8 +52,12 @@ impl Reorder {
             .members
             .iter()
             .filter(|one| one.role == Role::Field);
-        if movable.count() < 2 {
+        let movable = movable.count();
+        if movable < 2 {
             return Reorder::No("there are no two members to change places");
+        }
+        if movable > MOST_MEMBERS {
+            return Reorder::No("it has so many members that no order was looked for");
         }
         let Some(plan) = Plan::of(aggregate) else {
             return Reorder::No("its members lie where no known rule puts them");

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use glob::Pattern;
 
-use super::Config;
+use super::{Config, affordable};
 use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
 use crate::kernel::Kernel;
 use crate::sim::{HierarchyDesign, Reference};
@@ -90,7 +90,8 @@ pub(super) fn chosen(
 /// itself has warmed. Its memory begins at address 0.
 ///
 /// # Errors
-/// If no case was chosen, or a configuration makes no hierarchy.
+/// If no case was chosen, a configuration makes no hierarchy, or the caches of all cases have too
+/// many lines.
 pub fn cases(
     experiment: &Experiment,
     machine: &Machine,
@@ -99,6 +100,7 @@ pub fn cases(
     designs: &[(String, HierarchyDesign)],
 ) -> Result<Vec<CaseRun>> {
     let cases = chosen(experiment, machine, choice)?;
+    affordable(designs, cases.len())?;
     let mut arena = Arena::default();
     let mut runs = Vec::new();
     for case in cases {

@@ -47,39 +47,64 @@ const BLOCK: usize = 1 << 14;
 /// Bytes that are read at a time.
 const CHUNK: usize = 1 << 18;
 
+/// The longest line of a trace in text, in bytes: valgrind prints command lines of its own, which
+/// Linux limits to 128 KiB a word.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// The most bytes of a reference: an x86-64 instruction saves 2,696 at most (XSAVE with AVX-512).
+const LARGEST: u32 = 4096;
+
 /// Feeds a trace to every configuration, and counts its references. `name` is the trace's, for
 /// errors.
 ///
 /// # Errors
-/// If it cannot be read, is corrupt, or holds no reference at all.
+/// If it cannot be read, is corrupt, has a line or a reference that is too long, or holds no
+/// reference at all.
 pub fn feed(mut from: impl Read, name: &str, configs: &mut [Config]) -> Result<Tally> {
     let mut block = Block {
         references: Vec::with_capacity(BLOCK),
         tally: Tally::default(),
+        too_large: None,
         configs,
     };
     let mut held = Vec::with_capacity(2 * CHUNK);
     let mut form = None;
     let mut passed = 0;
+    let mut line_number = 0_u64;
     loop {
         let read = from.by_ref().take(CHUNK as u64).read_to_end(&mut held);
         let read = read.with_context(|| format!("{name} cannot be read"))?;
         let form = form.get_or_insert_with(|| Form::of(&mut held));
         let taken = match form {
             Form::Compact(decoder) => {
-                let decoded = decoder.decode(&held, |reference| block.push(reference));
+                let decoded = decoder.decode(&held, |reference| block.push(reference, None));
                 decoded.map_err(|error| {
                     let at = passed + error.at + MAGIC.len();
                     anyhow::anyhow!("{name} is corrupt: no record of a trace at byte {at}")
                 })?
             }
             Form::Lackey => lines(&held, read == 0, |line| {
+                line_number += 1;
                 if let Some(reference) = lackey::parse(line) {
-                    block.push(reference);
+                    block.push(reference, Some(line_number));
                 }
             }),
         };
+        if let Some((index, line, bytes)) = block.too_large {
+            let place = match line {
+                Some(line) => format!("line {line}"),
+                None => format!("reference {index}"),
+            };
+            bail!("{name}, {place}: a reference of {bytes} bytes: 0 to {LARGEST} are accepted");
+        }
         held.drain(..taken);
+        if held.len() > LONGEST_LINE {
+            bail!(
+                "{name}, line {}: longer than {LONGEST_LINE} bytes; a line of a trace is such as \
+                 ` L 1ffeffe7e0,8`",
+                line_number + 1
+            );
+        }
         passed += taken;
         if read == 0 {
             break;
@@ -138,12 +163,22 @@ fn lines(held: &[u8], ends: bool, mut line: impl FnMut(&[u8])) -> usize {
 struct Block<'a> {
     references: Vec<Reference>,
     tally: Tally,
+    /// The first reference of more than [`LARGEST`] bytes: its number, its line if the trace has
+    /// lines, and its bytes. Those behind it are not handed on.
+    too_large: Option<(u64, Option<u64>, u32)>,
     configs: &'a mut [Config],
 }
 
 impl Block<'_> {
-    fn push(&mut self, reference: Reference) {
+    fn push(&mut self, reference: Reference, line: Option<u64>) {
+        if self.too_large.is_some() {
+            return;
+        }
         self.tally.count(reference.op);
+        if reference.bytes > LARGEST {
+            self.too_large = Some((self.tally.total(), line, reference.bytes));
+            return;
+        }
         self.references.push(reference);
         if self.references.len() == BLOCK {
             self.hand_on();
@@ -231,5 +266,32 @@ mod tests {
         assert!(error(b"hello\nworld\n").contains("lackey"));
         assert!(error(b"lftrace1\xE3\xC0").contains("corrupt: no record of a trace at byte 9"));
         assert!(error(b"lftrace1\xE3\x08").contains("middle of a record"));
+    }
+
+    /// Each of these took minutes or gigabytes once.
+    #[test]
+    fn what_would_cost_without_bound_is_refused_with_its_place() {
+        let error = |bytes: &[u8]| feed(bytes, "x.lk", &mut config()).unwrap_err().to_string();
+        let large = error(b" L 1000,8\nnoise\n L 1000,4294967295\n L 1000,8\n");
+        assert_eq!(
+            large,
+            "x.lk, line 3: a reference of 4294967295 bytes: 0 to 4096 are accepted"
+        );
+        let mut compact = MAGIC.to_vec();
+        let mut encoder = Encoder::default();
+        for bytes in [8, 4097] {
+            encoder.encode(Reference::load(0, bytes), &mut compact);
+        }
+        assert!(error(&compact).contains("reference 2: a reference of 4097 bytes"));
+        let mut endless = std::io::repeat(b'x');
+        let error = feed(&mut endless, "x.lk", &mut config()).unwrap_err();
+        assert!(
+            error.to_string().contains("line 1: longer than 1048576"),
+            "{error}"
+        );
+        let mut long = b"\n".to_vec();
+        long.resize(LONGEST_LINE, b'x');
+        long.extend_from_slice(b"\n L 1000,4096\n");
+        assert_eq!(feed(long.as_slice(), "x.lk", &mut config()).unwrap().total(), 1);
     }
 }

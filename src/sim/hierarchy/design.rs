@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::sim::geometry::MOST_LINES;
 use crate::sim::{Design, Geometry, Prefetcher, TlbDesign, WriteHit, WriteMiss};
 
 /// What a level holds of the levels before it.
@@ -74,7 +75,17 @@ pub enum HierarchyError {
     /// either, and lines of different lengths or stores that go past or through the level before
     /// do not agree with a level, counted from 1, that is exclusive.
     Inclusion(usize),
+    /// A cache has lines of more than [`LONGEST_LINE`] bytes.
+    Long(u64),
+    /// All caches and TLBs together have more than [`MOST_LINES`] lines.
+    Large(u64),
+    /// A level, counted from 1, has the same prefetcher twice.
+    Prefetcher(usize),
 }
+
+/// The longest line of a cache in bytes. A level that gives up a line takes away all shorter ones
+/// inside it, one by one.
+pub const LONGEST_LINE: u64 = 4096;
 
 impl core::fmt::Display for HierarchyError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -88,6 +99,19 @@ impl core::fmt::Display for HierarchyError {
             HierarchyError::Inclusion(1) => {
                 f.write_str("L1 has no level before it that it could include or exclude")
             }
+            HierarchyError::Long(line) => write!(
+                f,
+                "a line of {line} bytes: a cache has lines of 8 to {LONGEST_LINE} bytes"
+            ),
+            HierarchyError::Large(lines) => write!(
+                f,
+                "{lines} lines in all caches and TLBs together: at most {MOST_LINES} can be \
+                 simulated"
+            ),
+            HierarchyError::Prefetcher(level) => write!(
+                f,
+                "level {level} has a prefetcher twice: each kind can be there once"
+            ),
             HierarchyError::Inclusion(level) => write!(
                 f,
                 "level {level} is exclusive: it takes only levels before it with lines of the same \
@@ -119,12 +143,46 @@ impl HierarchyDesign {
         }
     }
 
+    /// Size, ways and line of every cache.
+    fn caches(&self) -> impl Iterator<Item = Geometry> {
+        let instructions = match self.instructions {
+            Instructions::Own(design) => Some(design.geometry),
+            Instructions::Ignored | Instructions::Shared => None,
+        };
+        let levels = self.levels.iter().map(|level| level.cache.geometry);
+        instructions.into_iter().chain(levels)
+    }
+
+    /// Lines of all caches and TLBs together, to which the memory of a simulation is proportional.
+    pub fn lines(&self) -> u64 {
+        let tlb = self.tlb.map(|tlb| tlb.levels());
+        let tlbs = tlb.map(|(first, second)| first.lines() + second.map_or(0, |tlb| tlb.lines()));
+        self.caches().map(|cache| cache.lines()).sum::<u64>() + tlbs.unwrap_or(0)
+    }
+
     /// Says what is wrong with the design, if anything.
     ///
     /// # Errors
     /// If there is no such hierarchy.
     pub fn check(&self) -> Result<(), HierarchyError> {
         let first = self.levels.first().ok_or(HierarchyError::Empty)?;
+        if let Some(cache) = self.caches().find(|cache| cache.line() > LONGEST_LINE) {
+            return Err(HierarchyError::Long(cache.line()));
+        }
+        if self.lines() > MOST_LINES {
+            return Err(HierarchyError::Large(self.lines()));
+        }
+        let twice = |level: &LevelDesign| {
+            let kinds = level.prefetchers.iter().enumerate();
+            kinds.into_iter().any(|(index, prefetcher)| {
+                let kind = core::mem::discriminant(prefetcher);
+                let before = level.prefetchers[..index].iter();
+                before.map(core::mem::discriminant).any(|other| other == kind)
+            })
+        };
+        if let Some(index) = self.levels.iter().position(twice) {
+            return Err(HierarchyError::Prefetcher(index + 1));
+        }
         if first.inclusion != Inclusion::NonInclusive {
             return Err(HierarchyError::Inclusion(1));
         }

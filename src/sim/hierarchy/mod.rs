@@ -6,7 +6,9 @@ mod serve;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-pub use design::{HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign};
+pub use design::{
+    HierarchyDesign, HierarchyError, Inclusion, Instructions, LONGEST_LINE, LevelDesign,
+};
 
 use super::cache::Cache;
 use super::counters::Counters;

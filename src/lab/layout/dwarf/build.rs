@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
 use gimli::{
-    AttributeValue, DW_AT_alignment, DW_AT_const_value, DW_AT_data_member_location,
+    AttributeValue, DW_AT_const_value, DW_AT_data_member_location,
     DW_AT_discr_value, DW_AT_name, DW_AT_virtuality, DW_TAG_class_type, DW_TAG_enumeration_type,
     DW_TAG_enumerator, DW_TAG_inheritance, DW_TAG_member, DW_TAG_union_type, DW_TAG_variant,
     DW_TAG_variant_part, EntriesTreeNode, UnitOffset,
@@ -14,7 +14,11 @@ use super::super::file::Slice;
 use super::super::{Aggregate, Kind, Language, Member, Role, Span, Variant};
 use super::program::{At, UnitAt};
 use super::scopes::is_aggregate;
-use super::types::{Entry, Types, deeper, is_declaration, number};
+use super::types::{Entry, Types, alignment, bounded, deeper, elements, is_declaration, number};
+
+/// The members that a type has at most with those of its members and so on. A type that holds a type
+/// twice that holds a type twice has more of them than any memory, forty types later.
+const MOST_MEMBERS: usize = 1 << 17;
 
 impl<'a> Types<'_, 'a> {
     /// The type at `at`, with everything in it.
@@ -30,8 +34,22 @@ impl<'a> Types<'_, 'a> {
                 .unwrap_or_else(|| "a type without a name".to_owned())
         })?;
         let built = Rc::new(built);
+        let inner = built.used().map(|member| self.within(member)).sum::<usize>();
+        let members = 1 + built.values.len() + inner;
+        self.members.borrow_mut().insert(Rc::as_ptr(&built), members);
         self.aggregates.borrow_mut().insert(at, Rc::clone(&built));
         Ok(built)
+    }
+
+    /// The members of a type with those of its members and so on, as they are printed.
+    pub(super) fn members_within(&self, aggregate: &Rc<Aggregate>) -> usize {
+        let members = self.members.borrow();
+        *members.get(&Rc::as_ptr(aggregate)).unwrap_or(&1)
+    }
+
+    /// A member and those of its type.
+    fn within(&self, member: &Member) -> usize {
+        1 + member.inner.as_ref().map_or(0, |inner| self.members_within(inner))
     }
 
     fn build(&self, at: At, depth: u32) -> Result<Aggregate> {
@@ -56,6 +74,7 @@ impl<'a> Types<'_, 'a> {
         let mut tree = unit.entries_tree(Some(UnitOffset(at.offset)))?;
         let mut children = tree.root()?.children();
         while let Some(child) = children.next()? {
+            self.note(child.entry())?;
             match child.entry().tag() {
                 DW_TAG_member => {
                     built
@@ -75,14 +94,26 @@ impl<'a> Types<'_, 'a> {
                 _ => {}
             }
         }
+        self.without_too_many(&mut built);
         if built.kind == Kind::Enum && built.used().next().is_none() {
-            built.align = number(entry.attr(DW_AT_alignment))
-                .unwrap_or(built.size)
-                .max(1);
+            built.align = alignment(&entry).unwrap_or(built.size).max(1);
         } else {
-            settle(&mut built, number(entry.attr(DW_AT_alignment)));
+            settle(&mut built, alignment(&entry));
         }
         Ok(built)
+    }
+
+    /// Leaves out the members of members from where there would be too many.
+    fn without_too_many(&self, built: &mut Aggregate) {
+        let mut members = 0;
+        let variants = built.variants.iter_mut().flat_map(|variant| &mut variant.members);
+        for member in built.members.iter_mut().chain(variants) {
+            let within = self.within(member);
+            if members + within > MOST_MEMBERS {
+                member.inner = None;
+            }
+            members += self.within(member);
+        }
     }
 
     /// A data member; none if it is static.
@@ -102,7 +133,7 @@ impl<'a> Types<'_, 'a> {
             Some(target) => self.size(target, depth)?.unwrap_or(0),
             None => 0,
         };
-        let stated = number(entry.attr(DW_AT_alignment)).unwrap_or(1);
+        let stated = alignment(entry).unwrap_or(1);
         let natural = match target {
             Some(target) => self.align(target, depth)?,
             None => 1,
@@ -112,6 +143,7 @@ impl<'a> Types<'_, 'a> {
             .as_deref()
             .is_some_and(|name| name.starts_with("_vptr"));
         let bits = number(entry.attr(gimli::DW_AT_bit_size));
+        let bits = bits.map(bounded).transpose()?;
         let (elements, inner) = match target {
             Some(target) => self.inside(target, depth)?,
             None => (Vec::new(), None),
@@ -124,7 +156,7 @@ impl<'a> Types<'_, 'a> {
                 true => Role::Hidden,
                 false => Role::Field,
             },
-            span: self.span(unit, entry, size, bits),
+            span: self.span(unit, entry, size, bits)?,
             unit: bits.map(|_| size.max(1)),
             align: natural.max(stated),
             elements,
@@ -135,11 +167,14 @@ impl<'a> Types<'_, 'a> {
     /// The dimensions of a type if it is an array, and the members of what it is made of.
     fn inside(&self, at: At, depth: u32) -> Result<(Vec<u64>, Option<Rc<Aggregate>>)> {
         let (mut at, mut entry) = self.bare(at)?;
-        let mut elements = Vec::new();
+        let mut lengths = Vec::new();
+        let mut depth = depth;
         while entry.tag() == gimli::DW_TAG_array_type {
-            elements.extend(self.dimensions(at)?);
+            depth = deeper(depth)?;
+            lengths.extend(self.dimensions(at)?);
+            elements(&lengths)?;
             let Some(element) = self.type_of(at.unit, &entry) else {
-                return Ok((elements, None));
+                return Ok((lengths, None));
             };
             (at, entry) = self.bare(element)?;
         }
@@ -149,7 +184,7 @@ impl<'a> Types<'_, 'a> {
         let inner = nested
             .then(|| self.aggregate(at, deeper(depth)?))
             .transpose()?;
-        Ok((elements, inner))
+        Ok((lengths, inner))
     }
 
     /// A base class.
@@ -182,7 +217,7 @@ impl<'a> Types<'_, 'a> {
                 true => Role::VirtualBase,
                 false => Role::Base,
             },
-            span: self.span(unit, entry, size, None).filter(|_| !is_virtual),
+            span: self.span(unit, entry, size, None)?.filter(|_| !is_virtual),
             unit: None,
             align: inner.as_deref().map_or(1, |inner| inner.align),
             elements: Vec::new(),
@@ -192,48 +227,57 @@ impl<'a> Types<'_, 'a> {
 
     /// Where a member lies. The ways in which bit-fields are told differ between versions 3, 4
     /// and 5 of DWARF (5.7.6 of version 5).
-    fn span(&self, unit: UnitAt, entry: &Entry<'a>, size: u64, bits: Option<u64>) -> Option<Span> {
+    fn span(
+        &self,
+        unit: UnitAt,
+        entry: &Entry<'a>,
+        size: u64,
+        bits: Option<u64>,
+    ) -> Result<Option<Span>> {
         let offset = match entry.attr(DW_AT_data_member_location) {
             None => 0,
             Some(location) => match (location.udata_value(), location.exprloc_value()) {
                 (Some(offset), _) => offset,
                 // `DW_OP_plus_uconst`: all that version 2 knew.
                 (None, Some(expression)) => {
-                    let encoding = self.program.unit(unit).ok()?.encoding();
+                    let encoding = self.program.unit(unit)?.encoding();
                     let mut operations = expression.operations(encoding);
-                    match operations.next().ok()?? {
-                        gimli::Operation::PlusConstant { value } => value,
-                        _ => return None,
+                    match operations.next() {
+                        Ok(Some(gimli::Operation::PlusConstant { value })) => value,
+                        _ => return Ok(None),
                     }
                 }
-                (None, None) => return None,
+                (None, None) => return Ok(None),
             },
         };
+        let offset = bounded(offset)?;
         let Some(width) = bits else {
-            return Some(Span::of_bytes(offset, size));
+            return Ok(Some(Span::of_bytes(offset, size)));
         };
         let start = if let Some(start) = number(entry.attr(gimli::DW_AT_data_bit_offset)) {
-            offset * 8 + start
+            Some(offset * 8 + bounded(start)?)
         } else {
             // Counted from the most significant bit of the storage unit, which comes last where
             // the least significant byte is first.
             let from_top = entry.attr(gimli::DW_AT_bit_offset);
             let from_top = from_top.and_then(|attribute| attribute.sdata_value());
             let unit_bytes = number(entry.attr(gimli::DW_AT_byte_size)).unwrap_or(size);
+            let unit_bytes = bounded(unit_bytes)?;
             let little = self.program.is_little();
             match from_top {
                 Some(from_top) if little => {
-                    let low = (unit_bytes * 8) as i64 - from_top - width as i64;
-                    (offset * 8).checked_add_signed(low)?
+                    let low = ((unit_bytes * 8) as i64 - width as i64).checked_sub(from_top);
+                    low.and_then(|low| (offset * 8).checked_add_signed(low))
                 }
-                Some(from_top) => (offset * 8).checked_add_signed(from_top)?,
-                None => offset * 8,
+                Some(from_top) => (offset * 8).checked_add_signed(from_top),
+                None => Some(offset * 8),
             }
         };
-        Some(Span {
+        let start = start.map(bounded).transpose()?;
+        Ok(start.map(|start| Span {
             start,
             end: start + width,
-        })
+        }))
     }
 
     fn enumerator(&self, unit: UnitAt, entry: &Entry<'a>) -> Option<(String, i128)> {
@@ -251,6 +295,7 @@ impl<'a> Types<'_, 'a> {
     ) -> Result<()> {
         let mut children = part.children();
         while let Some(child) = children.next()? {
+            self.note(child.entry())?;
             if child.entry().tag() == DW_TAG_member {
                 let tag = self.member(unit, child.entry(), built, depth)?;
                 built.members.extend(tag.map(|tag| Member {
@@ -267,10 +312,12 @@ impl<'a> Types<'_, 'a> {
             let mut inner = child.children();
             while let Some(child) = inner.next()? {
                 let entry = child.entry();
+                self.note(entry)?;
                 if entry.tag() != DW_TAG_member {
                     continue;
                 }
                 let offset = number(entry.attr(DW_AT_data_member_location)).unwrap_or(0);
+                let offset = bounded(offset)?;
                 let members = match self.type_of(unit, entry) {
                     Some(target) => self.inside(target, depth)?.1,
                     None => None,

@@ -12,6 +12,7 @@ use super::super::{Aggregate, Definition, Origin};
 use super::program::{At, UnitAt};
 use super::scopes::{Node, Scopes, is_aggregate};
 use super::types::{Types, number};
+use crate::lab::plain;
 
 /// How many suggestions are made, and how many names an error lists.
 const SUGGESTIONS: usize = 5;
@@ -70,7 +71,7 @@ impl<'a> Types<'_, 'a> {
         node: &Node<'a>,
         wanted: &Wanted,
     ) -> Result<Option<Candidate>> {
-        let Some(path) = self.path_in(scopes, node) else {
+        let Some(path) = self.path_in(scopes, node, 0) else {
             return Ok(None);
         };
         let Some(answer) = wanted.answer(&path) else {
@@ -99,10 +100,6 @@ impl<'a> Types<'_, 'a> {
         Ok(Some(candidate))
     }
 
-    fn path_in(&self, scopes: &Scopes<'a>, node: &Node<'a>) -> Option<String> {
-        scopes.path(self.program, node, &|other| self.path(other))
-    }
-
     /// The different definitions among the types at `places`, all of one name.
     fn definitions_at(&self, path: &str, mut places: Vec<At>) -> Result<Vec<Definition>> {
         places.sort_unstable();
@@ -114,6 +111,8 @@ impl<'a> Types<'_, 'a> {
                 Rc::make_mut(&mut aggregate).path = path.to_owned();
             }
             let origin = self.origin(at);
+            let each = self.members_within(&aggregate) as u64;
+            self.program.work().spend(8 * each * found.len() as u64)?;
             match found
                 .iter_mut()
                 .find(|other| other.aggregate.lies_like(&aggregate))
@@ -154,7 +153,8 @@ impl<'a> Types<'_, 'a> {
         let header = unit.line_program.as_ref()?.header();
         let name = header.file(index)?.path_name();
         let name = self.program.dwarf(at).attr_string(unit, name).ok()?;
-        let name = name.to_string_lossy().into_owned();
+        self.program.work().spend(name.len() as u64).ok()?;
+        let name = plain::word(&name.to_string_lossy()).into_owned();
         Some(name.rsplit('/').next().unwrap_or(&name).to_owned())
     }
 
@@ -172,7 +172,7 @@ impl<'a> Types<'_, 'a> {
         for unit in self.program.units() {
             let scopes = self.scopes(unit)?;
             for node in scopes.types() {
-                let Some(path) = self.path_in(&scopes, node) else {
+                let Some(path) = self.path_in(&scopes, node, 0) else {
                     continue;
                 };
                 let offset = node.offset;
@@ -195,10 +195,12 @@ impl<'a> Types<'_, 'a> {
                     Slot::Vacant(slot) => {
                         slot.insert(vec![kept]);
                     }
-                    Slot::Occupied(mut slot) if !slot.get().contains(&kept) => {
-                        slot.get_mut().push(kept);
+                    Slot::Occupied(mut slot) => {
+                        self.program.work().spend(8 * slot.get().len() as u64)?;
+                        if !slot.get().contains(&kept) {
+                            slot.get_mut().push(kept);
+                        }
                     }
-                    Slot::Occupied(_) => {}
                 }
             }
             self.forget(unit);
@@ -220,7 +222,7 @@ impl<'a> Types<'_, 'a> {
         for unit in self.program.units() {
             let scopes = Scopes::of(self.program, unit)?;
             for node in scopes.aggregates() {
-                let Some(path) = self.path_in(&scopes, node) else {
+                let Some(path) = self.path_in(&scopes, node, 0) else {
                     continue;
                 };
                 if node.defined {

@@ -9,6 +9,7 @@ use gimli::{
 };
 
 use super::super::file::{Opened, Slice};
+use super::super::work::Work;
 
 /// The place of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,6 +46,7 @@ pub struct Program<'a> {
     /// The largest alignment of a plain value, in bytes.
     pub widest: u64,
     endian: RunTimeEndian,
+    opened: &'a Opened,
 }
 
 impl<'a> Program<'a> {
@@ -60,6 +62,7 @@ impl<'a> Program<'a> {
             // System V ABI, i386: double and long long are aligned to 4 in structures.
             widest: if opened.i386 { 4 } else { 16 },
             endian: opened.endian,
+            opened,
         };
         let (mut parent, mut own) = (Dwarf::default(), Dwarf::default());
         if let Some(main) = &opened.main {
@@ -110,16 +113,7 @@ impl<'a> Program<'a> {
     }
 
     fn add(&mut self, mut dwarf: Dwarf<Slice<'a>>) -> Result<()> {
-        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
-        let mut headers = Vec::new();
-        let mut plain = dwarf.units();
-        while let Some(header) = plain.next()? {
-            headers.push(header);
-        }
-        let mut types = dwarf.type_units();
-        while let Some(header) = types.next()? {
-            headers.push(header);
-        }
+        let headers = self.opened.headers(&mut dwarf)?;
         let source = self.sources.len();
         for (unit, header) in headers.iter().enumerate() {
             let (UnitType::Type {
@@ -164,8 +158,13 @@ impl<'a> Program<'a> {
         if let Some(unit) = cell.get() {
             return Ok(unit);
         }
-        let unit = source.dwarf.unit(source.headers[at.unit])?;
+        let unit = self.opened.unit(&source.dwarf, source.headers[at.unit])?;
         Ok(cell.get_or_init(|| unit))
+    }
+
+    /// What reading may still take.
+    pub(in super::super) fn work(&self) -> &'a Work {
+        &self.opened.work
     }
 
     /// Whether the least significant byte comes first.
@@ -198,7 +197,7 @@ impl<'a> Program<'a> {
         let unit = behind.checked_sub(1)?;
         Some(At {
             unit: UnitAt { source, unit },
-            offset: offset.0 - start(&headers[unit])?,
+            offset: offset.0.checked_sub(start(&headers[unit])?)?,
         })
     }
 }

@@ -9,6 +9,11 @@ use gimli::{
 
 use super::super::file::Slice;
 use super::program::{At, Program, UnitAt};
+use super::types::deeper;
+use crate::lab::plain;
+
+/// How deep entries may be nested: compilers leave a few hundred, for what they put in line.
+const DEEPEST_ENTRY: isize = 1000;
 
 /// The scopes and types of a unit, in the order of their entries.
 #[derive(Debug)]
@@ -49,6 +54,11 @@ impl<'a> Scopes<'a> {
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 continue;
             };
+            program.work().entry(abbreviation.attributes().len())?;
+            if depth > DEEPEST_ENTRY {
+                // Who asks for the members of an entry goes through all below it.
+                program.work().spend(u64::MAX)?;
+            }
             let tag = abbreviation.tag();
             if !noted(tag) {
                 entries.skip_attributes(abbreviation.attributes())?;
@@ -69,7 +79,11 @@ impl<'a> Scopes<'a> {
             for specification in abbreviation.attributes() {
                 let attribute = entries.read_attribute(*specification)?;
                 match attribute.name() {
-                    DW_AT_name => node.name = Some(dwarf.attr_string(unit, attribute.value())?),
+                    DW_AT_name => {
+                        let name = dwarf.attr_string(unit, attribute.value())?;
+                        program.work().spend(name.len() as u64)?;
+                        node.name = Some(name);
+                    }
                     DW_AT_specification | DW_AT_abstract_origin => {
                         node.origin = Some(attribute.value());
                     }
@@ -104,43 +118,49 @@ impl<'a> Scopes<'a> {
         index.ok().map(|index| &self.nodes[index])
     }
 
-    /// The full name of a node; `None` if it has no name of its own. `elsewhere` knows the full
-    /// names of entries of other units.
+    /// The full name of a node, `depth` nodes below the one that was asked for; `None` if it has no
+    /// name of its own, or is nested too deep. `elsewhere` knows the full names of entries of other
+    /// units.
     pub fn path(
         &self,
         program: &Program<'a>,
         node: &Node<'a>,
-        elsewhere: &dyn Fn(At) -> Option<String>,
+        elsewhere: &dyn Fn(At, u32) -> Option<String>,
+        depth: u32,
     ) -> Option<String> {
+        // Damaged entries could lead in circles, through several units too.
+        let depth = deeper(depth).ok()?;
         // What completes a declaration elsewhere is called as that is, with what is around it.
         let origin = node
             .origin
             .as_ref()
             .and_then(|value| program.referred(self.unit, value));
         match origin {
-            Some(origin) if origin.unit != self.unit => return elsewhere(origin),
+            Some(origin) if origin.unit != self.unit => return elsewhere(origin, depth),
             Some(origin) => {
-                // Damaged entries could lead in circles.
                 let other = self
                     .node(origin.offset)
                     .filter(|other| other.origin.is_none());
                 if let Some(other) = other {
-                    return self.path(program, other, elsewhere);
+                    return self.path(program, other, elsewhere, depth);
                 }
             }
             None => {}
         }
-        let name = node.name?.to_string_lossy().into_owned();
+        let name = node.name?.to_string_lossy();
+        let name = plain::word(&name).into_owned();
+        program.work().spend(name.len() as u64).ok()?;
         let parent = node.parent.map(|parent| &self.nodes[parent]);
         let Some(parent) = parent else {
             return Some(name);
         };
-        let around = self.path(program, parent, elsewhere).unwrap_or_else(|| {
+        let around = self.path(program, parent, elsewhere, depth).unwrap_or_else(|| {
             match parent.tag == DW_TAG_namespace {
                 true => "(anonymous namespace)".to_owned(),
                 false => "(anonymous)".to_owned(),
             }
         });
+        program.work().spend(around.len() as u64).ok()?;
         Some(format!("{around}::{name}"))
     }
 }

@@ -15,9 +15,14 @@ use super::types::{Types, is_declaration, is_qualifier};
 /// How far types are spelt out, pointers to pointers and so on.
 const DEEPEST: u32 = 30;
 
+/// The parts of a type that are spelt out: a function may take functions of several arguments that
+/// take functions, and so on.
+const MOST_PARTS: u32 = 1000;
+
 impl Types<'_, '_> {
     /// A declaration of `name` with the type at `at`; the type alone if the name is empty.
     pub(super) fn spell(&self, at: Option<At>, name: &str, language: Language) -> String {
+        self.parts.set(MOST_PARTS);
         match language {
             Language::Rust => {
                 let spelt = self.rust(at, 0);
@@ -28,6 +33,13 @@ impl Types<'_, '_> {
             }
             Language::C | Language::Cpp => self.c(at, name.to_owned(), language, 0),
         }
+    }
+
+    /// Counts a part of a type, and says whether there were as many as are spelt out.
+    fn last_part(&self) -> bool {
+        let left = self.parts.get();
+        self.parts.set(left.saturating_sub(1));
+        left == 0
     }
 
     /// A C declaration: it is written from the inside, around what is declared.
@@ -44,7 +56,7 @@ impl Types<'_, '_> {
         };
         let tag = entry.tag();
         let target = self.type_of(at.unit, &entry);
-        if depth > DEEPEST {
+        if depth > DEEPEST || self.last_part() {
             return before("...");
         }
         if let Some(word) = qualifier(tag) {
@@ -129,6 +141,10 @@ impl Types<'_, '_> {
             let mut found = Vec::new();
             while let Some(child) = children.next()? {
                 let entry = child.entry();
+                self.note(entry)?;
+                if self.parts.get() == 0 {
+                    break;
+                }
                 if entry.attr(gimli::DW_AT_artificial).is_some() {
                     // `this`.
                 } else if entry.tag() == DW_TAG_formal_parameter {
@@ -156,7 +172,7 @@ impl Types<'_, '_> {
             return "?".to_owned();
         };
         let target = self.type_of(at.unit, &entry);
-        if depth > DEEPEST {
+        if depth > DEEPEST || self.last_part() {
             return "...".to_owned();
         }
         if entry.tag() == DW_TAG_array_type {

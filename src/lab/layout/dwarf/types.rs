@@ -1,6 +1,6 @@
 //! What entries say of types: what they refer to, how large they are, how they are aligned.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -19,20 +19,44 @@ use gimli::{
 use super::super::file::Slice;
 use super::super::{Aggregate, Language};
 use super::program::{At, Program, UnitAt};
-use super::scopes::{Scopes, is_aggregate};
+use super::scopes::{Node, Scopes, is_aggregate};
+use crate::lab::plain;
 
 /// How deep types may be nested: what is deeper goes in circles.
 const DEEPEST: u32 = 100;
 
 pub(super) type Entry<'a> = DebuggingInformationEntry<Slice<'a>>;
 
+/// The most bytes of a type and elements of an array, and the largest offset: a 48-bit address space
+/// holds no more, and sums of them have room in 64 bits.
+const MOST: u64 = 1 << 48;
+
+/// A size, a number of elements or an offset.
+///
+/// # Errors
+/// If no address space holds as much.
+pub(super) fn bounded(number: u64) -> Result<u64> {
+    if number > MOST {
+        bail!("damaged debug information: {number} bytes or elements, and {MOST} are the most");
+    }
+    Ok(number)
+}
+
 /// Reads types out of debug information.
 pub struct Types<'p, 'a> {
     pub(super) program: &'p Program<'a>,
     scopes: RefCell<HashMap<UnitAt, Rc<Scopes<'a>>>>,
     pub(super) aggregates: RefCell<HashMap<At, Rc<Aggregate>>>,
+    /// The members that each of them has with those of its members and so on.
+    pub(super) members: RefCell<HashMap<*const Aggregate, usize>>,
+    /// What is behind names and qualifiers, and sizes and alignments, as far as they are known.
+    behind: RefCell<HashMap<At, At>>,
+    sizes: RefCell<HashMap<At, Option<u64>>>,
+    aligns: RefCell<HashMap<At, u64>>,
     /// Where types are defined, by their full name; found when a declaration asks for it.
     defined: RefCell<Option<Rc<HashMap<String, At>>>>,
+    /// Parts of a type that may still be spelt out.
+    pub(super) parts: Cell<u32>,
     /// The language of units that do not say.
     usual: OnceCell<Language>,
 }
@@ -44,7 +68,12 @@ impl<'p, 'a> Types<'p, 'a> {
             program,
             scopes: RefCell::default(),
             aggregates: RefCell::default(),
+            members: RefCell::default(),
+            behind: RefCell::default(),
+            sizes: RefCell::default(),
+            aligns: RefCell::default(),
             defined: RefCell::default(),
+            parts: Cell::new(0),
             usual: OnceCell::new(),
         }
     }
@@ -63,18 +92,37 @@ impl<'p, 'a> Types<'p, 'a> {
     pub fn forget(&self, unit: UnitAt) {
         self.scopes.borrow_mut().remove(&unit);
         self.aggregates.borrow_mut().retain(|at, _| at.unit != unit);
+        self.behind.borrow_mut().retain(|at, _| at.unit != unit);
+        self.sizes.borrow_mut().retain(|at, _| at.unit != unit);
+        self.aligns.borrow_mut().retain(|at, _| at.unit != unit);
     }
 
     /// The full name of an entry.
     pub fn path(&self, at: At) -> Option<String> {
+        self.path_below(at, 0)
+    }
+
+    fn path_below(&self, at: At, depth: u32) -> Option<String> {
         let scopes = self.scopes(at.unit).ok()?;
-        let node = scopes.node(at.offset)?;
-        scopes.path(self.program, node, &|other| self.path(other))
+        self.path_in(&scopes, scopes.node(at.offset)?, depth)
+    }
+
+    /// The full name of a node, `depth` nodes below the one that was asked for.
+    pub(super) fn path_in(&self, scopes: &Scopes<'a>, node: &Node<'a>, depth: u32) -> Option<String> {
+        let elsewhere = |other, depth| self.path_below(other, depth);
+        scopes.path(self.program, node, &elsewhere, depth)
     }
 
     /// An entry, read whole.
     pub(super) fn entry(&self, at: At) -> gimli::Result<Entry<'a>> {
-        self.program.unit(at.unit)?.entry(UnitOffset(at.offset))
+        let entry = self.program.unit(at.unit)?.entry(UnitOffset(at.offset))?;
+        self.note(&entry)?;
+        Ok(entry)
+    }
+
+    /// Counts an entry that was read.
+    pub(super) fn note(&self, entry: &Entry<'a>) -> gimli::Result<()> {
+        self.program.work().entry(entry.attrs().len())
     }
 
     /// An attribute's text.
@@ -83,7 +131,9 @@ impl<'p, 'a> Types<'p, 'a> {
             .program
             .dwarf(unit)
             .attr_string(self.program.unit(unit).ok()?, value);
-        Some(text.ok()?.to_string_lossy().into_owned())
+        let text = text.ok()?;
+        self.program.work().spend(text.len() as u64).ok()?;
+        Some(plain::word(&text.to_string_lossy()).into_owned())
     }
 
     /// The name that an entry itself has.
@@ -134,7 +184,11 @@ impl<'p, 'a> Types<'p, 'a> {
     }
 
     /// The type behind names and qualifiers, and behind a declaration if it is defined elsewhere.
-    pub(super) fn bare(&self, mut at: At) -> Result<(At, Entry<'a>)> {
+    pub(super) fn bare(&self, from: At) -> Result<(At, Entry<'a>)> {
+        if let Some(&at) = self.behind.borrow().get(&from) {
+            return Ok((at, self.entry(at)?));
+        }
+        let mut at = from;
         for _ in 0..DEEPEST {
             let entry = self.entry(at)?;
             let next = match is_qualifier(entry.tag()) || entry.tag() == DW_TAG_typedef {
@@ -144,7 +198,10 @@ impl<'p, 'a> Types<'p, 'a> {
             };
             match next.filter(|next| *next != at) {
                 Some(next) => at = next,
-                None => return Ok((at, entry)),
+                None => {
+                    self.behind.borrow_mut().insert(from, at);
+                    return Ok((at, entry));
+                }
             }
         }
         bail!("damaged debug information: a type refers to itself")
@@ -170,7 +227,7 @@ impl<'p, 'a> Types<'p, 'a> {
         for unit in self.program.units() {
             let scopes = Scopes::of(self.program, unit)?;
             for node in scopes.types().filter(|node| is_aggregate(node.tag)) {
-                let path = scopes.path(self.program, node, &|other| self.path(other));
+                let path = self.path_in(&scopes, node, 0);
                 let offset = node.offset;
                 path.map(|path| defined.entry(path).or_insert(At { unit, offset }));
             }
@@ -182,6 +239,15 @@ impl<'p, 'a> Types<'p, 'a> {
 
     /// Bytes of a type; `None` if the debug information does not tell.
     pub(super) fn size(&self, at: At, depth: u32) -> Result<Option<u64>> {
+        if let Some(&size) = self.sizes.borrow().get(&at) {
+            return Ok(size);
+        }
+        let size = self.read_size(at, depth)?.map(bounded).transpose()?;
+        self.sizes.borrow_mut().insert(at, size);
+        Ok(size)
+    }
+
+    fn read_size(&self, at: At, depth: u32) -> Result<Option<u64>> {
         let (at, entry) = self.bare(at)?;
         if let Some(size) = number(entry.attr(DW_AT_byte_size)) {
             return Ok(Some(size));
@@ -210,19 +276,28 @@ impl<'p, 'a> Types<'p, 'a> {
             Some(element) => self.size(element, deeper(depth)?)?,
             None => None,
         };
-        let count: u64 = self.dimensions(at)?.iter().product();
-        Ok(element.map(|element| element * count))
+        let count = elements(&self.dimensions(at)?)?;
+        Ok(element.map(|element| element.saturating_mul(count)))
     }
 
     /// The alignment that a type asks for, in bytes.
     pub(super) fn align(&self, at: At, depth: u32) -> Result<u64> {
+        if let Some(&align) = self.aligns.borrow().get(&at) {
+            return Ok(align);
+        }
+        let align = self.read_align(at, depth)?;
+        self.aligns.borrow_mut().insert(at, align);
+        Ok(align)
+    }
+
+    fn read_align(&self, at: At, depth: u32) -> Result<u64> {
         let (inner, entry) = self.bare(at)?;
         // Between the name and the type an alignment may have been asked for.
         let mut stated = 1;
         let mut outer = at;
         while outer != inner {
             let entry = self.entry(outer)?;
-            stated = stated.max(number(entry.attr(DW_AT_alignment)).unwrap_or(1));
+            stated = stated.max(alignment(&entry).unwrap_or(1));
             let next = self
                 .type_of(outer.unit, &entry)
                 .filter(|_| !is_declaration(&entry));
@@ -259,7 +334,7 @@ impl<'p, 'a> Types<'p, 'a> {
                 .filter(|size| size.is_power_of_two() && *size <= 16),
             false => None,
         };
-        let entry = number(entry.attr(DW_AT_alignment)).unwrap_or(1);
+        let entry = alignment(&entry).unwrap_or(1);
         Ok(own.max(stated).max(entry).max(atomic.unwrap_or(1)))
     }
 
@@ -271,7 +346,8 @@ impl<'p, 'a> Types<'p, 'a> {
         let mut lengths = Vec::new();
         while let Some(child) = children.next()? {
             let entry = child.entry();
-            if entry.tag() != DW_TAG_subrange_type {
+            self.note(entry)?;
+            if entry.tag() != DW_TAG_subrange_type || lengths.len() >= DEEPEST as usize {
                 continue;
             }
             let count = number(entry.attr(DW_AT_count));
@@ -280,7 +356,9 @@ impl<'p, 'a> Types<'p, 'a> {
                 .and_then(|bound| match bound.value() {
                     AttributeValue::Exprloc(_) => None,
                     // A last index of -1, however wide, is an array without elements.
-                    _ => bound.sdata_value().map(|last| (last + 1).max(0) as u64),
+                    _ => bound
+                        .sdata_value()
+                        .map(|last| last.saturating_add(1).max(0) as u64),
                 });
             lengths.push(count.or(upper).unwrap_or(0));
         }
@@ -302,6 +380,21 @@ pub(super) fn deeper(depth: u32) -> Result<u32> {
         bail!("damaged debug information: a type holds itself");
     }
     Ok(depth + 1)
+}
+
+/// The elements of an array with these dimensions.
+///
+/// # Errors
+/// If no address space holds as many.
+pub(super) fn elements(dimensions: &[u64]) -> Result<u64> {
+    let product = |product: u64, length: &u64| bounded(product.saturating_mul(*length));
+    dimensions.iter().try_fold(1, product)
+}
+
+/// The alignment that an entry states, if it can be one.
+pub(super) fn alignment(entry: &Entry<'_>) -> Option<u64> {
+    let stated = number(entry.attr(DW_AT_alignment))?;
+    (stated.is_power_of_two() && stated <= 1 << 32).then_some(stated)
 }
 
 /// A number that is stated as such, and not computed.

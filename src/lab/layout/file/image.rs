@@ -9,6 +9,7 @@ use object::{CompressionFormat, Object, ObjectKind, ObjectSection};
 
 use super::Bytes;
 use super::relocate::joined;
+use super::unpack::{Budget, unpacked};
 
 /// An object file: a program, a shared library, what a compiler leaves, or debug information.
 #[derive(Clone, Debug)]
@@ -16,6 +17,7 @@ pub struct Image {
     /// Where it is.
     pub path: PathBuf,
     bytes: Bytes,
+    budget: Budget,
 }
 
 impl Image {
@@ -35,6 +37,7 @@ impl Image {
         let bytes = Bytes::of_file(path).with_context(|| format!("cannot read {shown}"))?;
         let image = Image {
             path: path.to_owned(),
+            budget: Budget::of_file(bytes.len()),
             bytes,
         };
         match image.object() {
@@ -130,7 +133,7 @@ impl Image {
         let read = || {
             // What a compiler leaves may hold several of a name, and references to mend.
             if object.kind() == ObjectKind::Relocatable {
-                return joined(object, name).map(|bytes| Bytes::Owned(bytes.into()));
+                return joined(object, name, &self.budget).map(|bytes| Bytes::Owned(bytes.into()));
             }
             let Some(section) = object.section_by_name(name) else {
                 return Ok(Bytes::none());
@@ -140,7 +143,7 @@ impl Image {
                 let part = self.bytes.part(range.offset, range.uncompressed_size);
                 return part.ok_or_else(|| anyhow!("it lies outside the file"));
             }
-            Ok(Bytes::Owned(section.uncompressed_data()?.into()))
+            Ok(Bytes::Owned(unpacked(&section, &self.budget)?.into()))
         };
         read().with_context(|| format!("{}: section {name}", self.path.display()))
     }

@@ -6,6 +6,7 @@ mod image;
 mod opened;
 mod relocate;
 mod separate;
+mod unpack;
 
 use bytes::Bytes;
 use image::Image;

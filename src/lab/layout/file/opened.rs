@@ -4,8 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
-use gimli::{Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, RunTimeEndian};
+use gimli::{
+    Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader as _,
+    RunTimeEndian, Section as _, Unit, UnitHeader,
+};
 
+use super::super::work::Work;
 use super::{Bytes, Image, Places, added};
 
 /// How debug information is read.
@@ -31,6 +35,8 @@ pub struct Opened {
     pub package: Option<(DwarfPackageSections<Bytes>, Option<Vec<DwoId>>)>,
     /// Split files that could not be used, and why.
     pub missing: Vec<String>,
+    /// What reading all of it may take.
+    pub work: Work,
 }
 
 /// The sections of the main file.
@@ -40,6 +46,27 @@ pub struct Main {
     pub sections: DwarfSections<Bytes>,
     /// Whether it is itself a split file.
     pub split: bool,
+}
+
+/// Goes on behind a table of abbreviations, or behind what is damaged of it.
+fn pass_abbreviations(table: &mut Slice<'_>) {
+    let mut pass = || -> gimli::Result<()> {
+        while table.read_uleb128()? != 0 {
+            let (_tag, _children) = (table.read_uleb128()?, table.read_u8()?);
+            loop {
+                let (name, form) = (table.read_uleb128()?, table.read_uleb128()?);
+                if form == u64::from(gimli::DW_FORM_implicit_const.0) {
+                    table.read_sleb128()?;
+                }
+                if (name, form) == (0, 0) {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    };
+    // Whoever reads the table says what is wrong with it.
+    let _ = pass();
 }
 
 /// A unit whose debug information lies in a file of its own.
@@ -66,6 +93,7 @@ impl Opened {
             split: Vec::new(),
             package: None,
             missing: Vec::new(),
+            work: Work::of_bytes(file.bytes().len()),
         };
         let split = file.has(".debug_info.dwo");
         if split && file.has(".debug_cu_index") {
@@ -89,11 +117,10 @@ impl Opened {
 
     /// The units that name a split file.
     fn skeletons(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Vec<Skeleton>> {
-        let dwarf = self.dwarf(sections);
-        let mut headers = dwarf.units();
+        let mut dwarf = self.dwarf(sections);
         let mut skeletons = Vec::new();
-        while let Some(header) = headers.next()? {
-            let unit = dwarf.unit(header)?;
+        for header in self.headers(&mut dwarf)? {
+            let unit = self.unit(&dwarf, header)?;
             let (Some(id), Some(name)) = (unit.dwo_id, unit.dwo_name()?) else {
                 continue;
             };
@@ -127,7 +154,10 @@ impl Opened {
             self.package = Some((package, Some(wanted)));
         }
         let beside = files[0].parent().unwrap_or(Path::new("."));
-        for unit in skeletons.iter().filter(|unit| !packed.contains(&unit.id.0)) {
+        for unit in skeletons {
+            if !packed.insert(unit.id.0) {
+                continue;
+            }
             match self.open_one(unit, beside) {
                 Ok(sections) => self.split.push(sections),
                 Err(error) => self.missing.push(format!("{error:#}")),
@@ -154,13 +184,68 @@ impl Opened {
     fn dwo_id(&self, sections: &DwarfSections<Bytes>) -> gimli::Result<Option<DwoId>> {
         let mut dwarf = self.dwarf(sections);
         dwarf.file_type = gimli::DwarfFileType::Dwo;
-        let mut headers = dwarf.units();
-        while let Some(header) = headers.next()? {
-            if let Some(id) = dwarf.unit(header)?.dwo_id {
+        for header in self.headers(&mut dwarf)? {
+            if let Some(id) = self.unit(&dwarf, header)?.dwo_id {
                 return Ok(Some(id));
             }
         }
         Ok(None)
+    }
+
+    /// The units of sections, those of types last. Tables of abbreviations that several units share
+    /// are read once.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn headers<'a>(
+        &self,
+        dwarf: &mut Dwarf<Slice<'a>>,
+    ) -> gimli::Result<Vec<UnitHeader<Slice<'a>>>> {
+        let mut headers = Vec::new();
+        let mut tables = HashSet::new();
+        let mut note = |header: UnitHeader<Slice<'a>>| -> gimli::Result<()> {
+            self.work.entry(0)?;
+            let offset = header.debug_abbrev_offset().0;
+            if tables.insert(offset) {
+                // Those of different units may overlap.
+                let mut table = *dwarf.debug_abbrev.reader();
+                table.skip(offset)?;
+                let before = table.len();
+                pass_abbreviations(&mut table);
+                self.work.spend(16 * (before - table.len()) as u64)?;
+            }
+            headers.push(header);
+            Ok(())
+        };
+        let mut plain = dwarf.units();
+        while let Some(header) = plain.next()? {
+            note(header)?;
+        }
+        let mut types = dwarf.type_units();
+        while let Some(header) = types.next()? {
+            note(header)?;
+        }
+        dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
+        Ok(headers)
+    }
+
+    /// A unit.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn unit<'a>(
+        &self,
+        dwarf: &Dwarf<Slice<'a>>,
+        header: UnitHeader<Slice<'a>>,
+    ) -> gimli::Result<Unit<Slice<'a>>> {
+        let unit = dwarf.unit(header)?;
+        // Many units may name the same table of files, and each has it.
+        let files = unit.line_program.as_ref().map_or(0, |program| {
+            let header = program.header();
+            header.file_names().len() + header.include_directories().len()
+        });
+        self.work.entry(4 * files)?;
+        Ok(unit)
     }
 
     /// Sections, ready to be read.

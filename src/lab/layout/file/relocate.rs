@@ -1,20 +1,30 @@
 //! Sections of relocatable objects, with their references filled in.
 
+use std::collections::HashMap;
+
 use anyhow::{Result, bail};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationKind, RelocationTarget, SectionIndex};
+
+use super::unpack::{Budget, unpacked};
 
 /// All sections called `name`, one behind the other, as a linker would join them.
 ///
 /// Type units lie in sections of their own under one name. A reference into a section that comes
 /// behind others of its name is moved along with it.
-pub(super) fn joined(object: &object::File<'_>, name: &str) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// If the sections cannot be unpacked, or a relocation lies outside of them.
+pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> Result<Vec<u8>> {
     let mut all = Vec::new();
+    let before = before(object);
     for section in object
         .sections()
         .filter(|section| section.name() == Ok(name))
     {
         let base = all.len();
-        all.extend_from_slice(&section.uncompressed_data()?);
+        let data = unpacked(&section, budget)?;
+        budget.take(data.len() as u64)?;
+        all.extend_from_slice(&data);
         for (offset, relocation) in section.relocations() {
             if relocation.kind() != RelocationKind::Absolute {
                 continue;
@@ -23,16 +33,14 @@ pub(super) fn joined(object: &object::File<'_>, name: &str) -> Result<Vec<u8>> {
                 continue;
             };
             let symbol = object.symbol_by_index(index)?;
-            let moved = symbol
-                .section_index()
-                .map(|at| before(object, at))
-                .transpose()?;
+            let moved = symbol.section_index().and_then(|at| before.get(&at));
             let width = usize::from(relocation.size() / 8);
-            let start = base + usize::try_from(offset)?;
-            let Some(place) = all.get_mut(start..start + width) else {
+            let start = base.checked_add(usize::try_from(offset)?);
+            let range = start.and_then(|start| Some(start..start.checked_add(width)?));
+            let Some(place) = range.and_then(|range| all.get_mut(range)) else {
                 bail!("a relocation lies outside the section");
             };
-            let mut value = symbol.address().wrapping_add(moved.unwrap_or(0));
+            let mut value = symbol.address().wrapping_add(*moved.unwrap_or(&0));
             value = value.wrapping_add_signed(relocation.addend());
             if relocation.has_implicit_addend() {
                 value = value.wrapping_add(number(place, object.is_little_endian()));
@@ -43,17 +51,20 @@ pub(super) fn joined(object: &object::File<'_>, name: &str) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// Bytes of the sections that have the name of section `index` and come before it.
-fn before(object: &object::File<'_>, index: SectionIndex) -> Result<u64> {
-    let name = object.section_by_index(index)?.name()?.to_owned();
-    if !name.starts_with(".debug_") {
-        return Ok(0);
+/// For each debug section the bytes of those that have its name and come before it.
+fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
+    let mut passed: HashMap<&str, u64> = HashMap::new();
+    let mut before = HashMap::new();
+    let sections: Vec<_> = object.sections().collect();
+    for section in &sections {
+        let Some(name) = section.name().ok().filter(|name| name.starts_with(".debug_")) else {
+            continue;
+        };
+        let bytes = passed.entry(name).or_default();
+        before.insert(section.index(), *bytes);
+        *bytes = bytes.saturating_add(section.size());
     }
-    let earlier = object
-        .sections()
-        .take_while(|section| section.index() != index);
-    let same = earlier.filter(|section| section.name() == Ok(&name));
-    Ok(same.map(|section| section.size()).sum())
+    before
 }
 
 fn number(bytes: &[u8], little: bool) -> u64 {

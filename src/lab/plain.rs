@@ -1,0 +1,67 @@
+//! Text from elsewhere, made harmless to print: of records, debug information, traces, file names and
+//! command lines.
+//!
+//! A terminal obeys control characters: they clear it, set its title, and draw a table over another.
+//! Characters that reverse the direction of text show another order than that of the letters.
+
+use std::borrow::Cow;
+
+/// Whether a terminal or a reader takes the character for something other than a letter to show: C0,
+/// DEL, C1, line and paragraph separators, and the marks of direction.
+const fn obeyed(letter: char) -> bool {
+    matches!(
+        letter,
+        '\0'..='\x1f'
+            | '\x7f'..='\u{9f}'
+            | '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    )
+}
+
+/// A text of a line: every character that a terminal obeys is spelled out (`\u{1b}`, `\n`).
+pub fn word(text: &str) -> Cow<'_, str> {
+    spelled(text, obeyed)
+}
+
+/// Lines of text: the same, but for the ends of lines and tabs.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    spelled(text, |letter| obeyed(letter) && !matches!(letter, '\n' | '\t'))
+}
+
+fn spelled(text: &str, is: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match is(letter) {
+            true => plain.extend(letter.escape_default()),
+            false => plain.push(letter),
+        }
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_spelled_out() {
+        assert_eq!(word("\x1b]0;title\x07"), "\\u{1b}]0;title\\u{7}");
+        assert_eq!(word("\u{9b}2J\x7f"), "\\u{9b}2J\\u{7f}");
+        assert_eq!(word("a\u{202e}b\u{2066}c\u{200f}"), "a\\u{202e}b\\u{2066}c\\u{200f}");
+        assert_eq!(word("one\ntwo\r\t"), "one\\ntwo\\r\\t");
+        assert_eq!(lines("one\n\ttwo\r\n"), "one\n\ttwo\\r\n");
+    }
+
+    #[test]
+    fn what_is_plain_stays_where_it_is() {
+        for text in ["", "Zen 4 \u{b5}s, \u{2264} 5 %, \u{2591}\u{2588}", "\u{5d0}\u{5d1}"] {
+            assert!(matches!(word(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Whether the lines of a record say what a machine can have said: checked once, when they are read,
+//! so that nothing behind has to ask whether a number is one.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{
+    CrewLine, EndLine, Header, LeadLine, Line, MACHINE, Outcome, PointLine, Timed, VerdictLine,
+};
+use crate::experiment::{LADDER, Placement, SPARSE, Verdict};
+use crate::lab::plain;
+
+/// What is wrong with a line of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The field, as a path: `timed.samples[3]`. Empty if the line is no JSON object, or no field is
+    /// to blame.
+    pub field: String,
+    /// What is wrong with it, and what would be accepted.
+    pub problem: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field.as_str() {
+            "" => f.write_str(&self.problem),
+            field => write!(f, "field `{field}`: {}", self.problem),
+        }
+    }
+}
+
+type Check = Result<(), Wrong>;
+
+fn wrong(field: &str, problem: impl fmt::Display) -> Wrong {
+    Wrong {
+        field: field.to_owned(),
+        problem: problem.to_string(),
+    }
+}
+
+/// CPUs that a system has at most: Linux is built for 8,192.
+const MOST_CPUS: usize = 8192;
+
+/// The rungs of a ladder at most: half octaves from 1 KiB to the largest memory are 80.
+const MOST_RUNGS: usize = 256;
+
+/// The points of an experiment at most, passes over the same point counted once.
+const MOST_POINTS: usize = 20_000;
+
+/// Whole numbers up to here are numbers of a JSON reader that knows floating point only.
+const MOST_EXACT: u64 = 1 << 53;
+
+/// Places on the horizontal axis, but for 0, whatever their sign.
+const PLACES: RangeInclusive<f64> = 1e-9..=1e15;
+
+/// Times in ticks and counts, whatever their sign: 10^15 ticks are three days.
+const MOST_TICKS: f64 = 1e15;
+
+/// Rates of a time-stamp counter in Hz.
+const RATES: RangeInclusive<f64> = 1e6..=1e12;
+
+/// Core cycles a tick.
+const RATIOS: RangeInclusive<f64> = 1e-3..=1e3;
+
+/// Seconds since 1970, up to the year 9999.
+const DATES: RangeInclusive<u64> = 0..=253_402_300_799;
+
+/// Seconds of a run: 30,000 years.
+const MOST_SECONDS: f64 = 1e12;
+
+/// The largest working set in bytes, which no page is larger than and no address space smaller.
+const LARGEST: RangeInclusive<u64> = 4096..=1 << 52;
+
+/// Bytes and sets of a cache, and bytes of a page.
+const MOST_CACHE: u64 = 1 << 50;
+
+/// Samples of a point.
+const MOST_SAMPLES: usize = 1 << 20;
+
+/// The lines of a record as they are read, one after the other.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Places of each series of each experiment.
+    places: HashMap<String, HashMap<String, HashSet<u64>>>,
+}
+
+impl Checked {
+    /// Reads the next line. Characters that a terminal would obey are spelled out in its texts.
+    ///
+    /// # Errors
+    /// With the field that is wrong, and what would be accepted.
+    pub fn line(&mut self, text: &[u8]) -> Result<Line, Wrong> {
+        let line = parse(text)?;
+        match &line {
+            Line::Header(header) => check_header(header)?,
+            Line::Point(point) => {
+                check_point(point)?;
+                self.count(point)?;
+            }
+            Line::Verdict(verdict) => check_verdict(verdict)?,
+            Line::End(end) => check_end(end)?,
+        }
+        Ok(line)
+    }
+
+    /// Notes the place of a point: what is inferred of many points costs more than their number.
+    fn count(&mut self, point: &PointLine) -> Check {
+        let experiment = self.places.entry(point.experiment.clone()).or_default();
+        let series = experiment.entry(point.series.clone()).or_default();
+        series.insert((point.x + 0.0).to_bits());
+        if point.experiment == MACHINE && series.len() > MOST_RUNGS {
+            let problem = format!("the series has more than {MOST_RUNGS} places");
+            return Err(wrong("x", problem));
+        }
+        if experiment.values().map(HashSet::len).sum::<usize>() > MOST_POINTS {
+            let problem = format!("the experiment has more than {MOST_POINTS} points");
+            return Err(wrong("experiment", problem));
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a line.
+#[derive(Deserialize)]
+struct Kind {
+    kind: String,
+}
+
+/// A line as it is read: its text, or what the text holds if some of it had to be spelled out.
+enum Source<'a> {
+    Text(&'a [u8]),
+    Value(Value),
+}
+
+impl<'a> Source<'a> {
+    fn of(text: &'a [u8]) -> Result<Self, Wrong> {
+        // JSON has such characters as escape sequences or beyond ASCII, DEL apart.
+        if !text.iter().any(|byte| matches!(byte, b'\\' | 0x7F..)) {
+            return Ok(Source::Text(text));
+        }
+        let mut value = serde_json::from_slice(text).map_err(|error| wrong("", told(&error)))?;
+        make_plain(&mut value);
+        Ok(Source::Value(value))
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Wrong> {
+        let read = match self {
+            Source::Text(text) => {
+                let mut reader = serde_json::Deserializer::from_slice(text);
+                let read = serde_path_to_error::deserialize(&mut reader);
+                if read.is_ok() {
+                    reader.end().map_err(|error| wrong("", told(&error)))?;
+                }
+                read
+            }
+            Source::Value(value) => serde_path_to_error::deserialize(value),
+        };
+        read.map_err(|error| {
+            let field = match error.path().to_string() {
+                root if root == "." => String::new(),
+                path => path,
+            };
+            wrong(&field, told(error.inner()))
+        })
+    }
+}
+
+/// Reads a line, whatever its numbers say.
+fn parse(text: &[u8]) -> Result<Line, Wrong> {
+    let source = Source::of(text)?;
+    let Kind { kind } = source.read()?;
+    Ok(match kind.as_str() {
+        "header" => Line::Header(source.read()?),
+        "point" => Line::Point(source.read()?),
+        "verdict" => Line::Verdict(source.read()?),
+        "end" => Line::End(source.read()?),
+        other => {
+            let problem =
+                format!("`{other}` is no kind of line: header, point, verdict and end are");
+            return Err(wrong("kind", problem));
+        }
+    })
+}
+
+/// What a reader says of a line, without the number that it takes for that of the line.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let (text, place) = match text.rsplit_once(" at line 1 column ") {
+        Some((text, column)) => (text, format!(" (column {column})")),
+        None => (text.as_str(), String::new()),
+    };
+    format!("{}{place}", plain::word(text))
+}
+
+/// Spells out, in every text of `value`, what a terminal would obey.
+fn make_plain(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(plain) = plain::word(text) {
+                *text = plain;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(make_plain),
+        Value::Object(fields) => fields.values_mut().for_each(make_plain),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn check_header(header: &Header) -> Check {
+    within("started", header.started, DATES)?;
+    if let Some(resumed) = header.resumed {
+        within("resumed", resumed, DATES)?;
+    }
+    within("earlier", header.earlier, 0.0..=MOST_SECONDS)?;
+    within("tick_hz", header.tick_hz, RATES)?;
+    if let Some(hz) = header.stated_tick_hz {
+        within("stated_tick_hz", hz, RATES)?;
+    }
+    if let Some(ratio) = header.core_per_tick {
+        within("core_per_tick", ratio, RATIOS)?;
+    }
+    within("largest", header.largest, LARGEST)?;
+    if let Some(cycles) = header.load_to_use {
+        within("load_to_use", cycles, 1..=1000)?;
+    }
+    if let Some(ports) = header.ports {
+        for (name, widths) in [("ports.loads", ports.loads), ("ports.stores", ports.stores)] {
+            for bytes in widths {
+                within(name, bytes, 0..=4096)?;
+            }
+        }
+    }
+    if header.seats.len() > MOST_CPUS {
+        let problem = format!("{} CPUs: at most {MOST_CPUS}", header.seats.len());
+        return Err(wrong("seats", problem));
+    }
+    if let Some(name) = header.placement.as_deref() {
+        let known = Placement::ALL.map(Placement::name);
+        one_of("placement", name, &known)?;
+    }
+    one_of("profile", &header.profile, &["quick", "full", "bare"])?;
+    let caches = [
+        ("cpu.caches", &header.cpu.caches),
+        ("kernel_caches", &header.kernel_caches),
+    ];
+    for (list, caches) in caches {
+        for (index, cache) in caches.iter().enumerate() {
+            let name = |field: &str| format!("{list}[{index}].{field}");
+            within(&name("level"), cache.level, 1..=8)?;
+            within(&name("bytes"), cache.bytes, 0..=MOST_CACHE)?;
+            within(&name("line"), cache.line, 0..=1 << 16)?;
+            within(&name("sets"), cache.sets, 0..=MOST_CACHE)?;
+        }
+    }
+    for (index, tlb) in header.cpu.tlbs.iter().enumerate() {
+        let name = |field: &str| format!("cpu.tlbs[{index}].{field}");
+        within(&name("level"), tlb.level, 1..=8)?;
+        within(&name("entries"), tlb.entries, 0..=1 << 24)?;
+        for bytes in &tlb.pages {
+            within(&name("pages"), *bytes, 1..=MOST_CACHE)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_point(point: &PointLine) -> Check {
+    let x = point.x;
+    let ladder = point.experiment == MACHINE && [LADDER, SPARSE].contains(&point.series.as_str());
+    if ladder && !(1.0..=*PLACES.end()).contains(&x) {
+        let problem = format!("{x:e} bytes: a working set is from 1 to {:e}", PLACES.end());
+        return Err(wrong("x", problem));
+    }
+    if x != 0.0 && !PLACES.contains(&x.abs()) {
+        let (least, most) = (PLACES.start(), PLACES.end());
+        let problem = format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
+        return Err(wrong("x", problem));
+    }
+    match &point.outcome {
+        Outcome::Timed(timed) => check_timed(timed),
+        Outcome::Counted(value) => within("counted", *value, -MOST_TICKS..=MOST_TICKS),
+        Outcome::Untestable(_) => Ok(()),
+    }
+}
+
+fn check_timed(timed: &Timed) -> Check {
+    let ticks = -MOST_TICKS..=MOST_TICKS;
+    let times = [
+        ("timed.median", timed.median),
+        ("timed.min", timed.min),
+        ("timed.lo", timed.lo),
+        ("timed.hi", timed.hi),
+    ];
+    for (field, value) in times {
+        within(field, value, ticks.clone())?;
+    }
+    within("timed.mad", timed.mad, 0.0..=MOST_TICKS)?;
+    ascending(&times[1..3])?;
+    ascending(&[times[2], times[0], times[3]])?;
+    if let Some(ratio) = timed.core_per_tick {
+        within("timed.core_per_tick", ratio, RATIOS)?;
+    }
+    within("timed.operations", timed.operations, 1..=MOST_EXACT)?;
+    within("timed.flops", timed.flops, 0..=MOST_EXACT)?;
+    within("timed.instructions", timed.instructions, 0..=MOST_EXACT)?;
+    within("timed.n", timed.n, 1..=MOST_SAMPLES)?;
+    // A record need not keep the samples.
+    if !timed.samples.is_empty() && timed.n > timed.samples.len() {
+        let problem = format!("{} of {} samples", timed.n, timed.samples.len());
+        return Err(wrong("timed.n", problem));
+    }
+    for (index, sample) in timed.samples.iter().enumerate() {
+        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1].into_iter().enumerate() {
+            if sample[at] > most {
+                let field = format!("timed.samples[{index}][{at}]");
+                return Err(wrong(&field, format!("{}: 0 to {most}", sample[at])));
+            }
+        }
+    }
+    for (index, count) in timed.counts.iter().enumerate() {
+        let name = |field: &str| format!("timed.counts[{index}].{field}");
+        within(&name("lo"), count.lo, ticks.clone())?;
+        within(&name("hi"), count.hi, ticks.clone())?;
+        ascending(&[(&name("lo"), count.lo), (&name("hi"), count.hi)])?;
+    }
+    timed.crew.as_ref().map_or(Ok(()), check_crew)
+}
+
+fn check_crew(crew: &CrewLine) -> Check {
+    within("timed.crew.members", crew.members as usize, 1..=MOST_CPUS)?;
+    within("timed.crew.cpus", crew.cpus as usize, 1..=MOST_CPUS)?;
+    let ticks = -MOST_TICKS..=MOST_TICKS;
+    within("timed.crew.fastest", crew.fastest, ticks.clone())?;
+    within("timed.crew.slowest", crew.slowest, ticks.clone())?;
+    if let Some(round_trip) = crew.round_trip {
+        within("timed.crew.round_trip", round_trip, ticks)?;
+    }
+    let Some(LeadLine {
+        least,
+        lower,
+        median,
+        upper,
+        most,
+    }) = crew.lead
+    else {
+        return Ok(());
+    };
+    let parts = [
+        ("timed.crew.lead.least", least),
+        ("timed.crew.lead.lower", lower),
+        ("timed.crew.lead.median", median),
+        ("timed.crew.lead.upper", upper),
+        ("timed.crew.lead.most", most),
+    ];
+    ascending(&parts.map(|(field, value)| (field, f64::from(value))))
+}
+
+fn check_verdict(line: &VerdictLine) -> Check {
+    one_of("verdict", &line.verdict, &Verdict::ALL.map(Verdict::name))
+}
+
+fn check_end(end: &EndLine) -> Check {
+    within("seconds", end.seconds, 0.0..=MOST_SECONDS)
+}
+
+/// Whether a number lies in a range; what is no number lies in none.
+fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusive<T>) -> Check {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (least, most) = (range.start(), range.end());
+    Err(wrong(field, format!("{value:?}: {least:?} to {most:?} is accepted")))
+}
+
+/// Whether values of which each is at least the one before are so.
+fn ascending(parts: &[(&str, f64)]) -> Check {
+    match parts.windows(2).find(|pair| pair[0].1 > pair[1].1) {
+        Some(pair) => {
+            let [(least, low), (field, high)] = [pair[0], pair[1]];
+            Err(wrong(field, format!("{high:?} is less than `{least}`, {low:?}")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn one_of(field: &str, text: &str, known: &[&str]) -> Check {
+    match known.contains(&text) {
+        true => Ok(()),
+        false => Err(wrong(field, format!("`{text}`: {} is accepted", known.join(", ")))),
+    }
+}
