@@ -10,9 +10,8 @@
 //!   that executes and by `read` from any [`raw_cpuid::CpuIdReader`], such as a recorded dump.
 
 pub mod cache;
-mod combining;
+mod cores;
 pub mod counter;
-mod decoded;
 mod descriptor;
 pub mod features;
 pub mod fence;
@@ -20,22 +19,15 @@ pub mod flush;
 pub mod frequency;
 pub mod identity;
 pub mod list;
-pub mod microarch;
-mod outstanding;
-pub mod ports;
 pub mod prefetch;
-mod published;
 mod split;
-mod stores;
 pub mod stream;
-mod switch;
 pub mod tlb;
 pub mod token;
-mod translations;
 pub mod tsc;
-mod window;
 
 pub use cache::{Cache, CacheKind, Caches};
+pub use cores::{Core, EventTable, Fact, Ports, PrefetchSwitches, Source, Translations};
 pub use counter::rdpmc;
 pub use features::{Feature, Features, UnknownFeature};
 pub use fence::{lfence, mfence, sfence};
@@ -43,16 +35,12 @@ pub use flush::{cldemote, clflush, clflushopt, clwb};
 pub use frequency::{read_tsc_hz, tsc_hz};
 pub use identity::{CoreType, Identity, Vendor};
 pub use list::{List, Text};
-pub use microarch::Core;
-pub use ports::Ports;
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 pub use split::SplitLocks;
 pub use stream::{
     movntdq, movntdqa, movnti32, movnti64, movntpd, movntps, vmovntdq256, vmovntdq512,
     vmovntdqa256, vmovntdqa512,
 };
-pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
 pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Sse41};
-pub use translations::Translations;
 pub use tsc::{rdtsc, rdtscp};
