@@ -211,6 +211,8 @@ const ZEN_3: Core = Core {
             &[
                 models(0x19, 0x00, 0x0f),
                 models(0x19, 0x20, 0x2f),
+                // LLVM's Host.cpp ("Badami"); Linux has 20h to 5Fh as Zen 3.
+                models(0x19, 0x30, 0x3f),
                 models(0x19, 0x50, 0x5f),
             ],
         )
@@ -242,6 +244,8 @@ const ZEN_4: Core = Core {
             &[models(0x19, 0x10, 0x1f), models(0x19, 0x60, 0x7f)],
         )
         .events(&ZEN_4_EVENTS),
+        // Linux has 60h to AFh as Zen 4.
+        product("Zen 4", &[models(0x19, 0x80, 0x9f)]).events(&ZEN_4_EVENTS),
         product("Zen 4c", &[models(0x19, 0xa0, 0xaf)]).events(&ZEN_4_EVENTS),
     ],
     load_to_use: known(4, load_store(SOG_ZEN_4)),

@@ -1,39 +1,27 @@
 //! Intel's Atoms, among them what a hybrid CPU calls efficient cores, and Knights Landing.
 
 use super::fact::{Fact, known, unknown};
+use super::intel::*;
 use super::product::{EventTable, model, models, product};
 use super::values::{PrefetchSwitches, Translations, ports};
 use super::{Core, Source, Vendor};
 
-const fn om(section: &'static str) -> Source {
-    Source::new(super::OPTIMIZATION_MANUAL, section)
-}
-
-const SDM4_ATOM: Source = Source::new("Intel SDM volume 4", "Atom since Silvermont");
-const DOCUMENT_357930: Source = Source::new(
-    "Intel, \"Hardware Prefetch Controls for Intel Atom Cores\" (document 357930)",
-    "MSR 1A4h",
-);
-
-const STREAMER: (u32, &str) = (0, "L2 streamer");
-const NEXT_LINE: (u32, &str) = (2, "L1 data next line");
-
 const TWO_PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches {
-        register: super::FEATURE_CONTROL,
+        register: FEATURE_CONTROL,
         bits: &[STREAMER, NEXT_LINE],
     },
-    SDM4_ATOM,
+    sdm4("Atom since Silvermont"),
 );
 const FIVE_PREFETCHERS: Fact<PrefetchSwitches> = known(
     PrefetchSwitches {
-        register: super::FEATURE_CONTROL,
+        register: FEATURE_CONTROL,
         bits: &[
             STREAMER,
             NEXT_LINE,
-            (3, "L1 data by instruction address"),
+            BY_INSTRUCTION,
             (4, "L1 data next page"),
-            (5, "L2 adaptive multipath"),
+            MULTIPATH,
         ],
     },
     DOCUMENT_357930,
@@ -46,10 +34,6 @@ const fn translations(small: u32, second: u32, source: Source) -> Translations {
         large: unknown("the manual does not say how many 2 MiB pages the first level holds"),
         second: known(second, source),
     }
-}
-
-const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {
-    EventTable::new(Vendor::Intel, name, mark, list)
 }
 
 const GRACEMONT_EVENTS: EventTable = list("Gracemont", "GRT", "alderlake v1.27, cpu_atom");
@@ -224,10 +208,10 @@ const KNIGHTS_LANDING: Core = Core {
     // The bits are the other way round.
     prefetchers: known(
         PrefetchSwitches {
-            register: super::FEATURE_CONTROL,
+            register: FEATURE_CONTROL,
             bits: &[(0, "L1 data"), (1, "L2")],
         },
-        Source::new("Intel SDM volume 4", "Xeon Phi, MSR_MISC_FEATURE_CONTROL"),
+        sdm4("Xeon Phi, MSR_MISC_FEATURE_CONTROL"),
     ),
     ..Core::UNKNOWN
 };

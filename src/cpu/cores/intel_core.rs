@@ -2,70 +2,15 @@
 //! cores.
 
 use super::fact::{known, unknown};
+use super::intel::*;
 use super::product::{EventTable, model, models, product};
-use super::values::{PrefetchSwitches, ports, translations};
-use super::{Core, NOT_FOUND, Source, Vendor};
-
-const fn om(section: &'static str) -> Source {
-    Source::new(super::OPTIMIZATION_MANUAL, section)
-}
-
-const fn sdm4(section: &'static str) -> Source {
-    Source::new("Intel SDM volume 4", section)
-}
-
-const INTEL_2014: Source = Source::new(
-    "Intel, \"Disclosure of Hardware Prefetcher Control on Some Intel Processors\" (2014)",
-    "Nehalem to Broadwell",
-);
-const PERFSPECT: Source = Source::new("Intel PerfSpect, prefetcher settings", "Granite Rapids");
-const ARCHITECTURE_DAY: Source = Source::new("Intel, Architecture Day 2021", "Golden Cove");
-const GOLDEN_COVE_POPPED: Source = Source::new(
-    "Intel, Architecture Day 2021, in Chips and Cheese, \"Popping the hood on Golden Cove\"",
-    "load and store unit",
-);
-const STACK_OVERFLOW: Source = Source::new(
-    "Stack Overflow, question 49959963",
-    "H. Brais, and others who measured it; no manual says it",
-);
-const REAL_WORLD: Source = Source::new(
-    "Real World Technologies, \"Intel's Sandy Bridge Microarchitecture\"",
-    "32 sets of 8 ways of 6 micro-operations",
-);
-const ANANDTECH_ZEN: Source = Source::new(
-    "AnandTech, \"AMD Zen Microarchitecture\" (2016)",
-    "of Broadwell and Skylake: 1536",
-);
-const ANANDTECH_ZEN_2: Source = Source::new(
-    "AnandTech, \"AMD Zen 2 Microarchitecture Analysis\" (2019)",
-    "of Ice Lake: 2.25 K",
-);
-const HARDWARE_TIMES: Source = Source::new(
-    "Hardware Times, \"Intel Golden Cove Core Architecture Deep Dive\" (2021)",
-    "Willow Cove: 2.25 K; Golden Cove: 4 K",
-);
-const WIKIPEDIA: Source = Source::new(
-    "Wikipedia, \"Lion Cove\", from Intel's presentation of Lunar Lake (2024)",
-    "5250 entries, where the predecessor has 4096",
-);
-
-/// `IA32_MISC_ENABLE`.
-const MISC_ENABLE: u32 = 0x1A0;
-
-const STREAMER: (u32, &str) = (0, "L2 streamer");
-const ADJACENT: (u32, &str) = (1, "L2 adjacent line");
-const NEXT_LINE: (u32, &str) = (2, "L1 data next line");
-const BY_INSTRUCTION: (u32, &str) = (3, "L1 data by instruction address");
-const MULTIPATH: (u32, &str) = (5, "L2 adaptive multipath");
+use super::values::{PrefetchSwitches, Translations, ports, translations};
+use super::{Core, NOT_FOUND, Vendor};
 
 const FOUR_PREFETCHERS: PrefetchSwitches = PrefetchSwitches {
-    register: super::FEATURE_CONTROL,
+    register: FEATURE_CONTROL,
     bits: &[STREAMER, ADJACENT, NEXT_LINE, BY_INSTRUCTION],
 };
-
-const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {
-    EventTable::new(Vendor::Intel, name, mark, list)
-}
 
 const SKYLAKE_EVENTS: EventTable = list("Skylake client", "SKL", "skylake v59");
 const CASCADE_LAKE_EVENTS: EventTable = list("Cascade Lake", "CLX", "cascadelakex v1.22");
@@ -261,7 +206,7 @@ const HASWELL: Core = Core {
     prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
 };
 
-const BROADWELL_TRANSLATIONS: super::Translations = translations(
+const BROADWELL_TRANSLATIONS: Translations = translations(
     64,
     32,
     1536,
@@ -280,7 +225,7 @@ const SKYLAKE: Core = Core {
             "skylakex v1.35",
         )),
         product("Cascade Lake", &[model(6, 0x55).steppings(5, 9)]).events(&CASCADE_LAKE_EVENTS),
-        product("Cooper Lake", &[model(6, 0x55).from_stepping(10)]).events(&CASCADE_LAKE_EVENTS),
+        product("Cooper Lake", &[model(6, 0x55).since_stepping(10)]).events(&CASCADE_LAKE_EVENTS),
         product(
             "Kaby Lake",
             &[
@@ -293,13 +238,13 @@ const SKYLAKE: Core = Core {
             "Coffee Lake",
             &[
                 model(6, 0x8e).steppings(10, 10),
-                model(6, 0x9e).from_stepping(10),
+                model(6, 0x9e).since_stepping(10),
             ],
         )
         .events(&SKYLAKE_EVENTS),
         product(
             "Whiskey Lake or Comet Lake",
-            &[model(6, 0x8e).from_stepping(11)],
+            &[model(6, 0x8e).since_stepping(11)],
         )
         .events(&SKYLAKE_EVENTS),
         product("Comet Lake", &[models(6, 0xa5, 0xa6)]).events(&SKYLAKE_EVENTS),
@@ -416,7 +361,7 @@ const GOLDEN_COVE: Core = Core {
     translations: translations(96, 32, 2048, om("Golden Cove: TLBs; 96 entries for loads")),
     prefetchers: known(
         PrefetchSwitches {
-            register: super::FEATURE_CONTROL,
+            register: FEATURE_CONTROL,
             bits: &[STREAMER, ADJACENT, NEXT_LINE, BY_INSTRUCTION, MULTIPATH],
         },
         sdm4("12th generation, P-core; PerfSpect has it for the servers, too"),
@@ -435,6 +380,7 @@ const RAPTOR_COVE: Core = Core {
         .performance()
         .events(&ALDER_LAKE_EVENTS),
         product("Emerald Rapids", &[model(6, 0xcf)]).events(&SAPPHIRE_RAPIDS_EVENTS),
+        product("Bartlett Lake", &[model(6, 0xd7)]),
     ],
     decoded_cache: unknown(NOT_FOUND),
     ..GOLDEN_COVE
@@ -461,10 +407,15 @@ const REDWOOD_COVE: Core = Core {
     ],
     load_to_use: GOLDEN_COVE.load_to_use,
     ports: GOLDEN_COVE.ports,
+    reorder_buffer: known(512, WIKIPEDIA),
     decoded_cache: known(4096, WIKIPEDIA),
+    translations: Translations {
+        small: known(96, J_CHEN),
+        ..Core::UNKNOWN.translations
+    },
     prefetchers: known(
         PrefetchSwitches {
-            register: super::FEATURE_CONTROL,
+            register: FEATURE_CONTROL,
             bits: &[
                 STREAMER,
                 ADJACENT,
@@ -490,14 +441,19 @@ const LION_COVE: Core = Core {
             .events(&list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core")),
     ],
     // Of the first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
-    load_to_use: known(
-        4,
-        Source::new(
-            "LLVM, Intel's scheduling model of Lunar Lake",
-            "X86SchedLunarlakeP.td",
-        ),
+    load_to_use: known(4, llvm_lunar_lake("LoadLatency")),
+    // The core has no 512-bit accesses.
+    ports: ports(
+        [48, 96, 96],
+        [32, 64, 64],
+        llvm_lunar_lake("three load ports, two ports of store data, of up to 256 bits"),
     ),
+    reorder_buffer: known(576, WIKIPEDIA),
     decoded_cache: known(5250, WIKIPEDIA),
+    translations: Translations {
+        small: known(128, ANANDTECH_LUNAR_LAKE),
+        ..Core::UNKNOWN.translations
+    },
     ..Core::UNKNOWN
 };
 

@@ -12,7 +12,7 @@
 //!        vendor: Vendor::Amd,
 //!        products: &[product("Zen 6", &[models(0x1a, 0x50, 0x5f)])
 //!            .events(&list("Zen 6", "ZEN6", "amdzen6 v1"))],
-//!        load_to_use: known(4, sog(SOG_ZEN_6, "2.12 Load-Store Unit")),
+//!        load_to_use: known(4, load_store(SOG_ZEN_6)),
 //!        ..Core::UNKNOWN
 //!    };
 //!    ```
@@ -29,6 +29,7 @@
 
 mod amd;
 mod fact;
+mod intel;
 mod intel_atom;
 mod intel_core;
 mod product;
@@ -82,13 +83,6 @@ pub struct Core {
     /// The register that switches its hardware prefetchers off.
     pub prefetchers: Fact<PrefetchSwitches>,
 }
-
-/// The Intel manual whose chapter on each microarchitecture describes its out-of-order engine and
-/// has tables of cache ("fastest latency") and TLB parameters.
-const OPTIMIZATION_MANUAL: &str = "Intel 64 and IA-32 Architectures Optimization Reference Manual";
-
-/// Intel's `MSR_MISC_FEATURE_CONTROL`, later `MSR_PREFETCH_CONTROL`.
-const FEATURE_CONTROL: u32 = 0x1A4;
 
 /// The reason of a fact that was looked for in vain.
 const NOT_FOUND: &str = "no published figure was found";
@@ -326,6 +320,21 @@ mod tests {
             found += 1;
         }
         assert!(found > 1000, "{found}");
+    }
+
+    #[test]
+    fn models_that_linux_names_are_known() {
+        for (vendor, family, model, core) in [
+            (Vendor::Amd, 0x19, 0x30, "Zen 3"),
+            (Vendor::Amd, 0x19, 0x90, "Zen 4"),
+            (Vendor::Hygon, 0x18, 0x00, "Zen"),
+            (Vendor::Intel, 0x06, 0xd7, "Raptor Cove"),
+        ] {
+            let mut identities = identities().map(|identity| Identity { vendor, ..identity });
+            let is = |identity: &Identity| (identity.family, identity.model) == (family, model);
+            let found = row(&identities.find(is).unwrap()).map(|(core, _)| core.name);
+            assert_eq!(found, Some(core), "{family:x}h {model:x}h");
+        }
     }
 
     #[test]

@@ -139,7 +139,7 @@ impl Signature {
     }
 
     /// Of these models only the steppings from `first` on.
-    pub(super) const fn from_stepping(self, first: u8) -> Self {
+    pub(super) const fn since_stepping(self, first: u8) -> Self {
         self.steppings(first, u8::MAX)
     }
 
