@@ -19,9 +19,9 @@ use std::time::Duration;
 use cli_common::Folder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
-use linefill::experiment::LADDER;
+use linefill::experiment::{LADDER, State};
 use linefill::kernel::x86_64::asm::code;
-use linefill::lab::convert::{ladder_of, machine_of};
+use linefill::lab::convert::{ladder_of, machine_of, point_of};
 use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
 use linefill::pmu::Quantity;
 
@@ -216,6 +216,12 @@ fn the_record_is_one_that_the_lab_reads() {
         assert_eq!(timed.work, [1, 0, 8, 0]);
         assert!(timed.counts.is_empty(), "{:?}", timed.counts);
         assert_eq!((&*point.experiment, &*point.series), (MACHINE, LADDER));
+        // The lab decides anew from the interval whether a point is noisy.
+        let State::Measured(measured) = point_of(point).state else {
+            panic!("not measured: {point:?}");
+        };
+        let flagged = timed.flags.iter().any(|flag| flag == "noisy");
+        assert_eq!(flagged, measured.noisy(), "{point:?}");
         places.push(point.x as usize);
     }
     assert!(places.into_iter().eq(working_sets()));

@@ -19,7 +19,7 @@ const BEFORE: u64 = 0x300;
 
 /// The register of the CPU that this test runs on.
 fn switches() -> Option<PrefetchSwitches> {
-    Identity::detect().core()?.prefetch_switches()
+    Identity::detect().core()?.prefetchers.value()
 }
 
 /// Makes `root/dev/cpu/N/msr` for every CPU, and returns their paths.

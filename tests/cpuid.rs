@@ -58,7 +58,7 @@ fn coffee_lake_is_a_client_core_with_leaf_2_tlbs() {
     assert_eq!(&*id.brand, "Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz");
     assert_eq!(id.microarch(), "Coffee Lake");
     assert_eq!(id.load_to_use(), Some(4));
-    assert_eq!(id.core().unwrap().combining_buffers(), Some(12));
+    assert_eq!(id.core().unwrap().combining_buffers.value(), Some(12));
     assert_eq!((id.core_type, id.hypervisor_name()), (None, None));
 
     let caches = Caches::read(dump.clone());
@@ -104,7 +104,7 @@ fn sapphire_rapids_is_a_server_core_with_translation_leaves() {
         (id.microarch(), id.core().unwrap().name),
         ("Sapphire Rapids", "Golden Cove")
     );
-    assert_eq!(id.core().unwrap().combining_buffers(), Some(16));
+    assert_eq!(id.core().unwrap().combining_buffers.value(), Some(16));
     assert_eq!(id.load_to_use(), Some(5));
 
     let caches = Caches::read(dump.clone());
@@ -156,7 +156,7 @@ fn alder_lake_differs_from_core_to_core() {
         (id.core().unwrap().name, id.load_to_use()),
         ("Gracemont", Some(3))
     );
-    assert_eq!(id.core().unwrap().combining_buffers(), None);
+    assert_eq!(id.core().unwrap().combining_buffers.value(), None);
 
     assert_eq!(
         shape(&Caches::read(p.clone())),
@@ -449,9 +449,9 @@ fn published_translations_are_those_that_cpus_report() {
         };
         let tlbs = Tlbs::read(dump);
         let stated = [
-            (1, PageSize::Kib4, Some(known.small)),
-            (1, PageSize::Mib2, known.large),
-            (2, PageSize::Kib4, Some(known.second)),
+            (1, PageSize::Kib4, known.small.value()),
+            (1, PageSize::Mib2, known.large.value()),
+            (2, PageSize::Kib4, known.second.value()),
         ];
         for (level, page, published) in stated {
             if published == Some(96) {

@@ -16,10 +16,6 @@ const FORMAT: u32 = 1;
 const EXPERIMENT: &str = "machine";
 const SERIES: &str = "random walk, one line an element";
 
-/// The share of the median that its interval may reach before a point counts as noisy, as in the
-/// lab.
-const NOISY: f64 = 0.03;
-
 /// The first line.
 #[derive(Serialize)]
 pub struct Header<'a> {
@@ -105,6 +101,7 @@ struct Cpu<'a> {
     model: u32,
     stepping: u32,
     microarchitecture: Option<&'static str>,
+    core: Option<&'static str>,
     #[serde(serialize_with = "features")]
     features: Features,
     #[serde(serialize_with = "caches")]
@@ -122,6 +119,7 @@ impl<'a> Cpu<'a> {
             model: identity.model.into(),
             stepping: identity.stepping.into(),
             microarchitecture: identity.core().map(|_| identity.microarch()),
+            core: identity.core().map(|core| core.name),
             features: Features::detect(),
             caches: Caches::detect(),
             tlbs: Tlbs::detect(),
@@ -231,7 +229,7 @@ impl<'a> Point<'a> {
     pub fn new(bytes: usize, walked: &Walked<'a>) -> Self {
         let (outcome, work) = (&walked.outcome, walked.work);
         let ticks = outcome.ticks;
-        let noisy = ticks.interval.doubt() > NOISY;
+        let noisy = ticks.interval.is_noisy();
         Self {
             kind: "point",
             experiment: EXPERIMENT,

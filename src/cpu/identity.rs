@@ -2,9 +2,8 @@
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
+use super::cores::{self, Core, EventTable, Ports, Translations};
 use super::list::Text;
-use super::microarch::{self, Core, Generation};
-use super::ports::Ports;
 
 /// Who made the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -150,63 +149,35 @@ impl Identity {
     /// The product generation, such as "Sapphire Rapids" or "Zen 4"; "unknown" for a CPU younger
     /// than this table, and for a virtual CPU that lists wider vectors than the generation has.
     pub fn microarch(&self) -> &'static str {
-        self.generation()
-            .map_or("unknown", |generation| generation.name)
-    }
-
-    /// The generation of this family and model, unless the vectors contradict it: QEMU's
-    /// "Icelake-Server" has the model number of an Atom, its "max" that of a K8.
-    fn generation(&self) -> Option<Generation> {
-        microarch::generation(self)
-            .filter(|generation| self.vectors <= widest_vectors(generation.core.name))
+        cores::generation(self).unwrap_or("unknown")
     }
 
     /// The core design, which in a hybrid CPU differs from core to core. `None` if unknown.
-    pub fn core(&self) -> Option<Core> {
-        let generation = self.generation()?;
-        match (generation.efficient, self.core_type) {
-            (Some(efficient), Some(CoreType::Efficient)) => Some(efficient),
-            // A guest's leaf 1Ah may be empty, and then either core could be beneath it.
-            (Some(_), None) if self.hypervisor.is_some() => None,
-            _ => Some(generation.core),
-        }
+    pub fn core(&self) -> Option<&'static Core> {
+        let (core, _) = cores::row(self)?;
+        Some(core)
     }
 
     /// Published L1d load-to-use latency of this core, in core cycles: a dependent integer load
     /// by `[register]`. `None` if unknown.
     pub fn load_to_use(&self) -> Option<u32> {
-        self.core()?.load_to_use
+        self.core()?.load_to_use.value()
     }
 
     /// What the load and store ports of this core move to and from L1d. `None` if unknown.
     pub fn ports(&self) -> Option<Ports> {
-        self.core()?.ports
+        self.core()?.ports.value()
     }
-}
 
-/// The widest vectors that any CPU with this core lists. Sources: the optimization guides that
-/// [`microarch`] names; Intel SDM volume 1, section 5.
-fn widest_vectors(core: &str) -> Vectors {
-    match core {
-        "NetBurst"
-        | "NetBurst (Prescott)"
-        | "Pentium M"
-        | "Core"
-        | "Nehalem"
-        | "Bonnell"
-        | "Silvermont"
-        | "Goldmont"
-        | "Goldmont Plus"
-        | "Tremont"
-        | "K8"
-        | "K10"
-        | "Bobcat" => Vectors::Sse,
-        "Sandy Bridge" | "Jaguar" => Vectors::Avx,
-        // Bulldozer's last generation, Excavator, has AVX2.
-        "Haswell" | "Gracemont" | "Crestmont" | "Skymont" | "Darkmont" | "Bulldozer" | "Zen"
-        | "Zen 2" | "Zen 3" => Vectors::Avx2,
-        // Skylake and Golden Cove too, whose clients lack or hide it.
-        _ => Vectors::Avx512,
+    /// Published entries of this core's TLBs. `None` if the core is unknown.
+    pub fn translations(&self) -> Option<Translations> {
+        cores::row(self).map(|(core, product)| core.translations_in(product))
+    }
+
+    /// The list of the events that this core's PMU counts. `None` if there is none here.
+    pub(crate) fn events(&self) -> Option<&'static EventTable> {
+        let (_, product) = cores::row(self)?;
+        product.events.value()
     }
 }
 

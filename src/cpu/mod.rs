@@ -15,9 +15,8 @@
 
 pub mod by_address;
 pub mod cache;
-mod combining;
+mod cores;
 pub mod counter;
-mod decoded;
 mod descriptor;
 pub mod features;
 pub mod fence;
@@ -25,28 +24,21 @@ pub mod flush;
 pub mod frequency;
 pub mod identity;
 pub mod list;
-pub mod microarch;
-mod outstanding;
-pub mod ports;
 pub mod prefetch;
-mod published;
 #[cfg(any(test, not(target_feature = "sse2")))]
 mod softfloat;
 mod split;
-mod stores;
 pub mod stream;
-mod switch;
 pub mod tlb;
 pub mod token;
-mod translations;
 pub mod tsc;
-mod window;
 
 pub use by_address::{
     movntdq_from, movntdqa_to, movntpd_from, movntps_from, vmovntdq256_from, vmovntdq512_from,
     vmovntdqa256_to, vmovntdqa512_to,
 };
 pub use cache::{Cache, CacheKind, Caches};
+pub use cores::{Core, EventTable, Fact, Ports, PrefetchSwitches, Source, Translations};
 pub use counter::rdpmc;
 pub use features::{Feature, Features, UnknownFeature};
 pub use fence::{lfence, mfence, sfence};
@@ -54,8 +46,6 @@ pub use flush::{cldemote, clflush, clflushopt, clwb};
 pub use frequency::{read_tsc_hz, tsc_hz};
 pub use identity::{CoreType, Identity, Vectors, Vendor};
 pub use list::{List, Text};
-pub use microarch::Core;
-pub use ports::Ports;
 pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 pub use split::SplitLocks;
 #[cfg(target_feature = "sse2")]
@@ -63,8 +53,6 @@ pub use stream::{
     movntdq, movntdqa, movntpd, movntps, vmovntdq256, vmovntdq512, vmovntdqa256, vmovntdqa512,
 };
 pub use stream::{movnti32, movnti64};
-pub use switch::PrefetchSwitches;
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
 pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
-pub use translations::Translations;
 pub use tsc::{rdtsc, rdtscp};

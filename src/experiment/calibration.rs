@@ -9,6 +9,7 @@ use core::iter::successors;
 
 use super::setup::{BandwidthSetup, IncrementSetup, Mover, RoundTripSetup, Spacing, WalkSetup};
 use super::{Case, Machine, Measured, Pace, Point, Range, State, Unit};
+use crate::cpu::Core;
 use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
@@ -87,13 +88,13 @@ pub struct Calibration {
     addition: Option<f64>,
     tlbs: Vec<Reach>,
     guest: bool,
-    core: Option<String>,
+    core: Option<&'static Core>,
 }
 
 impl Calibration {
     /// What is known before anything is measured: the TLBs of loads as CPUID reports them, whether a
-    /// hypervisor's tables translate addresses a second time, and the core's name.
-    pub fn known(tlbs: Vec<Reach>, guest: bool, core: Option<String>) -> Self {
+    /// hypervisor's tables translate addresses a second time, and the core.
+    pub fn known(tlbs: Vec<Reach>, guest: bool, core: Option<&'static Core>) -> Self {
         Calibration {
             tlbs,
             guest,
@@ -113,9 +114,9 @@ impl Calibration {
         if self.guest { 2.0 } else { 1.0 }
     }
 
-    /// The core's name, if it is known.
-    pub fn core(&self) -> Option<&str> {
-        self.core.as_deref()
+    /// The core, if it is known.
+    pub fn core(&self) -> Option<&'static Core> {
+        self.core
     }
 
     /// The same with what these points tell; others of the ladder's are passed over.

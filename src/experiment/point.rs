@@ -66,13 +66,10 @@ const BESIDE_ANOTHER: f64 = 0.4;
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
                         wrote lies in the other's L1d";
 
-/// The doubt above which a point counts as noisy: passes or samples that lie 3 % apart.
-const NOISY: f64 = 0.015;
-
 impl Measured {
-    /// Whether the third digit is not to be trusted.
+    /// Whether the third digit is not to be trusted: passes or samples lie 3 % apart.
     pub fn noisy(&self) -> bool {
-        self.ticks.interval.doubt() > NOISY
+        self.ticks.interval.is_noisy()
     }
 
     /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles

@@ -7,7 +7,7 @@ mod counts;
 mod cpu;
 
 pub use counts::{counting_lines, counting_of};
-pub use cpu::{cache_of, cpu_line, kernel_cache_line};
+pub use cpu::{cache_of, core_of, cpu_line, kernel_cache_line};
 
 use counts::{count_line, count_of};
 
@@ -129,12 +129,6 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
 fn calibration_of(header: &Header) -> Calibration {
     let tlbs = header.cpu.tlbs.iter();
     let of_loads = tlbs.filter(|tlb| ["data", "unified", "load"].contains(&tlb.holds.as_str()));
-    // `Sapphire Rapids (Golden Cove)` names the core in brackets; one name is both.
-    let name = header.cpu.microarchitecture.as_deref();
-    let core = name.map(|name| match name.split_once(" (") {
-        Some((_, core)) => core.trim_end_matches(')'),
-        None => name,
-    });
     let tlbs = of_loads.map(|tlb| Reach {
         level: tlb.level,
         pages: tlb.pages.clone(),
@@ -144,7 +138,7 @@ fn calibration_of(header: &Header) -> Calibration {
     Calibration::known(
         tlbs.collect(),
         header.hypervisor.is_some(),
-        core.map(str::to_owned),
+        core_of(&header.cpu),
     )
 }
 

@@ -125,8 +125,13 @@ pub struct CpuLine {
     pub model: u32,
     /// Stepping.
     pub stepping: u32,
-    /// Microarchitecture, if family and model are known.
+    /// The product generation with its core, if family and model are known: for people. Records
+    /// without `core` name it here in one of the forms that
+    /// [`Core::recorded_as`](crate::cpu::Core::recorded_as) knows.
     pub microarchitecture: Option<String>,
+    /// The name of the core in the table of cores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<String>,
     /// Features found and not masked.
     pub features: Vec<String>,
     /// The caches that CPUID reports.

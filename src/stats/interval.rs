@@ -9,6 +9,9 @@ pub struct Interval {
     pub hi: f64,
 }
 
+/// The [doubt](Interval::doubt) above which an interval counts as noisy.
+pub const NOISY: f64 = 0.015;
+
 /// On which side of a threshold an interval lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -49,6 +52,11 @@ impl Interval {
             return f64::INFINITY;
         }
         (self.hi - self.lo) / 2.0 / middle.abs()
+    }
+
+    /// Whether the doubt exceeds [`NOISY`]: the third digit of the middle is not to be trusted.
+    pub fn is_noisy(self) -> bool {
+        self.doubt() > NOISY
     }
 
     /// The same interval, at least `share` of its middle to either side.

@@ -5,7 +5,7 @@ mod knee;
 mod order;
 mod summary;
 
-pub use interval::{Interval, Side};
+pub use interval::{Interval, NOISY, Side};
 pub use knee::{Knee, crossing, knees};
 pub use order::{mad, median, quantile};
 pub use summary::Summary;

@@ -1,6 +1,7 @@
 //! Which counter an event gets on a CPU that is made up, and what is said when it gets none.
 
 use crate::machine::{ANY, INTEL, Machine, PENDING, counters};
+use crate::microarch;
 use linefill::pmu::{Capabilities, EventCode, Microarch, ProgramError, Slot, event};
 
 #[test]
@@ -59,7 +60,7 @@ fn code(name: &str, microarch: Microarch) -> EventCode {
 fn an_event_of_the_tables_goes_where_it_counts() {
     let mut machine = Machine::new(INTEL);
     let mut counters = counters(&mut machine);
-    let core = Microarch::Haswell;
+    let core = microarch("Haswell");
     let mut add = |name| counters.add_event(&code(name, core));
     assert_eq!(add("INST_RETIRED.ANY"), Ok(Slot::Fixed(0)));
     // Its fixed counter is taken; a general one counts the same.
@@ -93,7 +94,7 @@ fn the_choosiest_event_comes_first() {
         "L1D_PEND_MISS.PENDING",
         "LD_BLOCKS.STORE_FORWARD",
     ];
-    let events = names.map(|name| code(name, Microarch::Haswell));
+    let events = names.map(|name| code(name, microarch("Haswell")));
     let mut machine = Machine::new(INTEL);
     let slots = counters(&mut machine).add_all(&events);
     let general = Slot::General;
@@ -107,7 +108,7 @@ fn the_choosiest_event_comes_first() {
     assert_eq!(slots, Ok(expected));
     // In the order in which they are named, the third event would have taken counter 2.
     let both = ["L1D_PEND_MISS.PENDING", "L1D_PEND_MISS.PENDING_CYCLES"];
-    let events = both.map(|name| code(name, Microarch::Haswell));
+    let events = both.map(|name| code(name, microarch("Haswell")));
     let mut machine = Machine::new(INTEL);
     let refused = counters(&mut machine).add_all(&events);
     assert!(
@@ -119,7 +120,7 @@ fn the_choosiest_event_comes_first() {
         ..INTEL
     };
     let mut machine = Machine::new(none);
-    let fixed = [code("INST_RETIRED.ANY", Microarch::Haswell)];
+    let fixed = [code("INST_RETIRED.ANY", microarch("Haswell"))];
     assert_eq!(counters(&mut machine).add_all(&fixed), Ok([Slot::Fixed(0)]));
 }
 
@@ -128,7 +129,7 @@ fn off_core_events_share_a_register() {
     let mut machine = Machine::new(INTEL);
     machine.registers.insert(0x1A6, 0x77);
     let mut counters = counters(&mut machine);
-    let of = |name| code(name, Microarch::SandyBridge);
+    let of = |name| code(name, microarch("Sandy Bridge"));
     let reads = of("OFFCORE_RESPONSE.DEMAND_DATA_RD.ANY_RESPONSE");
     assert_ne!(reads.encoding.offcore, 0);
     assert_eq!(counters.add_event(&reads), Ok(Slot::General(0)));

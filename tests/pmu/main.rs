@@ -7,3 +7,10 @@ mod events;
 mod machine;
 mod peer;
 mod program;
+
+use linefill::pmu::Microarch;
+
+/// The core whose events go by this name.
+fn microarch(name: &str) -> Microarch {
+    Microarch::named(name).expect("a core with events")
+}

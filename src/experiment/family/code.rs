@@ -164,7 +164,7 @@ const PUBLISHED: &str = "published micro-operations of the decoded cache";
 fn published() -> Case {
     let count = |_: Region<'_>, _| {
         let core = Identity::detect().core();
-        let published = core.and_then(|core| core.decoded_cache());
+        let published = core.and_then(|core| core.decoded_cache.value());
         published.map(f64::from).ok_or_else(|| {
             Untestable(
                 "no figure is published for this core's decoded cache, or it has none".to_owned(),

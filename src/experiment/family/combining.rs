@@ -216,7 +216,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             bytes: 0,
             count: |_, _| {
                 let core = Identity::detect().core();
-                let published = core.and_then(|core| core.combining_buffers());
+                let published = core.and_then(|core| core.combining_buffers.value());
                 published.map(f64::from).ok_or_else(|| {
                     Untestable::because("no published number is known for this core")
                 })

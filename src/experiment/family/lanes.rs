@@ -24,7 +24,7 @@ pub(super) fn published() -> Case {
         bytes: 0,
         count: |_, _| {
             let core = Identity::detect().core();
-            let published = core.and_then(|core| core.outstanding_misses());
+            let published = core.and_then(|core| core.outstanding_misses.value());
             published.map(f64::from).ok_or_else(|| {
                 Untestable("nothing is known to be published for this core".to_owned())
             })

@@ -191,9 +191,9 @@ fn count(
 fn published(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
     let known = Identity::detect().translations();
     let entries = known.and_then(|tlbs| match which {
-        1 => Some(tlbs.small),
-        2 => tlbs.large,
-        _ => Some(tlbs.second),
+        1 => tlbs.small.value(),
+        2 => tlbs.large.value(),
+        _ => tlbs.second.value(),
     });
     let none = || Untestable::because("no published number of entries is known for this core");
     entries.map(f64::from).ok_or_else(none)

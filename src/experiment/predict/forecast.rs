@@ -1,6 +1,6 @@
 //! A predicted time, the model behind it, and the parameters that models have.
 
-use crate::cpu::Core;
+use super::core::published;
 use crate::experiment::calibration::{Calibration, Stream};
 use crate::experiment::{Machine, Measured, Range};
 use crate::mem::{LINE, PAGE};
@@ -88,7 +88,7 @@ impl<'a> Parameters<'a> {
 
     /// Stores that the core holds until they have gone to L1d, as published.
     pub(in crate::experiment) fn pending_stores(&self) -> Option<u32> {
-        Core::pending_stores_of(self.calibration().core()?)
+        published(self, |core| core.store_buffer)
     }
 
     /// The ladder's cost in a range.

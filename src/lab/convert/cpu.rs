@@ -1,6 +1,6 @@
 //! The CPU as a record keeps it.
 
-use crate::cpu::{Cache, CacheKind, Caches, Feature, Features, Identity, Tlb, Tlbs};
+use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs};
 use crate::lab::record::{CacheLine, CpuLine, TlbLine};
 use crate::os::sysfs;
 
@@ -18,6 +18,7 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
             generation if generation == core.name => generation.to_owned(),
             generation => format!("{generation} ({})", core.name),
         }),
+        core: identity.core().map(|core| core.name.to_owned()),
         features: features
             .iter()
             .map(Feature::name)
@@ -26,6 +27,12 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
         caches: Caches::detect().iter().map(cache_line).collect(),
         tlbs: Tlbs::detect().iter().map(tlb_line).collect(),
     }
+}
+
+/// The core that a line names, if it is in the table.
+pub fn core_of(line: &CpuLine) -> Option<&'static Core> {
+    let own = line.core.as_deref().and_then(Core::named);
+    own.or_else(|| Core::recorded_as(line.microarchitecture.as_deref()?))
 }
 
 fn cache_line(cache: &Cache) -> CacheLine {

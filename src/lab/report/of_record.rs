@@ -20,7 +20,7 @@ use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::{level_name, sheet};
 use crate::lab::size::show;
-use crate::stats::Interval;
+use crate::stats::{Interval, NOISY};
 
 /// Why a record gives no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,9 +144,10 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
     match timed.iter().filter(|noisy| **noisy).count() {
         0 => {}
         count => notes.push(format!(
-            "{count} of {} timed points are noisy: their interval reaches more than 1.5 % to \
+            "{count} of {} timed points are noisy: their interval reaches more than {} % to \
              either side.",
-            timed.len()
+            timed.len(),
+            100.0 * NOISY
         )),
     }
     notes.extend(disturbed(lines));

@@ -228,7 +228,7 @@ fn kernel_version(root: &Root) -> Option<String> {
 }
 
 fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLine {
-    let switches = identity.core().and_then(|core| core.prefetch_switches());
+    let switches = identity.core().and_then(|core| core.prefetchers.value());
     match prefetchers::look(root, cpu, switches) {
         Ok(setting) => PrefetchersLine::Set(setting.to_string()),
         Err(refused) => PrefetchersLine::Unknown(refused.to_string()),

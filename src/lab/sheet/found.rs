@@ -1,9 +1,10 @@
 //! What was inferred, as rows of the sheet and in those that are there.
 
 use super::{Row, SAME_SIZE, level_name};
-use crate::cpu::Core;
+use crate::cpu::{Core, Fact};
 use crate::experiment::family::replacement;
 use crate::infer::{Found, Sets};
+use crate::lab::convert::core_of;
 use crate::lab::inferred::Inferred;
 use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
@@ -64,10 +65,11 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             tlb(rows, header, index as u8 + 1, name, found);
         }
     }
-    let published = |of: fn(&str) -> Option<u32>| core_names(header).into_iter().find_map(of);
+    let core = core_of(&header.cpu);
+    let published = |fact: fn(&Core) -> Fact<u32>| core.and_then(|core| fact(core).value());
     rows.extend(inferred.stores.as_ref().map(|found| {
         let [least, most] = found.value;
-        let known = published(Core::pending_stores_of);
+        let known = published(|core| core.store_buffer);
         let half = |known: u32| (least..=most).contains(&(known / 2));
         let differs = known.filter(|known| !(least..=most).contains(known));
         buffers(
@@ -81,7 +83,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         )
     }));
     rows.extend(inferred.combining.as_ref().map(|found| {
-        let known = published(Core::combining_buffers_of);
+        let known = published(|core| core.combining_buffers);
         let differs = known.filter(|known| *known != found.value);
         buffers(
             "write-combining buffers",
@@ -91,7 +93,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         )
     }));
     rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
-        let known = published(Core::outstanding_misses_of);
+        let known = published(|core| core.outstanding_misses);
         // X10 judges them alike.
         let far = |known: &u32| hi < 0.8 * f64::from(*known) || lo > 1.2 * f64::from(*known);
         let found = if lo < hi {
@@ -117,17 +119,6 @@ fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&st
         differs: differs.map(str::to_owned),
         ..Row::default()
     }
-}
-
-/// The names that the record's core may have in tables: a generation may stand before it.
-fn core_names(header: &Header) -> Vec<&str> {
-    let Some(name) = header.cpu.microarchitecture.as_deref() else {
-        return Vec::new();
-    };
-    let inner = name
-        .rsplit_once(" (")
-        .and_then(|(_, core)| core.strip_suffix(')'));
-    [name].into_iter().chain(inner).collect()
 }
 
 /// The row of the last level, if it lies behind L2.

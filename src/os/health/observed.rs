@@ -46,7 +46,7 @@ impl Observed {
     pub fn now(root: &Root, cpu: usize) -> Self {
         let identity = Identity::detect();
         Self {
-            switches: identity.core().and_then(|core| core.prefetch_switches()),
+            switches: identity.core().and_then(|core| core.prefetchers.value()),
             hypervisor: identity.hypervisor_name().map(str::to_owned),
             invariant_tsc: Features::detect().invariant_tsc(),
             allowed: affinity::allowed(),

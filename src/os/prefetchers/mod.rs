@@ -148,7 +148,7 @@ impl Ready {
         let root = ALLOWED.get().ok_or(Refused::NotAllowed)?;
         let cpu = affinity::only().ok_or(Refused::NotPinned)?;
         let core = Identity::detect().core();
-        let switches = core.and_then(|core| core.prefetch_switches());
+        let switches = core.and_then(|core| core.prefetchers.value());
         Ready::at(root, cpu, switches.ok_or(Refused::Unknown)?)
     }
 

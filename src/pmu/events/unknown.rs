@@ -39,7 +39,7 @@ impl UnknownEvent {
     /// The cores that do count an event of this name.
     pub fn elsewhere(&self) -> impl Iterator<Item = Microarch> {
         let known = |core: &Microarch| find(&self.name, *core).is_some();
-        Microarch::ALL.into_iter().filter(known)
+        Microarch::all().filter(known)
     }
 }
 

@@ -1,0 +1,88 @@
+//! What the rows of Intel's cores share: documents, registers, and lists of events.
+
+use super::product::EventTable;
+use super::{Source, Vendor};
+
+/// Intel's Optimization Reference Manual, whose chapter on each microarchitecture describes its
+/// out-of-order engine and has tables of cache ("fastest latency") and TLB parameters.
+pub(super) const fn om(section: &'static str) -> Source {
+    Source::new(
+        "Intel 64 and IA-32 Architectures Optimization Reference Manual",
+        section,
+    )
+}
+
+pub(super) const fn sdm4(section: &'static str) -> Source {
+    Source::new("Intel SDM volume 4", section)
+}
+
+pub(super) const INTEL_2014: Source = Source::new(
+    "Intel, \"Disclosure of Hardware Prefetcher Control on Some Intel Processors\" (2014)",
+    "Nehalem to Broadwell",
+);
+pub(super) const DOCUMENT_357930: Source = Source::new(
+    "Intel, \"Hardware Prefetch Controls for Intel Atom Cores\" (document 357930)",
+    "MSR 1A4h",
+);
+pub(super) const PERFSPECT: Source =
+    Source::new("Intel PerfSpect, prefetcher settings", "Granite Rapids");
+pub(super) const ARCHITECTURE_DAY: Source =
+    Source::new("Intel, Architecture Day 2021", "Golden Cove");
+pub(super) const GOLDEN_COVE_POPPED: Source = Source::new(
+    "Intel, Architecture Day 2021, in Chips and Cheese, \"Popping the hood on Golden Cove\"",
+    "load and store unit",
+);
+pub(super) const STACK_OVERFLOW: Source = Source::new(
+    "Stack Overflow, question 49959963",
+    "H. Brais, and others who measured it; no manual says it",
+);
+pub(super) const REAL_WORLD: Source = Source::new(
+    "Real World Technologies, \"Intel's Sandy Bridge Microarchitecture\"",
+    "32 sets of 8 ways of 6 micro-operations",
+);
+pub(super) const ANANDTECH_ZEN: Source = Source::new(
+    "AnandTech, \"AMD Zen Microarchitecture\" (2016)",
+    "of Broadwell and Skylake: 1536",
+);
+pub(super) const ANANDTECH_ZEN_2: Source = Source::new(
+    "AnandTech, \"AMD Zen 2 Microarchitecture Analysis\" (2019)",
+    "of Ice Lake: 2.25 K",
+);
+pub(super) const HARDWARE_TIMES: Source = Source::new(
+    "Hardware Times, \"Intel Golden Cove Core Architecture Deep Dive\" (2021)",
+    "Willow Cove: 2.25 K; Golden Cove: 4 K",
+);
+/// The table that compares Lion Cove with Redwood Cove.
+pub(super) const WIKIPEDIA: Source = Source::new(
+    "Wikipedia, \"Lion Cove\", from Intel's presentation of Lunar Lake (2024)",
+    "Op Cache: 4096 and 5250 entries; Deep instruction window: 512 and 576",
+);
+pub(super) const J_CHEN: Source = Source::new(
+    "J. Chen, \"Intel Redwood Cove\" (jia.je, 2025), measured on Granite Rapids",
+    "L1 DTLB: 96 pages",
+);
+pub(super) const ANANDTECH_LUNAR_LAKE: Source = Source::new(
+    "AnandTech, \"Intel Unveils Lunar Lake Architecture\" (2024)",
+    "Lion Cove: DTLB from 96 to 128 pages",
+);
+/// Intel's own scheduling model.
+pub(super) const fn llvm_lunar_lake(section: &'static str) -> Source {
+    Source::new("LLVM, X86SchedLunarlakeP.td", section)
+}
+
+/// `MSR_MISC_FEATURE_CONTROL`, later `MSR_PREFETCH_CONTROL`.
+pub(super) const FEATURE_CONTROL: u32 = 0x1A4;
+/// `IA32_MISC_ENABLE`.
+pub(super) const MISC_ENABLE: u32 = 0x1A0;
+
+// The bits of `FEATURE_CONTROL`; which of them a core has is in its row.
+pub(super) const STREAMER: (u32, &str) = (0, "L2 streamer");
+pub(super) const ADJACENT: (u32, &str) = (1, "L2 adjacent line");
+pub(super) const NEXT_LINE: (u32, &str) = (2, "L1 data next line");
+pub(super) const BY_INSTRUCTION: (u32, &str) = (3, "L1 data by instruction address");
+pub(super) const MULTIPATH: (u32, &str) = (5, "L2 adaptive multipath");
+
+/// A list of events.
+pub(super) const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {
+    EventTable::new(Vendor::Intel, name, mark, list)
+}

@@ -1,0 +1,241 @@
+//! Intel's Atoms, among them what a hybrid CPU calls efficient cores, and Knights Landing.
+
+use super::fact::{Fact, known, unknown};
+use super::intel::*;
+use super::product::{EventTable, model, models, product};
+use super::values::{PrefetchSwitches, Translations, ports};
+use super::{Core, Source, Vectors, Vendor};
+
+const TWO_PREFETCHERS: Fact<PrefetchSwitches> = known(
+    PrefetchSwitches {
+        register: FEATURE_CONTROL,
+        bits: &[STREAMER, NEXT_LINE],
+    },
+    sdm4("Atom since Silvermont"),
+);
+const FIVE_PREFETCHERS: Fact<PrefetchSwitches> = known(
+    PrefetchSwitches {
+        register: FEATURE_CONTROL,
+        bits: &[
+            STREAMER,
+            NEXT_LINE,
+            BY_INSTRUCTION,
+            (4, "L1 data next page"),
+            MULTIPATH,
+        ],
+    },
+    DOCUMENT_357930,
+);
+
+/// Entries for 4 KiB pages, and of the second level.
+const fn translations(small: u32, second: u32, source: Source) -> Translations {
+    Translations {
+        small: known(small, source),
+        large: unknown("the manual does not say how many 2 MiB pages the first level holds"),
+        second: known(second, source),
+    }
+}
+
+const GRACEMONT_EVENTS: EventTable = list("Gracemont", "GRT", "alderlake v1.27, cpu_atom");
+const CRESTMONT_EVENTS: EventTable = list("Crestmont", "CMT", "meteorlake v1.10, cpu_atom");
+
+const BONNELL: Core = Core {
+    name: "Bonnell",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[product(
+        "Bonnell",
+        &[model(6, 0x1c), models(6, 0x26, 0x27), models(6, 0x35, 0x36)],
+    )],
+    load_to_use: known(3, om("Bonnell: cache parameters")),
+    ..Core::UNKNOWN
+};
+
+const SILVERMONT: Core = Core {
+    name: "Silvermont",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[product(
+        "Silvermont",
+        &[
+            model(6, 0x37),
+            model(6, 0x4a),
+            models(6, 0x4c, 0x4d),
+            model(6, 0x5a),
+            model(6, 0x5d),
+        ],
+    )
+    .events(&list("Silvermont", "SLM", "silvermont v15"))],
+    load_to_use: known(3, om("Silvermont: cache parameters")),
+    ports: ports(
+        [16, 16, 16],
+        [16, 16, 16],
+        om("Silvermont: a memory operation of 128 bits per cycle"),
+    ),
+    translations: translations(48, 128, om("Silvermont: TLBs")),
+    prefetchers: TWO_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const GOLDMONT: Core = Core {
+    name: "Goldmont",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Goldmont", &[model(6, 0x5c), model(6, 0x5f)]).events(&list(
+            "Goldmont",
+            "GLM",
+            "goldmont v13",
+        )),
+    ],
+    load_to_use: known(3, om("Goldmont: cache parameters")),
+    ports: ports(
+        [16, 16, 16],
+        [16, 16, 16],
+        om("Goldmont and Goldmont Plus: a 128-bit load and a 128-bit store per cycle"),
+    ),
+    translations: translations(32, 512, om("Goldmont: TLBs")),
+    prefetchers: TWO_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const GOLDMONT_PLUS: Core = Core {
+    name: "Goldmont Plus",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[product("Goldmont Plus", &[model(6, 0x7a)]).events(&list(
+        "Goldmont Plus",
+        "GLP",
+        "goldmontplus v1.01",
+    ))],
+    load_to_use: known(3, om("Goldmont Plus: cache parameters")),
+    ports: GOLDMONT.ports,
+    prefetchers: TWO_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const TREMONT: Core = Core {
+    name: "Tremont",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Tremont", &[model(6, 0x86), model(6, 0x96), model(6, 0x9c)]).events(&list(
+            "Tremont",
+            "TNT",
+            "elkhartlake v1.05",
+        )),
+        product("Lakefield", &[model(6, 0x8a)]).efficient(),
+    ],
+    load_to_use: known(3, om("Tremont: cache parameters")),
+    translations: translations(32, 1024, om("Tremont: TLBs")),
+    prefetchers: TWO_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const GRACEMONT: Core = Core {
+    name: "Gracemont",
+    vectors: Vectors::Avx2,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
+            .efficient()
+            .events(&GRACEMONT_EVENTS),
+        product(
+            "Raptor Lake",
+            &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)],
+        )
+        .efficient()
+        .events(&GRACEMONT_EVENTS),
+        product("Alder Lake-N", &[model(6, 0xbe)]).events(&GRACEMONT_EVENTS),
+    ],
+    load_to_use: known(3, om("Gracemont: cache parameters")),
+    ports: ports(
+        [32, 32, 32],
+        [32, 32, 32],
+        om(
+            "Gracemont and Crestmont: two 128-bit loads and two 128-bit stores per cycle, 256 bits in \
+            halves",
+        ),
+    ),
+    translations: translations(48, 2048, om("Gracemont: TLBs")),
+    prefetchers: FIVE_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const CRESTMONT: Core = Core {
+    name: "Crestmont",
+    vectors: Vectors::Avx2,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
+            .efficient()
+            .events(&CRESTMONT_EVENTS),
+        product("Sierra Forest", &[model(6, 0xaf)]).events(&CRESTMONT_EVENTS),
+        product("Arrow Lake-U", &[model(6, 0xb5)]).efficient(),
+    ],
+    ports: GRACEMONT.ports,
+    prefetchers: FIVE_PREFETCHERS,
+    ..Core::UNKNOWN
+};
+
+const SKYMONT: Core = Core {
+    name: "Skymont",
+    vectors: Vectors::Avx2,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).efficient(),
+        product("Lunar Lake", &[model(6, 0xbd)])
+            .efficient()
+            .events(&list("Skymont", "SKT", "lunarlake v1.01, cpu_atom")),
+    ],
+    ..Core::UNKNOWN
+};
+
+const DARKMONT: Core = Core {
+    name: "Darkmont",
+    vectors: Vectors::Avx2,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Panther Lake", &[model(6, 0xcc)]).efficient(),
+        product("Clearwater Forest", &[model(6, 0xdd)]),
+    ],
+    ..Core::UNKNOWN
+};
+
+const KNIGHTS_LANDING: Core = Core {
+    name: "Knights Landing",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[product(
+        "Knights Landing",
+        &[model(6, 0x57), model(6, 0x85)],
+    )],
+    ports: ports(
+        [32, 64, 128],
+        [16, 32, 64],
+        om("Knights Landing: two 512-bit loads and a 512-bit store per cycle"),
+    ),
+    // The bits are the other way round.
+    prefetchers: known(
+        PrefetchSwitches {
+            register: FEATURE_CONTROL,
+            bits: &[(0, "L1 data"), (1, "L2")],
+        },
+        sdm4("Xeon Phi, MSR_MISC_FEATURE_CONTROL"),
+    ),
+    ..Core::UNKNOWN
+};
+
+/// By age.
+pub(super) static CORES: &[Core] = &[
+    BONNELL,
+    SILVERMONT,
+    GOLDMONT,
+    GOLDMONT_PLUS,
+    TREMONT,
+    GRACEMONT,
+    CRESTMONT,
+    SKYMONT,
+    DARKMONT,
+    KNIGHTS_LANDING,
+];

@@ -1,0 +1,503 @@
+//! Intel's cores from NetBurst on, but for the Atoms: those that a hybrid CPU calls performance
+//! cores.
+
+use super::fact::{known, unknown};
+use super::intel::*;
+use super::product::{EventTable, model, models, product};
+use super::values::{PrefetchSwitches, Translations, ports, translations};
+use super::{Core, NOT_FOUND, Vectors, Vendor};
+
+const FOUR_PREFETCHERS: PrefetchSwitches = PrefetchSwitches {
+    register: FEATURE_CONTROL,
+    bits: &[STREAMER, ADJACENT, NEXT_LINE, BY_INSTRUCTION],
+};
+
+const SKYLAKE_EVENTS: EventTable = list("Skylake client", "SKL", "skylake v59");
+const CASCADE_LAKE_EVENTS: EventTable = list("Cascade Lake", "CLX", "cascadelakex v1.22");
+const BROADWELL_EVENTS: EventTable = list("Broadwell", "BDW", "broadwell v29");
+const BROADWELL_SERVER_EVENTS: EventTable = list("Broadwell server", "BDX", "broadwellx v22");
+const ICE_LAKE_EVENTS: EventTable = list("Ice Lake client", "ICL", "icelake v1.22");
+const ALDER_LAKE_EVENTS: EventTable = list("Alder Lake (P)", "ADL", "alderlake v1.27, cpu_core");
+const SAPPHIRE_RAPIDS_EVENTS: EventTable = list("Sapphire Rapids", "SPR", "sapphirerapids v1.23");
+
+const NETBURST: Core = Core {
+    name: "NetBurst",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[product("NetBurst", &[models(0x0f, 0x00, 0x02)])],
+    load_to_use: known(2, om("NetBurst: cache parameters, models 0 to 2")),
+    combining_buffers: known(6, om("Write Combining: 6 in the Pentium 4")),
+    prefetchers: known(
+        PrefetchSwitches {
+            register: MISC_ENABLE,
+            bits: &[(9, "stream"), (19, "adjacent line")],
+        },
+        sdm4("NetBurst, IA32_MISC_ENABLE: bits 9 and 19"),
+    ),
+    ..Core::UNKNOWN
+};
+
+const PRESCOTT: Core = Core {
+    name: "NetBurst (Prescott)",
+    vectors: Vectors::Sse,
+    products: &[product("NetBurst (Prescott)", &[models(0x0f, 0x03, 0x06)])],
+    load_to_use: known(4, om("NetBurst: cache parameters, models 3, 4 and 6")),
+    combining_buffers: known(8, om("Write Combining: 8 from family 15 model 3 on")),
+    // The manuals have the rest for all of NetBurst.
+    ..NETBURST
+};
+
+const PENTIUM_M: Core = Core {
+    name: "Pentium M",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Pentium M", &[model(6, 0x09), model(6, 0x0d)]),
+        product("Core Duo", &[model(6, 0x0e)]),
+    ],
+    load_to_use: known(3, om("Pentium M and Core Solo/Duo: cache parameters")),
+    ..Core::UNKNOWN
+};
+
+const CORE_2: Core = Core {
+    name: "Core",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Core 2", &[model(6, 0x0f), model(6, 0x16)]),
+        product("Core 2 (Penryn)", &[model(6, 0x17), model(6, 0x1d)]),
+    ],
+    load_to_use: known(3, om("Core: cache parameters")),
+    ports: ports(
+        [16, 16, 16],
+        [16, 16, 16],
+        om("Core: a 128-bit load and a 128-bit store per cycle"),
+    ),
+    reorder_buffer: known(96, om("Core: out-of-order engine")),
+    store_buffer: known(20, om("Core: out-of-order engine")),
+    combining_buffers: known(8, om("Write Combining: 8 in the Core microarchitecture")),
+    prefetchers: known(
+        PrefetchSwitches {
+            register: MISC_ENABLE,
+            bits: &[
+                (9, "L2 streamer"),
+                (19, "L2 adjacent line"),
+                (37, "L1 data next line"),
+                (39, "L1 data by instruction address"),
+            ],
+        },
+        sdm4("Core, IA32_MISC_ENABLE: two more, of L1d"),
+    ),
+    ..Core::UNKNOWN
+};
+
+const NEHALEM: Core = Core {
+    name: "Nehalem",
+    vectors: Vectors::Sse,
+    vendor: Vendor::Intel,
+    products: &[
+        product(
+            "Nehalem",
+            &[models(6, 0x1e, 0x1f), model(6, 0x1a), model(6, 0x2e)],
+        )
+        .events(&list("Nehalem", "NHM", "nehalemep v4")),
+        product(
+            "Westmere",
+            &[model(6, 0x25), model(6, 0x2c), model(6, 0x2f)],
+        )
+        .events(&list("Westmere", "WSM", "westmereep-dp v5")),
+    ],
+    load_to_use: known(4, om("Nehalem: cache parameters")),
+    float_add: known(3, om("Nehalem: latency of ADDSD")),
+    ports: ports(
+        [16, 16, 16],
+        [16, 16, 16],
+        om("Nehalem: a 128-bit load and a 128-bit store per cycle"),
+    ),
+    reorder_buffer: known(128, om("Nehalem: out-of-order engine")),
+    store_buffer: known(32, om("Nehalem: out-of-order engine")),
+    outstanding_misses: known(10, om("Nehalem: L1d components, line fill buffers")),
+    combining_buffers: known(10, om("Write Combining: 10 from Nehalem on")),
+    decoded_cache: unknown(NOT_FOUND),
+    translations: translations(64, 32, 512, om("Nehalem: TLBs; the second for 4 KiB alone")),
+    prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
+};
+
+const SANDY_BRIDGE: Core = Core {
+    name: "Sandy Bridge",
+    vectors: Vectors::Avx,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Sandy Bridge", &[model(6, 0x2a)]).events(&list(
+            "Sandy Bridge",
+            "SNB",
+            "sandybridge v19",
+        )),
+        product("Sandy Bridge", &[model(6, 0x2d)]).events(&list(
+            "Sandy Bridge server",
+            "JKT",
+            "jaketown v24",
+        )),
+        product("Ivy Bridge", &[model(6, 0x3a)]).events(&list(
+            "Ivy Bridge",
+            "IVB",
+            "ivybridge v24",
+        )),
+        product("Ivy Bridge", &[model(6, 0x3e)]).events(&list(
+            "Ivy Bridge server",
+            "IVT",
+            "ivytown v24",
+        )),
+    ],
+    load_to_use: known(
+        4,
+        om("Sandy Bridge: cache parameters; 5 with an index or a large displacement"),
+    ),
+    float_add: known(3, om("Sandy Bridge: latency of ADDSD")),
+    ports: ports(
+        [32, 32, 32],
+        [16, 16, 16],
+        om(
+            "Sandy Bridge: two 128-bit loads and a 128-bit store per cycle; 256 bits take two cycles",
+        ),
+    ),
+    reorder_buffer: known(168, om("Sandy Bridge: out-of-order engine")),
+    store_buffer: known(36, om("Sandy Bridge: out-of-order engine")),
+    outstanding_misses: known(10, om("Sandy Bridge: L1d components, line fill buffers")),
+    combining_buffers: known(10, om("Sandy Bridge: L1d components, line fill buffers")),
+    decoded_cache: known(1536, REAL_WORLD),
+    translations: translations(
+        64,
+        32,
+        512,
+        om("Sandy Bridge: TLBs; the second for 4 KiB alone"),
+    ),
+    prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
+};
+
+const HASWELL: Core = Core {
+    name: "Haswell",
+    vectors: Vectors::Avx2,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Haswell", &[model(6, 0x3c), models(6, 0x45, 0x46)]).events(&list(
+            "Haswell",
+            "HSW",
+            "haswell v35",
+        )),
+        product("Haswell", &[model(6, 0x3f)]).events(&list(
+            "Haswell server",
+            "HSX",
+            "haswellx v28",
+        )),
+        product("Broadwell", &[model(6, 0x3d), model(6, 0x47)])
+            .translations(BROADWELL_TRANSLATIONS)
+            .events(&BROADWELL_EVENTS),
+        product("Broadwell", &[model(6, 0x4f), model(6, 0x56)])
+            .translations(BROADWELL_TRANSLATIONS)
+            .events(&BROADWELL_SERVER_EVENTS),
+    ],
+    load_to_use: known(4, om("Haswell: cache parameters")),
+    float_add: known(3, om("Haswell: latency of ADDSD")),
+    ports: ports(
+        [32, 64, 64],
+        [16, 32, 32],
+        om("Haswell: two 256-bit loads and a 256-bit store per cycle"),
+    ),
+    reorder_buffer: known(192, om("Haswell: out-of-order engine")),
+    store_buffer: known(42, om("Haswell: out-of-order engine")),
+    outstanding_misses: known(10, om("Haswell: L1d components, line fill buffers")),
+    combining_buffers: known(10, om("Haswell: L1d components, line fill buffers")),
+    decoded_cache: known(1536, ANANDTECH_ZEN),
+    translations: translations(64, 32, 1024, om("Haswell: TLBs")),
+    prefetchers: known(FOUR_PREFETCHERS, INTEL_2014),
+};
+
+const BROADWELL_TRANSLATIONS: Translations = translations(
+    64,
+    32,
+    1536,
+    om("Broadwell: 1.5 K entries where Haswell has 1 K"),
+);
+
+const SKYLAKE: Core = Core {
+    name: "Skylake",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    // Linux tells by the stepping which generation a model number stands for.
+    products: &[
+        product("Skylake client", &[model(6, 0x4e), model(6, 0x5e)]).events(&SKYLAKE_EVENTS),
+        product("Skylake server", &[model(6, 0x55).steppings(0, 4)]).events(&list(
+            "Skylake server",
+            "SKX",
+            "skylakex v1.35",
+        )),
+        product("Cascade Lake", &[model(6, 0x55).steppings(5, 9)]).events(&CASCADE_LAKE_EVENTS),
+        product("Cooper Lake", &[model(6, 0x55).since_stepping(10)]).events(&CASCADE_LAKE_EVENTS),
+        product(
+            "Kaby Lake",
+            &[
+                model(6, 0x8e).steppings(0, 9),
+                model(6, 0x9e).steppings(0, 9),
+            ],
+        )
+        .events(&SKYLAKE_EVENTS),
+        product(
+            "Coffee Lake",
+            &[
+                model(6, 0x8e).steppings(10, 10),
+                model(6, 0x9e).since_stepping(10),
+            ],
+        )
+        .events(&SKYLAKE_EVENTS),
+        product(
+            "Whiskey Lake or Comet Lake",
+            &[model(6, 0x8e).since_stepping(11)],
+        )
+        .events(&SKYLAKE_EVENTS),
+        product("Comet Lake", &[models(6, 0xa5, 0xa6)]).events(&SKYLAKE_EVENTS),
+    ],
+    load_to_use: known(4, om("Skylake: cache parameters")),
+    float_add: known(4, om("Skylake: latency of ADDSD")),
+    ports: ports(
+        [32, 64, 128],
+        [16, 32, 64],
+        om("Skylake: two 256-bit loads and a 256-bit store per cycle, of 512 bits with AVX-512"),
+    ),
+    reorder_buffer: known(224, om("Skylake: out-of-order engine")),
+    store_buffer: known(56, om("Skylake: out-of-order engine")),
+    outstanding_misses: known(12, STACK_OVERFLOW),
+    combining_buffers: known(12, STACK_OVERFLOW),
+    decoded_cache: known(1536, ANANDTECH_ZEN),
+    translations: translations(64, 32, 1536, om("Skylake: TLBs")),
+    prefetchers: known(
+        FOUR_PREFETCHERS,
+        sdm4("6th generation, MSR_MISC_FEATURE_CONTROL"),
+    ),
+};
+
+/// Skylake with a shrunk process; of what the manual does not say of Skylake, nothing was found.
+const PALM_COVE: Core = Core {
+    name: "Palm Cove",
+    vectors: Vectors::Avx512,
+    products: &[product("Cannon Lake", &[model(6, 0x66)])],
+    float_add: unknown(NOT_FOUND),
+    outstanding_misses: unknown(NOT_FOUND),
+    combining_buffers: unknown(NOT_FOUND),
+    decoded_cache: unknown(NOT_FOUND),
+    ..SKYLAKE
+};
+
+const SUNNY_COVE: Core = Core {
+    name: "Sunny Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Ice Lake client", &[models(6, 0x7d, 0x7e)]).events(&ICE_LAKE_EVENTS),
+        product("Ice Lake server", &[model(6, 0x6a), model(6, 0x6c)]).events(&list(
+            "Ice Lake server",
+            "ICX",
+            "icelakex v1.26",
+        )),
+        product("Lakefield", &[model(6, 0x8a)]).performance(),
+    ],
+    load_to_use: known(5, om("Ice Lake client: cache parameters")),
+    float_add: known(4, om("Ice Lake client: latency of ADDSD")),
+    ports: ports(
+        [32, 64, 128],
+        [32, 64, 64],
+        om(
+            "Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one line, \
+            or one of 512",
+        ),
+    ),
+    reorder_buffer: known(352, om("Ice Lake client: out-of-order engine")),
+    store_buffer: known(72, om("Ice Lake client: out-of-order engine")),
+    outstanding_misses: known(12, ARCHITECTURE_DAY),
+    combining_buffers: known(12, ARCHITECTURE_DAY),
+    decoded_cache: known(2304, ANANDTECH_ZEN_2),
+    translations: translations(64, 32, 2048, om("Ice Lake client: TLBs")),
+    prefetchers: known(
+        FOUR_PREFETCHERS,
+        sdm4("10th generation, MSR_PREFETCH_CONTROL"),
+    ),
+};
+
+/// Sunny Cove with a larger L2: the manual treats the two as one.
+const WILLOW_COVE: Core = Core {
+    name: "Willow Cove",
+    vectors: Vectors::Avx512,
+    products: &[
+        product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&list(
+            "Tiger Lake",
+            "TGL",
+            "tigerlake v1.16",
+        )),
+    ],
+    decoded_cache: known(2304, HARDWARE_TIMES),
+    ..SUNNY_COVE
+};
+
+/// Sunny Cove in an older process.
+const CYPRESS_COVE: Core = Core {
+    name: "Cypress Cove",
+    vectors: Vectors::Avx512,
+    products: &[product("Rocket Lake", &[model(6, 0xa7)]).events(&ICE_LAKE_EVENTS)],
+    decoded_cache: unknown(NOT_FOUND),
+    ..SUNNY_COVE
+};
+
+const GOLDEN_COVE: Core = Core {
+    name: "Golden Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
+            .performance()
+            .events(&ALDER_LAKE_EVENTS),
+        product("Sapphire Rapids", &[model(6, 0x8f)]).events(&SAPPHIRE_RAPIDS_EVENTS),
+    ],
+    load_to_use: known(5, om("Golden Cove: cache parameters")),
+    ports: ports(
+        [48, 96, 128],
+        [32, 64, 64],
+        om(
+            "Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up to \
+            256 bits or one of 512",
+        ),
+    ),
+    reorder_buffer: known(512, om("Golden Cove: out-of-order engine")),
+    store_buffer: known(114, GOLDEN_COVE_POPPED),
+    outstanding_misses: known(16, ARCHITECTURE_DAY),
+    combining_buffers: known(16, ARCHITECTURE_DAY),
+    decoded_cache: known(4096, HARDWARE_TIMES),
+    translations: translations(96, 32, 2048, om("Golden Cove: TLBs; 96 entries for loads")),
+    prefetchers: known(
+        PrefetchSwitches {
+            register: FEATURE_CONTROL,
+            bits: &[STREAMER, ADJACENT, NEXT_LINE, BY_INSTRUCTION, MULTIPATH],
+        },
+        sdm4("12th generation, P-core; PerfSpect has it for the servers, too"),
+    ),
+    ..Core::UNKNOWN
+};
+
+/// Golden Cove with a larger L2.
+const RAPTOR_COVE: Core = Core {
+    name: "Raptor Cove",
+    vectors: Vectors::Avx512,
+    products: &[
+        product(
+            "Raptor Lake",
+            &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)],
+        )
+        .performance()
+        .events(&ALDER_LAKE_EVENTS),
+        product("Emerald Rapids", &[model(6, 0xcf)]).events(&SAPPHIRE_RAPIDS_EVENTS),
+        product("Bartlett Lake", &[model(6, 0xd7)]),
+    ],
+    decoded_cache: unknown(NOT_FOUND),
+    ..GOLDEN_COVE
+};
+
+/// Keeps the L1d of Golden Cove.
+const REDWOOD_COVE: Core = Core {
+    name: "Redwood Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
+            .performance()
+            .events(&list(
+                "Meteor Lake (P)",
+                "MTL",
+                "meteorlake v1.10, cpu_core",
+            )),
+        product("Granite Rapids", &[models(6, 0xad, 0xae)]).events(&list(
+            "Granite Rapids",
+            "GNR",
+            "graniterapids v1.02",
+        )),
+        product("Arrow Lake-U", &[model(6, 0xb5)]).performance(),
+    ],
+    load_to_use: GOLDEN_COVE.load_to_use,
+    ports: GOLDEN_COVE.ports,
+    reorder_buffer: known(512, WIKIPEDIA),
+    decoded_cache: known(4096, WIKIPEDIA),
+    translations: Translations {
+        small: known(96, J_CHEN),
+        ..Core::UNKNOWN.translations
+    },
+    prefetchers: known(
+        PrefetchSwitches {
+            register: FEATURE_CONTROL,
+            bits: &[
+                STREAMER,
+                ADJACENT,
+                NEXT_LINE,
+                BY_INSTRUCTION,
+                MULTIPATH,
+                (6, "last-level page"),
+                (7, "array of pointers"),
+            ],
+        },
+        PERFSPECT,
+    ),
+    ..Core::UNKNOWN
+};
+
+const LION_COVE: Core = Core {
+    name: "Lion Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).performance(),
+        product("Lunar Lake", &[model(6, 0xbd)])
+            .performance()
+            .events(&list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core")),
+    ],
+    // Of the first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
+    load_to_use: known(4, llvm_lunar_lake("LoadLatency")),
+    // The core has no 512-bit accesses.
+    ports: ports(
+        [48, 96, 96],
+        [32, 64, 64],
+        llvm_lunar_lake("three load ports, two ports of store data, of up to 256 bits"),
+    ),
+    reorder_buffer: known(576, WIKIPEDIA),
+    decoded_cache: known(5250, WIKIPEDIA),
+    translations: Translations {
+        small: known(128, ANANDTECH_LUNAR_LAKE),
+        ..Core::UNKNOWN.translations
+    },
+    ..Core::UNKNOWN
+};
+
+const COUGAR_COVE: Core = Core {
+    name: "Cougar Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[product("Panther Lake", &[model(6, 0xcc)]).performance()],
+    ..Core::UNKNOWN
+};
+
+/// By age.
+pub(super) static CORES: &[Core] = &[
+    NETBURST,
+    PRESCOTT,
+    PENTIUM_M,
+    CORE_2,
+    NEHALEM,
+    SANDY_BRIDGE,
+    HASWELL,
+    SKYLAKE,
+    PALM_COVE,
+    SUNNY_COVE,
+    WILLOW_COVE,
+    CYPRESS_COVE,
+    GOLDEN_COVE,
+    RAPTOR_COVE,
+    REDWOOD_COVE,
+    LION_COVE,
+    COUGAR_COVE,
+];

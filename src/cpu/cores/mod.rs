@@ -1,0 +1,385 @@
+//! The table of cores: a row per core design, with everything that is published of it and that
+//! linefill goes by.
+//!
+//! # Adding a core
+//! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_atom.rs` or `amd.rs`): a constant, and
+//!    its name in the list at the end of the file. State what is published and where; everything
+//!    else comes from [`Core::UNKNOWN`], or from a core of which the source says that it is the same.
+//!
+//!    ```text
+//!    const ZEN_6: Core = Core {
+//!        name: "Zen 6",
+//!        vectors: Vectors::Avx512,
+//!        vendor: Vendor::Amd,
+//!        products: &[product("Zen 6", &[models(0x1a, 0x50, 0x5f)])
+//!            .events(&list("Zen 6", "ZEN6", "amdzen6 v1"))],
+//!        load_to_use: known(4, load_store(SOG_ZEN_6)),
+//!        ..Core::UNKNOWN
+//!    };
+//!    ```
+//! 2. Put its events into the CSV of the same name in `src/pmu/events`, under the mark that the row
+//!    gives them ("ZEN6").
+//! 3. Add a CPUID dump of it to `tests/fixtures/cpuid`, and what it must say to `tests/cpuid.rs`.
+//!
+//! A number without a public source stays unknown, however alike the neighbours of the core are.
+//!
+//! # Sources of the signatures
+//! Intel SDM volume 4, table 2-1 ("CPUID Signature Values of DisplayFamily_DisplayModel"), and Linux
+//! `arch/x86/include/asm/intel-family.h`; AMD's Revision Guides and Processor Programming References,
+//! and Linux `arch/x86/kernel/cpu/amd.c`.
+
+mod amd;
+mod fact;
+mod intel;
+mod intel_atom;
+mod intel_core;
+mod product;
+mod values;
+
+pub use fact::{Fact, Source};
+pub use product::EventTable;
+pub use values::{Ports, PrefetchSwitches, Translations};
+
+use super::identity::{Identity, Vectors, Vendor};
+use fact::unknown;
+use product::Product;
+
+/// A core design, and what is published of it.
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Core {
+    /// Its name, such as "Golden Cove".
+    pub name: &'static str,
+    /// Who designed it.
+    pub vendor: Vendor,
+    /// The widest vectors that any CPU with this core lists, which a virtual CPU's made-up model
+    /// number may contradict: QEMU's "Icelake-Server" has an Atom's, its "max" that of a K8.
+    /// Sources: the vendors' optimization guides; Intel SDM volume 1, section 5.
+    vectors: Vectors,
+    /// The products that have it.
+    products: &'static [Product],
+    /// Core cycles from one load to the next that needs its value: a dependent integer load by
+    /// `[register]` that hits L1d.
+    pub load_to_use: Fact<u32>,
+    /// Core cycles of an addition of two `f64` that the next addition waits for.
+    pub float_add: Fact<u32>,
+    /// The bytes that its load and store ports move.
+    pub ports: Fact<Ports>,
+    /// Operations that it has begun and not yet retired at most: entries of the reorder buffer
+    /// (Intel) or retire queue (AMD).
+    ///
+    /// An entry is an operation as the core's own decoder hands it on: an arithmetic instruction
+    /// with an operand in memory is one, and so are a comparison or a decrement and the jump behind
+    /// it.
+    pub reorder_buffer: Fact<u32>,
+    /// Stores that it holds until they have gone to L1d: entries of the store buffer (Intel) or
+    /// store queue (AMD). While both threads of a core are at work, each has half.
+    pub store_buffer: Fact<u32>,
+    /// Misses of L1d that it keeps outstanding: fill buffers (Intel) or miss address buffers (AMD).
+    pub outstanding_misses: Fact<u32>,
+    /// Write-combining buffers. Since the Core microarchitecture Intel's fill buffers, which wait
+    /// for lines of the L1d, collect non-temporal stores, too.
+    pub combining_buffers: Fact<u32>,
+    /// Micro-operations (instructions on AMD) that the decoded cache holds: decoded stream buffer
+    /// (Intel) or op cache (AMD). It gives the front end instructions that need no decoding.
+    pub decoded_cache: Fact<u32>,
+    /// Entries of its TLBs.
+    translations: Translations,
+    /// The register that switches its hardware prefetchers off.
+    pub prefetchers: Fact<PrefetchSwitches>,
+}
+
+/// The reason of a fact that was looked for in vain.
+const NOT_FOUND: &str = "no published figure was found";
+
+impl Core {
+    /// A core of which nothing is known: the base of every row.
+    const UNKNOWN: Core = Core {
+        name: "",
+        vendor: Vendor::Other,
+        vectors: Vectors::Avx512,
+        products: &[],
+        load_to_use: unknown(NOT_FOUND),
+        float_add: unknown(NOT_FOUND),
+        ports: unknown(NOT_FOUND),
+        reorder_buffer: unknown(NOT_FOUND),
+        store_buffer: unknown(NOT_FOUND),
+        outstanding_misses: unknown(NOT_FOUND),
+        combining_buffers: unknown(NOT_FOUND),
+        decoded_cache: unknown(NOT_FOUND),
+        translations: Translations {
+            small: unknown(NOT_FOUND),
+            large: unknown(NOT_FOUND),
+            second: unknown(NOT_FOUND),
+        },
+        prefetchers: unknown(NOT_FOUND),
+    };
+
+    /// All cores, by vendor and age; Intel's Atoms after its other cores.
+    pub fn all() -> impl Iterator<Item = &'static Core> {
+        [intel_core::CORES, intel_atom::CORES, amd::CORES]
+            .into_iter()
+            .flatten()
+    }
+
+    /// The core of this name.
+    pub fn named(name: &str) -> Option<&'static Core> {
+        Core::all().find(|core| core.name == name)
+    }
+
+    /// The core that a record of linefill calls `text`, where the record does not give the core's
+    /// own name.
+    ///
+    /// Records of version 0.1 have the core's name alone where its product has the same name, and
+    /// else the product's name and the core's in brackets, as in "Sapphire Rapids (Golden Cove)";
+    /// the boot image wrote the name of the product alone. `None` if no core is called so, or
+    /// several are.
+    pub fn recorded_as(text: &str) -> Option<&'static Core> {
+        if let Some(core) = Core::named(text) {
+            return Some(core);
+        }
+        let with_both = |core: &&Core| {
+            let mut products = core.products.iter();
+            products.any(|product| is_both(text, product.name, core.name))
+        };
+        if let Some(core) = Core::all().find(with_both) {
+            return Some(core);
+        }
+        let mut cores = Core::all().filter(|core| core.products.iter().any(|p| p.name == text));
+        let only = cores.next();
+        only.filter(|_| cores.next().is_none())
+    }
+}
+
+impl Core {
+    /// Entries of the TLBs that the core has in a product.
+    pub(super) fn translations_in(&self, product: &Product) -> Translations {
+        product.translations.unwrap_or(self.translations)
+    }
+
+    /// The lists of events of all cores, each once, in the order of the rows.
+    pub(crate) fn event_tables() -> impl Iterator<Item = &'static EventTable> {
+        let tables = || {
+            let products = Core::all().flat_map(|core| core.products);
+            products.filter_map(|product| product.events.value())
+        };
+        tables().enumerate().filter_map(move |(place, table)| {
+            let first = tables().position(|other| other == table);
+            (first == Some(place)).then_some(table)
+        })
+    }
+}
+
+/// Whether `text` is "`product` (`core`)".
+fn is_both(text: &str, product: &str, core: &str) -> bool {
+    let rest = text.strip_prefix(product);
+    let rest = rest.and_then(|rest| rest.strip_prefix(" ("));
+    let rest = rest.and_then(|rest| rest.strip_prefix(core));
+    rest == Some(")")
+}
+
+/// The rows that a CPU may be: one, or in a hybrid CPU the two kinds of its cores.
+fn rows(identity: &Identity) -> impl Iterator<Item = (&'static Core, &'static Product)> {
+    let vendor = match identity.vendor {
+        // Zen cores under licence.
+        Vendor::Hygon => Vendor::Amd,
+        vendor => vendor,
+    };
+    let vectors = identity.vectors;
+    let cores = Core::all().filter(move |core| core.vendor == vendor && vectors <= core.vectors);
+    let products = cores.flat_map(|core| core.products.iter().map(move |product| (core, product)));
+    products.filter(|(_, product)| product.is(identity))
+}
+
+/// The name of a CPU's generation; `None` if it is in no row.
+pub(super) fn generation(identity: &Identity) -> Option<&'static str> {
+    let (_, product) = rows(identity).next()?;
+    Some(product.name)
+}
+
+/// The core of a CPU, and the product that it is part of. `None` if it is in no row, or if it may
+/// be either core of a hybrid CPU.
+pub(super) fn row(identity: &Identity) -> Option<(&'static Core, &'static Product)> {
+    use super::identity::CoreType::Performance;
+    let core_type = match identity.core_type {
+        // A guest's leaf 1Ah may be empty, and then either core may be beneath it.
+        None if identity.hypervisor.is_some() => None,
+        known => Some(known.unwrap_or(Performance)),
+    };
+    rows(identity)
+        .find(|(_, product)| product.core_type.is_none() || product.core_type == core_type)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+    use crate::cpu::CoreType;
+
+    /// The name of each fact of a row, and its source or the reason why it is not known.
+    fn facts(core: &Core) -> Vec<(&'static str, Result<Source, &'static str>)> {
+        // Without `..`, so that no field is forgotten.
+        let Core {
+            name: _,
+            vendor: _,
+            products,
+            load_to_use,
+            float_add,
+            ports,
+            reorder_buffer,
+            store_buffer,
+            outstanding_misses,
+            combining_buffers,
+            decoded_cache,
+            translations,
+            prefetchers,
+        } = core;
+        let mut facts = std::vec![
+            ("load to use", load_to_use.source()),
+            ("floating-point addition", float_add.source()),
+            ("ports", ports.source()),
+            ("reorder buffer", reorder_buffer.source()),
+            ("store buffer", store_buffer.source()),
+            ("outstanding misses", outstanding_misses.source()),
+            ("combining buffers", combining_buffers.source()),
+            ("decoded cache", decoded_cache.source()),
+            ("prefetchers", prefetchers.source()),
+        ];
+        let own = products.iter().filter_map(|product| product.translations);
+        for Translations {
+            small,
+            large,
+            second,
+        } in own.chain([*translations])
+        {
+            facts.push(("L1 dTLB, 4 KiB", small.source()));
+            facts.push(("L1 dTLB, 2 MiB", large.source()));
+            facts.push(("second-level TLB", second.source()));
+        }
+        facts.extend(products.iter().map(|p| ("events", p.events.source())));
+        facts
+    }
+
+    #[test]
+    fn every_fact_has_a_source_and_every_gap_a_reason() {
+        for core in Core::all() {
+            for (fact, source) in facts(core) {
+                let said = match source {
+                    Ok(Source { document, section }) => document.len() > 8 && !section.is_empty(),
+                    Err(reason) => reason.len() > 8,
+                };
+                assert!(said, "{}: {fact}", core.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_has_a_name_of_its_own_a_vendor_and_a_product() {
+        let mut names: Vec<&str> = Core::all().map(|core| core.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+        for core in Core::all() {
+            assert!(!core.name.is_empty() && !core.products.is_empty());
+            assert!([Vendor::Intel, Vendor::Amd].contains(&core.vendor));
+            assert_eq!(Core::named(core.name), Some(core));
+        }
+    }
+
+    /// Every CPU that a signature may mean, with a guess of its kind of core for hybrid CPUs.
+    fn identities() -> impl Iterator<Item = Identity> {
+        let families = [0x06].into_iter().chain(0x0f..=0x1a);
+        let models = families.flat_map(|family| (0..=0xff).map(move |model| (family, model)));
+        let steppings = models.flat_map(|(f, m)| (0..=0xf).map(move |stepping| (f, m, stepping)));
+        steppings.flat_map(|(family, model, stepping)| {
+            [Vendor::Intel, Vendor::Amd].map(|vendor| Identity {
+                vendor,
+                family,
+                model,
+                stepping,
+                brand: crate::cpu::Text::new(b""),
+                hypervisor: None,
+                core_type: None,
+            })
+        })
+    }
+
+    /// So that the order of the rows decides nothing.
+    #[test]
+    fn a_cpu_is_in_one_row_or_is_hybrid() {
+        let mut found = 0;
+        for identity in identities() {
+            let rows: Vec<_> = rows(&identity).collect();
+            let is =
+                |core_type| move |(_, product): &(&Core, &Product)| product.core_type == core_type;
+            match rows.as_slice() {
+                [] => continue,
+                [only] => assert!(is(None)(only), "{}: half a hybrid", only.0.name),
+                [one, other] => {
+                    assert_eq!(one.1.name, other.1.name);
+                    for core_type in [CoreType::Performance, CoreType::Efficient] {
+                        assert!(rows.iter().any(is(Some(core_type))), "{}", one.1.name);
+                    }
+                }
+                more => panic!("{more:?}"),
+            }
+            found += 1;
+        }
+        assert!(found > 1000, "{found}");
+    }
+
+    #[test]
+    fn models_that_linux_names_are_known() {
+        for (vendor, family, model, core) in [
+            (Vendor::Amd, 0x19, 0x30, "Zen 3"),
+            (Vendor::Amd, 0x19, 0x90, "Zen 4"),
+            (Vendor::Hygon, 0x18, 0x00, "Zen"),
+            (Vendor::Intel, 0x06, 0xd7, "Raptor Cove"),
+        ] {
+            let mut identities = identities().map(|identity| Identity { vendor, ..identity });
+            let is = |identity: &Identity| (identity.family, identity.model) == (family, model);
+            let found = row(&identities.find(is).unwrap()).map(|(core, _)| core.name);
+            assert_eq!(found, Some(core), "{family:x}h {model:x}h");
+        }
+    }
+
+    #[test]
+    fn a_record_of_any_version_names_each_core() {
+        for core in Core::all() {
+            assert_eq!(Core::recorded_as(core.name), Some(core));
+            for product in core.products {
+                let both = std::format!("{} ({})", product.name, core.name);
+                assert_eq!(Core::recorded_as(&both), Some(core), "{both}");
+            }
+        }
+        // Of each product that has one core.
+        assert_eq!(Core::recorded_as("Cooper Lake"), Core::named("Skylake"));
+        for none in ["", "Alder Lake", "Zen 4 (Golden Cove)", "Zen 4 (Zen 4))"] {
+            assert_eq!(Core::recorded_as(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_wider_access_never_moves_less() {
+        for core in Core::all() {
+            if let Some(Ports { loads, stores }) = core.ports.value() {
+                assert!(loads.is_sorted() && stores.is_sorted());
+                assert!(loads.iter().zip(stores).all(|(load, store)| *load >= store));
+            }
+        }
+    }
+
+    #[test]
+    fn no_bit_of_a_register_switches_two_prefetchers() {
+        for core in Core::all() {
+            let Some(switches) = core.prefetchers.value() else {
+                continue;
+            };
+            for (place, (bit, _)) in switches.bits.iter().enumerate() {
+                let mut others = switches.bits[..place].iter();
+                assert!(*bit < 64 && !others.any(|(other, _)| other == bit));
+            }
+        }
+    }
+}

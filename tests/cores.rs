@@ -1,0 +1,81 @@
+//! A record names the core that was measured, and whoever reads the record finds its published
+//! values under that name.
+#![cfg(feature = "lab")]
+
+use linefill::infer::Found;
+use linefill::lab::convert::machine_of;
+use linefill::lab::inferred::Inferred;
+use linefill::lab::read::read;
+use linefill::lab::record::Header;
+use linefill::lab::sheet::sheet;
+
+/// The header of a record from a core that records called `microarchitecture`.
+fn header(microarchitecture: &str) -> Header {
+    let planted = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/record/planted.jsonl"
+    );
+    let mut header = read(planted.as_ref()).expect("a record").header().clone();
+    header.cpu.microarchitecture = Some(microarchitecture.to_owned());
+    header
+}
+
+/// The core that predictions from a record go by.
+fn core_of(header: &Header) -> Option<&'static str> {
+    let machine = machine_of(header, &[]);
+    machine.calibration.core().map(|core| core.name)
+}
+
+/// What the machine sheet holds a measured store buffer against.
+fn published_stores(header: &Header) -> Option<String> {
+    let inferred = Inferred {
+        stores: Some(Found {
+            value: [1, 2],
+            confidence: 1.0,
+        }),
+        ..Inferred::default()
+    };
+    let rows = sheet(header, &machine_of(header, &[]), &[], &inferred);
+    let row = rows.into_iter().find(|row| row.name == "store buffer");
+    row.expect("a row for what was inferred").cpuid
+}
+
+/// Records of earlier versions name the generation with its core in brackets, or one name for both;
+/// those of the boot image name the generation alone.
+#[test]
+fn every_form_of_a_name_in_old_records_is_understood() {
+    for (recorded, core) in [
+        ("Zen 4", Some("Zen 4")),
+        ("Zen+ (Zen)", Some("Zen")),
+        ("Zen 5", Some("Zen 5")),
+        ("Zen 5 (Zen 5 (256-bit))", Some("Zen 5 (256-bit)")),
+        ("NetBurst (Prescott)", Some("NetBurst (Prescott)")),
+        ("Core 2 (Core)", Some("Core")),
+        ("Core 2 (Penryn) (Core)", Some("Core")),
+        ("K8 (Griffin) (K8)", Some("K8")),
+        ("Sapphire Rapids (Golden Cove)", Some("Golden Cove")),
+        ("Alder Lake (Gracemont)", Some("Gracemont")),
+        ("Sapphire Rapids", Some("Golden Cove")),
+        ("Core 2 (Penryn)", Some("Core")),
+        // Two kinds of cores, and no word of which.
+        ("Alder Lake", None),
+        ("Zen 4 (Golden Cove)", None),
+        ("Golden Cove)", None),
+        ("nobody's", None),
+    ] {
+        assert_eq!(core_of(&header(recorded)), core, "{recorded}");
+    }
+}
+
+#[test]
+fn the_sheet_shows_what_is_published_of_such_a_core() {
+    for (recorded, stores) in [
+        ("Zen 5 (Zen 5 (256-bit))", 104),
+        ("Core 2 (Penryn) (Core)", 20),
+        ("Sapphire Rapids (Golden Cove)", 114),
+    ] {
+        let published = published_stores(&header(recorded));
+        let expected = format!("{stores}, published for this core");
+        assert_eq!(published, Some(expected), "{recorded}");
+    }
+}
