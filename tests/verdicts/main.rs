@@ -27,6 +27,8 @@ mod firsttouch;
 mod forwardat;
 mod forwarding;
 mod gcc;
+#[cfg(feature = "lab")]
+mod golden;
 mod helper;
 mod hierarchy;
 mod holes;
