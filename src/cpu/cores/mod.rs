@@ -224,6 +224,7 @@ mod tests {
         let Core {
             name: _,
             vendor: _,
+            vectors: _,
             products,
             load_to_use,
             float_add,
@@ -300,6 +301,7 @@ mod tests {
                 stepping,
                 brand: crate::cpu::Text::new(b""),
                 hypervisor: None,
+                vectors: Vectors::Sse,
                 core_type: None,
             })
         })
