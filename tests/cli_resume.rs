@@ -4,8 +4,10 @@
 mod cli_common;
 
 use std::fs;
+use std::time::Duration;
 
 use cli_common::{Folder, UnderWay};
+use linefill::pattern::Rng;
 
 #[test]
 fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
@@ -32,6 +34,46 @@ fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
     assert_eq!(record.of_experiment("D14").len(), 9);
     assert_eq!(record.interrupted, Some(false));
     assert!(record.header.resumed.is_some());
+}
+
+/// At 64 moments, of which many fall before the first point and into the end of the record.
+#[test]
+#[ignore = "takes minutes"]
+fn a_run_that_is_killed_64_times_loses_nothing() {
+    let folder = Folder::new("killed-64");
+    let path = folder.at("linefill-out/record.jsonl");
+    let start = ["run", "D1?", "D2?", "E4", "F1", "--memory", "2MiB"];
+    let go_on = || match path.exists() {
+        true => folder.linefill(&["run", "--resume"]),
+        false => folder.linefill(&start),
+    };
+    let mut random = Rng::new(18);
+    let (mut before, mut kills) = (Vec::new(), 0);
+    while kills < 64 {
+        let mut run = UnderWay::go_on(path.clone(), &mut go_on());
+        std::thread::sleep(Duration::from_millis(random.below(3000) as u64));
+        let ended = run.has_ended();
+        match ended {
+            true => drop(run.finish().ok()),
+            false => run.kill(),
+        }
+        let record = fs::read(&path).unwrap_or_default();
+        let now: Vec<Vec<u8>> = points(&record).into_iter().map(<[u8]>::to_vec).collect();
+        assert!(now.starts_with(&before), "kill {kills}");
+        before = now;
+        if ended {
+            // Another run, for the kills that are left.
+            folder.record().has_each_point_once();
+            fs::remove_dir_all(folder.at("linefill-out")).unwrap();
+            before.clear();
+        } else {
+            kills += 1;
+        }
+    }
+    UnderWay::go_on(path.clone(), &mut go_on()).finish().ok();
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(points(&whole)[..before.len()], before);
+    folder.record().has_each_point_once();
 }
 
 /// The whole lines that are points.

@@ -53,7 +53,27 @@ fn fill(part: &Path, text: &[u8]) -> io::Result<()> {
     }
     let mut file = File::create_new(part)?;
     file.write_all(text)?;
-    file.sync_all()
+    settle(&file)
+}
+
+/// `fsync`: has what was written reach the disk, where files can be asked for that.
+///
+/// # Errors
+/// If the disk fails, or is full after all.
+#[doc(alias = "fsync")]
+pub(crate) fn settle(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        Err(error) if refused(error.kind()) => Ok(()),
+        synced => synced,
+    }
+}
+
+/// Whether a file system, or a sandbox, has no `fsync`.
+fn refused(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::InvalidInput | ErrorKind::Unsupported | ErrorKind::PermissionDenied
+    )
 }
 
 #[cfg(test)]

@@ -197,6 +197,11 @@ impl UnderWay {
         }
     }
 
+    /// Whether it has come to its end.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     fn lines(&self) -> usize {
         let text = fs::read(&self.record).unwrap_or_default();
         text.iter().filter(|byte| **byte == b'\n').count()

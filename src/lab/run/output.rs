@@ -11,6 +11,7 @@ use crate::lab::date::Date;
 use crate::lab::read;
 use crate::lab::record::Line;
 use crate::lab::terminal::tell;
+use crate::lab::whole::settle;
 
 /// The record's name in its folder.
 pub const RECORD: &str = "record.jsonl";
@@ -181,9 +182,8 @@ impl Recorder {
     ///
     /// # Errors
     /// If it does not.
-    pub fn sync(&self) -> Result<()> {
-        let synced = self.claim.file.sync_all();
-        synced.with_context(|| format!("writing to `{}`", self.path().display()))
+    pub(super) fn sync(&self) -> Result<()> {
+        settle(&self.claim.file).with_context(|| format!("writing to `{}`", self.path().display()))
     }
 
     fn write(&mut self, text: &[u8]) -> Result<()> {
@@ -200,7 +200,7 @@ impl Recorder {
     ///
     /// # Errors
     /// If it has none, and gets none.
-    pub fn stay(&mut self) -> Result<()> {
+    pub(super) fn stay(&mut self) -> Result<()> {
         if is_at(&self.claim.file, &self.claim.path) {
             return Ok(());
         }
