@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::experiment::{Evidence, LADDER, Unit};
 use crate::lab::convert::{ladder_of, machine_of};
+use crate::lab::plain;
 use crate::lab::read::{Reading, read};
 use crate::lab::record::MACHINE;
 use crate::lab::report::of_record;
@@ -76,7 +77,8 @@ fn name_of(path: &Path) -> String {
         _ => whole.file_stem(),
     };
     let name = stem.map(|name| name.to_string_lossy().into_owned());
-    name.unwrap_or_else(|| path.display().to_string())
+    let name = name.unwrap_or_else(|| path.display().to_string());
+    plain::word(&name).into_owned()
 }
 
 /// The ladder that every record has, the boot image's too, as a section.

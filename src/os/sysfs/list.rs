@@ -14,7 +14,8 @@ pub(in crate::os) fn parse(text: &str) -> Option<Vec<usize>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last || last > MAX_CPU {
+        // Nor are ranges that the list names again and again.
+        if first > last || last > MAX_CPU || cpus.len() + (last - first) > MAX_CPU {
             return None;
         }
         cpus.extend(first..=last);

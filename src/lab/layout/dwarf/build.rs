@@ -29,10 +29,15 @@ impl<'a> Types<'_, 'a> {
         if let Some(known) = self.aggregates.borrow().get(&at) {
             return Ok(Rc::clone(known));
         }
-        let built = self.build(at, deeper(depth)?).with_context(|| {
+        let built = self.build(at, deeper(depth)?);
+        let name = || {
             self.path(at)
                 .unwrap_or_else(|| "a type without a name".to_owned())
-        })?;
+        };
+        let built = match depth {
+            0 => built.with_context(name)?,
+            _ => built?,
+        };
         let built = Rc::new(built);
         let inner = built.used().map(|member| self.within(member)).sum::<usize>();
         let members = 1 + built.values.len() + inner;

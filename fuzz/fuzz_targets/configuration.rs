@@ -1,0 +1,11 @@
+//! What command lines say: caches, sizes, gates, lines of a trace.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../tests/common/drivers.rs"]
+mod drivers;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = drivers::configuration(data);
+});

@@ -1,0 +1,12 @@
+//! Records, and what `report`, `compare` and `machine --record` make of them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../tests/common/drivers.rs"]
+mod drivers;
+
+fuzz_target!(|data: &[u8]| {
+    let pages = data.len() % 64 == 0;
+    let _ = drivers::record(data, pages);
+});

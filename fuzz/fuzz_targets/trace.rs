@@ -1,0 +1,11 @@
+//! Traces of both forms, through caches of every kind.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../tests/common/drivers.rs"]
+mod drivers;
+
+fuzz_target!(|data: &[u8]| {
+    let _ = drivers::trace(data);
+});

@@ -1,0 +1,145 @@
+//! What the program does with what it is given, for any bytes: one function a kind of input. The
+//! mutation tests and the fuzz targets share these. Each ends without a panic, whatever the bytes;
+//! an error is the answer to bytes that are none of the kind.
+
+// Fuzz targets use one each.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::Path;
+
+use linefill::lab::compare::{self, Gate, differences, sides};
+use linefill::lab::convert::{ladder_of, machine_of, points_of};
+use linefill::lab::inferred::Inferred;
+use linefill::lab::layout::print::{Style, declaration, numbers};
+use linefill::lab::layout::{Binary, Places, Reorder, Summary, TypeJson};
+use linefill::lab::read::{self, Reading};
+use linefill::lab::report::{of_record, render};
+use linefill::lab::simulate::{Config, Tally, affordable, feed, heat_text, trace_json, trace_table};
+use linefill::lab::{judge, plain, sharing, sheet, size};
+use linefill::sim::{Hierarchy, HierarchyDesign, Reference, trace::lackey};
+
+/// A record: `report`, `compare` and `machine --record`. The pages, whose scripts are megabytes, are
+/// written if `pages`.
+///
+/// # Errors
+/// The line that is to blame, and what is wrong with it.
+pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, String)> {
+    let reading = read::parse(data)?;
+    let (header, lines) = (reading.header(), &reading.lines);
+    let ladder = ladder_of(lines);
+    let machine = machine_of(header, &ladder);
+    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
+    let rows = sheet::sheet(header, &machine, &ladder, &inferred);
+    assert!(!rows.is_empty());
+    for verdict in judge::of_record(lines) {
+        assert!(!verdict.verdict.is_empty());
+    }
+    let view = of_record(lines).expect("a record has a report");
+    let named = |name: &str| (name.to_owned(), reading.clone());
+    let sides = sides(vec![named("a"), named("a")]).expect("as it has");
+    let found = differences(&sides[0], &sides[1]);
+    let printed = compare::table("a", "b", &found, 100) + &compare::verdicts(&sides, 100);
+    assert!(matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)), "{printed}");
+    compare::json(&sides, &[found.clone()], &[]);
+    if pages {
+        for page in [render(&view), compare::render(&sides, &[found])] {
+            assert!(page.ends_with("</html>"));
+        }
+    }
+    Ok(reading)
+}
+
+/// The caches that traces are fed to.
+const CACHES: &str = "L1i=1K/2:plru:wt,L1d=1K/2/32:random@7:next:stride:stream@4,\
+                      L2=4K/4/64:QLRU_H11_M1_R0_U0:incl:nwa,dTLB=4/2,STLB=8/2";
+const EXCLUSIVE: &str = "L1=1K/full:lru,L2=4K/4:rr,L3=8K/2:mru:excl";
+
+/// A trace, in either form.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn trace(data: &[u8]) -> Result<Tally, String> {
+    let mut configs: Vec<Config> = [CACHES, EXCLUSIVE]
+        .iter()
+        .map(|text| Config::new(text, &text.parse().unwrap(), true).unwrap())
+        .collect();
+    let tally = feed(data, "trace", &mut configs).map_err(|error| format!("{error:#}"))?;
+    assert!(!trace_table("trace", &tally, &configs, 100).is_empty());
+    assert!(!heat_text(&configs).is_empty());
+    trace_json("trace", &tally, &configs);
+    Ok(tally)
+}
+
+/// The lines of caches that are worth building here.
+const FEW_LINES: u64 = 1 << 12;
+
+/// What a command line says: caches first, and whatever else is read from its words.
+///
+/// # Errors
+/// What is wrong with the caches.
+pub fn configuration(data: &[u8]) -> Result<HierarchyDesign, String> {
+    let text = String::from_utf8_lossy(data);
+    let _ = size::parse(&text).map(|bytes| size::show(bytes as f64));
+    let _ = text.parse::<Gate>().map_err(|error| error.to_string());
+    let _ = lackey::parse(data);
+    let fields: [sharing::Field; 0] = [];
+    let _ = sharing::touches(&text, &fields, true).map_err(|error| error.to_string());
+    let design: HierarchyDesign = text.parse().map_err(|error| format!("{error}"))?;
+    // What is printed is read as the same.
+    assert_eq!(design.to_string().parse::<HierarchyDesign>().as_ref(), Ok(&design), "{text}");
+    let _ = affordable(&[(text.into_owned(), design.clone())], 3);
+    if design.lines() > FEW_LINES {
+        return Ok(design);
+    }
+    let mut hierarchy = Hierarchy::new(&design).expect("it was read").with_heat();
+    for at in 0..200_u64 {
+        let places = [at * 64, at * at * 4099, u64::MAX - at, at << 40];
+        for (index, address) in places.into_iter().enumerate() {
+            let bytes = [1, 8, 100, 4096][index];
+            hierarchy.reference(Reference::load(address, bytes));
+            hierarchy.reference(Reference::store(address ^ at, bytes));
+            hierarchy.reference(Reference::fetch(address, bytes));
+        }
+    }
+    hierarchy.clean();
+    hierarchy.memory();
+    Ok(design)
+}
+
+/// A binary with debug information, by way of the file `at`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn debug_information(data: &[u8], at: &Path) -> Result<usize, String> {
+    fs::write(at, data).expect("a file for the binary");
+    layout(at).map_err(|error| format!("{error:#}"))
+}
+
+fn layout(at: &Path) -> anyhow::Result<usize> {
+    let places = Places {
+        named: None,
+        tree: Path::new("/nonexistent"),
+    };
+    let binary = Binary::open(at, &places)?;
+    let style = |expand| Style { line: 64, expand };
+    let listed = binary.list(&[], 64)?;
+    for (path, _) in &listed {
+        assert!(matches!(plain::word(path), std::borrow::Cow::Borrowed(_)), "{path:?}");
+    }
+    let _ = binary.types(&["foo".to_owned()]).map_err(|error| error.to_string());
+    for definition in binary.types(&["*".to_owned()])? {
+        let aggregate = &*definition.aggregate;
+        let text = declaration(aggregate, style(true)) + &declaration(aggregate, style(false));
+        assert!(matches!(plain::lines(&text), std::borrow::Cow::Borrowed(_)), "{text:?}");
+        numbers(aggregate, &Summary::of(aggregate, 64), 64);
+        if let Reorder::Better(better) = Reorder::of(aggregate, 64) {
+            declaration(&better.aggregate, style(false));
+        }
+        serde_json::to_string(&TypeJson::of(&definition, 64))?;
+        for member in aggregate.used().filter_map(|member| member.name.as_deref()).take(100) {
+            let _ = aggregate.field(member).map_err(|error| error.to_string());
+        }
+    }
+    Ok(listed.len())
+}
