@@ -104,6 +104,32 @@ fn tlb_line(tlb: &Tlb) -> TlbLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::Vendor;
+
+    /// Among them those whose names have brackets of their own.
+    #[test]
+    fn a_recorded_core_is_found_again() {
+        let here = Identity::detect();
+        for (vendor, family, model, core) in [
+            (Vendor::Amd, 0x1a, 0x24, "Zen 5 (256-bit)"),
+            (Vendor::Amd, 0x11, 0x03, "K8"),
+            (Vendor::Intel, 0x0f, 0x04, "NetBurst (Prescott)"),
+            (Vendor::Intel, 0x06, 0x17, "Core"),
+            (Vendor::Intel, 0x06, 0x8f, "Golden Cove"),
+        ] {
+            let identity = Identity {
+                vendor,
+                family,
+                model,
+                ..here
+            };
+            let line = cpu_line(&identity, Features::detect());
+            assert_eq!(core_of(&line).map(|core| core.name), Some(core));
+            // A record of an earlier version has no field for it.
+            let earlier = CpuLine { core: None, ..line };
+            assert_eq!(core_of(&earlier).map(|core| core.name), Some(core));
+        }
+    }
 
     #[test]
     fn caches_come_back_as_they_were() {
