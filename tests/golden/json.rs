@@ -143,8 +143,8 @@ fn what_depends_on_the_host_has_the_same_shape() {
 fn measured_sharing_has_the_same_shape() {
     let folder = Folder::new("golden-json-sharing");
     let args = ["sharing", "--offset", "0", "--offset", "8", "--json"];
-    let value = ran(&folder, &args);
-    let measured = &value["measured"];
+    let mut value = ran(&folder, &args);
+    let measured = &mut value["measured"];
     if let Some(reason) = measured["untestable"].as_str() {
         println!("ignored: {reason}");
         return;
@@ -153,8 +153,26 @@ fn measured_sharing_has_the_same_shape() {
         "json_sharing",
         "Path in what `sharing --json` says to have measured: the types that stand there.",
     );
+    as_interval(measured, "round_trip_ns");
+    for layout in measured["layouts"].as_array_mut().unwrap() {
+        for key in ["ns_a_round", "over_own_lines", "over_pairs_of_lines"] {
+            as_interval(layout, key);
+        }
+    }
     put_shape(&mut golden, "measured", measured);
     golden.check();
+}
+
+/// Puts a word in the place of a measured interval: on a busy host there is a reason or nothing.
+fn as_interval(of: &mut Value, key: &str) {
+    let value = of.get_mut(key).unwrap();
+    let keys: Vec<_> = match value.as_object() {
+        Some(entries) => entries.keys().map(String::as_str).collect(),
+        None => Vec::new(),
+    };
+    let known = value.is_null() || keys == ["hi", "lo", "middle"] || keys == ["untestable"];
+    assert!(known, "{key} is neither an interval nor a reason: {value}");
+    *value = "interval".into();
 }
 
 #[test]
