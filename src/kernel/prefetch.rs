@@ -110,6 +110,11 @@ impl<'m> PrefetchWalk<'m> {
     }
 
     /// The same walk in another form.
+    ///
+    /// By intrinsics the work is a loop, where the assembly jumps into a run of multiplications. Its
+    /// counter and its branch take places beside the multiplications: 53 a node that overlap take 5 %
+    /// longer in the L1d of a Zen 5. Where the walk waits for the product or for memory, both forms
+    /// take the same time.
     pub fn by(self, form: Form) -> Self {
         PrefetchWalk { form, ..self }
     }

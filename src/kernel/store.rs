@@ -141,6 +141,9 @@ impl<'m> Store<'m> {
 
     /// The same sweep in another form.
     ///
+    /// Both store at the same rate. On a Zen 5 a call of the compiled loop of 4- or 8-byte stores
+    /// ends some 80 core cycles later, which a lap of 16 KiB in the L1d shows as 2 to 4 %.
+    ///
     /// # Errors
     /// If the stores are by intrinsics on vectors, and the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {

@@ -73,7 +73,7 @@ impl<'m> Walk<'m> {
         })
     }
 
-    /// The same walk in another form.
+    /// The same walk in another form. Both take the same time: the loop waits for its loads.
     pub fn by(self, form: Form) -> Self {
         Walk { form, ..self }
     }

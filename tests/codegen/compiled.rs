@@ -12,9 +12,9 @@ use object::{Object, ObjectSection, ObjectSymbol};
 pub struct Compiled(Vec<u8>);
 
 impl Compiled {
-    /// Compiles `layout.rs` at a level of optimisation.
+    /// Compiles the fixture `layout` at a level of optimisation.
     fn at(level: &str) -> Self {
-        Compiled::of("layout.rs", level, &[])
+        Compiled::of("layout", level, &[])
     }
 
     /// Compiles a fixture at a level of optimisation, with further options.
@@ -33,7 +33,7 @@ impl Compiled {
             .args(options)
             .arg("-o")
             .arg(&output)
-            .arg(Path::new(fixtures).join(fixture))
+            .arg(Path::new(fixtures).join(fixture).with_extension("rs"))
             .output()
             .unwrap();
         assert!(

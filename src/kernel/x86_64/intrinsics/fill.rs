@@ -19,9 +19,13 @@ fn both(value: u64) -> __m128i {
     unsafe { _mm_set1_epi64x(value.cast_signed()) }
 }
 
-/// Defines functions that store to the first `$stores` quarters of each line.
+/// Defines functions that store to the first quarters of each line, whose numbers are written out so
+/// that there is no loop over them at any level of optimisation.
 macro_rules! fills {
-    ($($(#[$attribute:meta])* $name:ident $stores:literal |$to:ident, $value:ident| $store:expr;)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        $name:ident [$($quarter:literal)*] |$to:ident, $value:ident| $store:expr;
+    )*) => {$(
         $(#[$attribute])*
         ///
         /// # Safety
@@ -32,11 +36,11 @@ macro_rules! fills {
             let mut line = at.cast::<__m128i>();
             let $value = both(value);
             for _ in 0..lines {
-                for quarter in 0..$stores {
-                    let $to = line.wrapping_add(quarter);
+                $({
+                    let $to = line.wrapping_add($quarter);
                     // SAFETY: the caller vouches for the line.
                     unsafe { $store };
-                }
+                })*
                 line = line.wrapping_add(QUARTERS);
                 one_at_a_time();
             }
@@ -47,15 +51,15 @@ macro_rules! fills {
 
 fills! {
     /// Writes `lines` lines by four `movaps` each; returns the address behind them.
-    cached 4 |to, value| to.write_volatile(value);
+    cached [0 1 2 3] |to, value| to.write_volatile(value);
     /// The same by four `movntdq` each.
-    stream 4 |to, value| movntdq(to, value);
+    stream [0 1 2 3] |to, value| movntdq(to, value);
     /// The first quarter of each line by one `movntdq`.
-    quarter 1 |to, value| movntdq(to, value);
+    quarter [0] |to, value| movntdq(to, value);
     /// The first half of each line by two.
-    half 2 |to, value| movntdq(to, value);
+    half [0 1] |to, value| movntdq(to, value);
     /// Three quarters of each line by three.
-    three_quarters 3 |to, value| movntdq(to, value);
+    three_quarters [0 1 2] |to, value| movntdq(to, value);
 }
 
 /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in turn;

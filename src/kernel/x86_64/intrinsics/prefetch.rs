@@ -13,14 +13,14 @@ use core::ptr::with_exposed_provenance as from;
 use super::one_at_a_time;
 use crate::cpu::{prefetchnta, prefetcht0, prefetcht1, prefetcht2, prefetchw};
 
-/// The word `offset` bytes from `at`.
+/// The word `offset` bytes from `at`, of any alignment.
 ///
 /// # Safety
 /// The word is readable.
 #[inline(always)]
 unsafe fn word(at: usize, offset: isize) -> usize {
     // SAFETY: the caller vouches for the word.
-    unsafe { from::<usize>(at.wrapping_add_signed(offset)).read() }
+    unsafe { from::<usize>(at.wrapping_add_signed(offset)).read_unaligned() }
 }
 
 /// `work` multiplications of which each waits for the one before.

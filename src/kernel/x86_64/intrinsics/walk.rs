@@ -1,4 +1,5 @@
-//! `asm/walk.S` in Rust. A walk takes no intrinsic: a dependent load is a load.
+//! `asm/walk.S` in Rust. A walk takes no intrinsic: a dependent load is a load. The words need no
+//! alignment, as layouts may be skewed.
 
 // Follows addresses that only the caller can vouch for.
 #![allow(unsafe_code)]
@@ -15,7 +16,7 @@ use super::one_at_a_time;
 pub unsafe extern "sysv64" fn follow(mut at: usize, steps: u64) -> usize {
     for _ in 0..steps {
         // SAFETY: the caller vouches for the words.
-        at = unsafe { from::<usize>(at).read() };
+        at = unsafe { from::<usize>(at).read_unaligned() };
         one_at_a_time();
     }
     at
@@ -32,8 +33,8 @@ pub unsafe extern "sysv64" fn inc(mut at: usize, steps: u64, pad: isize) -> usiz
         let counter = from_mut::<u64>(at.wrapping_add_signed(pad));
         // SAFETY: the caller vouches for the words.
         unsafe {
-            counter.write(counter.read().wrapping_add(1));
-            at = from::<usize>(at).read();
+            counter.write_unaligned(counter.read_unaligned().wrapping_add(1));
+            at = from::<usize>(at).read_unaligned();
         }
         one_at_a_time();
     }
@@ -56,9 +57,9 @@ pub unsafe extern "sysv64" fn addnext(
         let sum = from_mut::<u64>(at.wrapping_add_signed(pad));
         // SAFETY: the caller vouches for the words.
         unsafe {
-            at = from::<usize>(at).read();
-            let addend = from::<u64>(at.wrapping_add_signed(other)).read();
-            sum.write(sum.read().wrapping_add(addend));
+            at = from::<usize>(at).read_unaligned();
+            let addend = from::<u64>(at.wrapping_add_signed(other)).read_unaligned();
+            sum.write_unaligned(sum.read_unaligned().wrapping_add(addend));
         }
         one_at_a_time();
     }
