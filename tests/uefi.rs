@@ -98,10 +98,7 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
             "linefill: {agreed} of {all} kernels agree, 0 do not"
         ))
     };
-    assert!(
-        (least..=all).any(|agreed| counted(agreed)),
-        "fewer than {least}"
-    );
+    assert!((least..=all).any(counted), "fewer than {least}");
 }
 
 /// Whether a kernel uses registers of 32 or 64 bytes.

@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 unsafe extern "sysv64" {
-    /// The bits of the sum, an `f64`, of the prices of all orders that are not paid, in `batches` batches of 16 whole
-    /// orders of 64 bytes.
+    /// The bits of the sum, an `f64`, of the prices of all orders that are not paid, in `batches`
+    /// batches of 16 whole orders of 64 bytes.
     ///
     /// # Safety
     /// `at` is the address of 16 `batches` orders that are valid for reads; their `paid` is 0 or
