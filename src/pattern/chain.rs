@@ -1,8 +1,7 @@
 //! Sestoft's array of indices: `k = a[k]`, and the five ways to fill it (note A.1 and A.2).
 
 use super::Rng;
-use super::ahead::{Turn, draw_ahead};
-use crate::cpu::prefetch::prefetcht0;
+use super::ahead::{Turn, draw_ahead, fetch};
 use crate::mem::Region;
 
 /// How an array of indices is filled.
@@ -196,7 +195,7 @@ fn fill_permutation(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
     fill_stride(slots, 0);
     draw_ahead((2..=slots.len()).rev(), &mut rng, |turn| match turn {
-        Turn::Fetch(drawn) => prefetcht0((&raw const slots[drawn]).cast()),
+        Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),
         Turn::Take { below, drawn } => slots.swap(below - 1, drawn),
     });
 }
@@ -206,7 +205,7 @@ fn fill_cycle(slots: &mut [u32], seed: u64) {
     let mut rng = Rng::new(seed);
     slots[0] = 0;
     draw_ahead(1..slots.len(), &mut rng, |turn| match turn {
-        Turn::Fetch(drawn) => prefetcht0((&raw const slots[drawn]).cast()),
+        Turn::Fetch(drawn) => fetch((&raw const slots[drawn]).cast()),
         Turn::Take { below, drawn } => {
             slots[below] = slots[drawn];
             slots[drawn] = below as u32;

@@ -1,9 +1,8 @@
 //! Circular lists: every element points to the next, and one cycle goes through all.
 
-use super::ahead::{Turn, draw_ahead};
+use super::ahead::{self, Turn, draw_ahead};
 use super::layout::{Elements, WORD};
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
-use crate::cpu::prefetch::prefetcht0;
 use crate::mem::{PAGE, Region};
 
 /// Paths of a ring that are followed side by side, so that their cache misses overlap.
@@ -185,7 +184,7 @@ impl<'m> Ring<'m> {
 
     /// Has the line at `address` fetched.
     fn fetch(&self, address: usize) {
-        prefetcht0(core::ptr::with_exposed_provenance(address));
+        ahead::fetch(core::ptr::with_exposed_provenance(address));
     }
 
     fn pointer_place(&self, index: usize) -> usize {

@@ -45,7 +45,7 @@ fn a_skew_that_wraps_is_refused() {
 
 #[test]
 fn an_element_that_wraps_is_refused() {
-    let mut memory = page();
+    let mut memory = Memory::new(8192, Pages::Base).unwrap();
     let layout = Layout::npad(usize::MAX / 8 - 8).skewed(4096);
     let ring = Ring::new(memory.region(), layout, 1, Order::Sequential);
     let add_up = |ring| Pair::new(ring, [0, 1 << 50]).map(|mut pair| pair.run(1));
