@@ -2,7 +2,9 @@
 
 use core::ops::Deref;
 
-use raw_cpuid::{Associativity, CacheParameter, CacheType, CpuId, CpuIdReader, CpuIdReaderNative};
+use raw_cpuid::{
+    Associativity, CacheParameter, CacheType, CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult,
+};
 
 use super::descriptor;
 use super::identity::{Identity, Vendor};
@@ -119,7 +121,7 @@ impl Caches {
     /// The caches that a CPUID reader reports: leaf 4 (Intel) or 8000_001Dh (AMD); failing those,
     /// the descriptors of leaf 2 (Intel) or leaves 8000_0005h and 6h (AMD).
     pub fn read<R: CpuIdReader>(reader: R) -> Caches {
-        let cpu = CpuId::with_cpuid_reader(reader.clone());
+        let cpu = CpuId::with_cpuid_reader(Roomy(reader.clone()));
         let mut caches = Caches(List::new(Cache::FILLER));
         for parameters in cpu.get_cache_parameters().into_iter().flatten().take(8) {
             caches.add(from_parameters(&parameters));
@@ -210,6 +212,24 @@ impl Deref for Caches {
 
 /// One subleaf of leaf 4 or 8000_001Dh: Intel SDM volume 2A, "CPUID", and AMD64 APM volume 3,
 /// appendix E.4, agree on its form.
+/// A reader whose sets of a cache have room for the one that raw-cpuid adds to their number. A
+/// hypervisor can state any.
+#[derive(Clone)]
+struct Roomy<R>(R);
+
+impl<R: CpuIdReader> CpuIdReader for Roomy<R> {
+    fn cpuid2(&self, leaf: u32, subleaf: u32) -> CpuIdResult {
+        let answer = self.0.cpuid2(leaf, subleaf);
+        match leaf {
+            4 | 0x8000_001D => CpuIdResult {
+                ecx: answer.ecx.min(u32::MAX - 1),
+                ..answer
+            },
+            _ => answer,
+        }
+    }
+}
+
 fn from_parameters(p: &CacheParameter) -> Option<Cache> {
     let kind = match p.cache_type() {
         CacheType::Data => CacheKind::Data,
@@ -223,7 +243,7 @@ fn from_parameters(p: &CacheParameter) -> Option<Cache> {
     Some(Cache {
         level: p.level(),
         kind,
-        size: ways * partitions * line * p.sets() as u64,
+        size: (ways * partitions * line).checked_mul(p.sets() as u64)?,
         line: line as u32,
         ways: Some(ways as u32),
         fully_associative: p.is_fully_associative(),

@@ -104,7 +104,12 @@ impl Identity {
         };
         let basic = cpu.get_feature_info();
         let (family, model, stepping) = basic.as_ref().map_or((0, 0, 0), |info| {
-            (info.family_id(), info.model_id(), info.stepping_id())
+            // A hypervisor can state families whose sum has no room, which raw-cpuid adds plainly.
+            let sum = info
+                .base_family_id()
+                .checked_add(info.extended_family_id());
+            let family = sum.map_or(u8::MAX, |_| info.family_id());
+            (family, info.model_id(), info.stepping_id())
         });
         let brand = cpu.get_processor_brand_string();
         let brand = brand.as_ref().map_or("", |brand| brand.as_str());

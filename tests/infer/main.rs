@@ -3,6 +3,7 @@
 #![cfg(feature = "std")]
 
 mod buffers;
+mod hostile;
 mod levels;
 mod sets;
 

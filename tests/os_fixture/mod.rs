@@ -29,6 +29,7 @@ impl Machine {
     }
 
     /// The machine recorded in `tests/fixtures/sysfs/<name>.tree`.
+    #[allow(dead_code, reason = "a mutation is of the text")]
     pub fn recorded(name: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/fixtures/sysfs")
