@@ -50,7 +50,7 @@ macro_rules! fills {
 }
 
 fills! {
-    /// Writes `lines` lines by four `movaps` each; returns the address behind them.
+    /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
     cached [0 1 2 3] |to, value| to.write_volatile(value);
     /// The same by four `movntdq` each.
     stream [0 1 2 3] |to, value| movntdq(to, value);

@@ -36,7 +36,7 @@ fn multiplied(mut value: usize, work: u64) -> usize {
 /// product is cleared by a mask that neither the compiler nor the CPU sees through, and added to a
 /// number that nobody needs, or to the address.
 macro_rules! walks {
-    ($($text:literal $name:ident $serial:ident |$at:ident, $jump:ident| $ahead:expr;)*) => {$(
+    ($($text:literal $name:ident $serial:ident |$at:ident, $jump:ident| $ahead:block)*) => {$(
         #[doc = concat!($text, "; the next step does not wait for the work.")]
         ///
         /// # Safety
@@ -53,7 +53,7 @@ macro_rules! walks {
             for _ in 0..steps {
                 // SAFETY: the caller vouches for the words.
                 unsafe {
-                    $ahead;
+                    $ahead
                     $at = word($at, 0);
                 }
                 unread = unread.wrapping_add(multiplied($at, work) & none);
@@ -78,7 +78,7 @@ macro_rules! walks {
             for _ in 0..steps {
                 // SAFETY: the caller vouches for the words.
                 unsafe {
-                    $ahead;
+                    $ahead
                     $at = word($at, 0);
                 }
                 $at = $at.wrapping_add(multiplied($at, work) & none);
@@ -91,15 +91,15 @@ macro_rules! walks {
 
 walks! {
     "No prefetch, and no load of the address for it: 1 load, 8 bytes a step"
-        none none_serial |at, _jump| ();
+        none none_serial |at, _jump| {}
     "`prefetcht0`: 2 loads, 16 bytes a step"
-        t0 t0_serial |at, jump| prefetcht0(from(word(at, jump)));
+        t0 t0_serial |at, jump| { prefetcht0(from(word(at, jump))) }
     "`prefetcht1`: 2 loads, 16 bytes a step"
-        t1 t1_serial |at, jump| prefetcht1(from(word(at, jump)));
+        t1 t1_serial |at, jump| { prefetcht1(from(word(at, jump))) }
     "`prefetcht2`: 2 loads, 16 bytes a step"
-        t2 t2_serial |at, jump| prefetcht2(from(word(at, jump)));
+        t2 t2_serial |at, jump| { prefetcht2(from(word(at, jump))) }
     "`prefetchnta`: 2 loads, 16 bytes a step"
-        nta nta_serial |at, jump| prefetchnta(from(word(at, jump)));
+        nta nta_serial |at, jump| { prefetchnta(from(word(at, jump))) }
     "`prefetchw`: 2 loads, 16 bytes a step"
-        w w_serial |at, jump| prefetchw(from(word(at, jump)));
+        w w_serial |at, jump| { prefetchw(from(word(at, jump))) }
 }

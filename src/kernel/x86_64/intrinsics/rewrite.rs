@@ -1,4 +1,4 @@
-//! `asm/rewrite.S` by [`movnti64`] and [`clwb`].
+//! `asm/rewrite.S` by [`movnti64`] and [`cpu::clwb`].
 
 // Stores to an address that only the caller can vouch for.
 #![allow(unsafe_code)]

@@ -16,7 +16,7 @@ use crate::cpu::{movnti32, movnti64};
 macro_rules! stores {
     ($(
         $(#[$attribute:meta])*
-        $name:ident |$value:ident| $spread:expr, |$to:ident| $store:expr;
+        $name:ident |$value:ident| $spread:expr, |$to:ident, $wide:ident| $store:expr;
     )*) => {$(
         $(#[$attribute])*
         ///
@@ -33,7 +33,7 @@ macro_rules! stores {
             // SAFETY: the caller vouches for the places and the instruction. The plain stores are
             // volatile, so that none is merged with another.
             unsafe {
-                let $value = $spread;
+                let $wide = $spread;
                 for _ in 0..stores {
                     $store;
                     $to = $to.wrapping_add(stride);
@@ -47,37 +47,37 @@ macro_rules! stores {
 
 stores! {
     /// `mov`, 4 bytes: the low half of the value. 1 store an iteration, as in all of them.
-    store4 |value| value as u32, |to| to.cast::<u32>().write_volatile(value);
+    store4 |value| value as u32, |to, wide| to.cast::<u32>().write_volatile(wide);
     /// `mov`, 8 bytes.
-    store8 |value| value, |to| to.cast::<u64>().write_volatile(value);
+    store8 |value| value, |to, wide| to.cast::<u64>().write_volatile(wide);
     /// `movnti`, 4 bytes: the low half of the value.
-    stream4 |value| value as u32, |to| movnti32(to.cast(), value);
+    stream4 |value| value as u32, |to, wide| movnti32(to.cast(), wide);
     /// `movnti`, 8 bytes.
-    stream8 |value| value, |to| movnti64(to.cast(), value);
+    stream8 |value| value, |to, wide| movnti64(to.cast(), wide);
 }
 
 #[cfg(target_feature = "sse2")]
 stores! {
-    /// `movaps`, 16 bytes.
+    /// `movdqa`, 16 bytes.
     store16 |value| _mm_set1_epi64x(value.cast_signed()),
-        |to| to.cast::<__m128i>().write_volatile(value);
-    /// `vmovaps`, 32 bytes: needs AVX2.
+        |to, wide| to.cast::<__m128i>().write_volatile(wide);
+    /// `vmovdqa`, 32 bytes: needs AVX2.
     #[target_feature(enable = "avx2")]
     store32 |value| _mm256_set1_epi64x(value.cast_signed()),
-        |to| to.cast::<__m256i>().write_volatile(value);
-    /// `vmovaps`, 64 bytes: needs AVX-512.
+        |to, wide| to.cast::<__m256i>().write_volatile(wide);
+    /// `vmovdqa64`, 64 bytes: needs AVX-512.
     #[target_feature(enable = "avx512f")]
     store64 |value| _mm512_set1_epi64(value.cast_signed()),
-        |to| to.cast::<__m512i>().write_volatile(value);
+        |to, wide| to.cast::<__m512i>().write_volatile(wide);
     /// `movntdq`, 16 bytes.
     stream16 |value| _mm_set1_epi64x(value.cast_signed()),
-        |to| _mm_stream_si128(to.cast(), value);
+        |to, wide| _mm_stream_si128(to.cast(), wide);
     /// `vmovntdq`, 32 bytes: needs AVX2.
     #[target_feature(enable = "avx2")]
     stream32 |value| _mm256_set1_epi64x(value.cast_signed()),
-        |to| _mm256_stream_si256(to.cast(), value);
+        |to, wide| _mm256_stream_si256(to.cast(), wide);
     /// `vmovntdq`, 64 bytes: needs AVX-512.
     #[target_feature(enable = "avx512f")]
     stream64 |value| _mm512_set1_epi64(value.cast_signed()),
-        |to| _mm512_stream_si512(to.cast(), value);
+        |to, wide| _mm512_stream_si512(to.cast(), wide);
 }
