@@ -9,7 +9,7 @@ mod common {
 use common::driver::Driver;
 use criterion::Throughput;
 use linefill::cpu::Features;
-use linefill::experiment::setup::{KMeansSetup, KMeansWay};
+use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, Seating, Setup, Subject, Untestable};
 use linefill::mem::Region;
 use linefill::os::preempt::current_cpu;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::cases::Bench;
-use linefill::experiment::maps::MapKind;
+use linefill::experiment::topics::maps::map::MapKind;
 
 fn main() {
     let Some(mut bench) = Bench::new("maps") else {

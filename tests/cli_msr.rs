@@ -3,7 +3,9 @@
 
 mod cli_common;
 
-use std::fs::{self, File};
+use std::fs::{
+    File, {self},
+};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -4,11 +4,10 @@
 
 mod cli_common;
 
-use std::fs;
-use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 use cli_common::{Folder, Ran, UnderWay};
 

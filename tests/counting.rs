@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use linefill::counters::Quantity;
 use linefill::cpu::Features;
-use linefill::experiment::setup::{CountSetup, Touch, TouchSetup, WalkSetup};
+use linefill::experiment::shared::count::CountSetup;
+use linefill::experiment::shared::touch::{Touch, TouchSetup};
+use linefill::experiment::shared::walk::WalkSetup;
 use linefill::experiment::{Case, Context, Effort, Rig, State};
 use linefill::os::Pages;
 use linefill::os::perf::{Event, Software, probe_software};

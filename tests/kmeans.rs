@@ -2,7 +2,9 @@
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
-use linefill::experiment::setup::{Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told};
+use linefill::experiment::topics::kmeans::run::{
+    Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
+};
 use linefill::experiment::{Context, Pace, Setup, Subject};
 use linefill::mem::Region;
 use linefill::os::{Manner, allowed, team};

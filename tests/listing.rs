@@ -321,7 +321,7 @@ fn a_jump_that_would_be_long_is_refused() {
 #[test]
 fn executed_code_counts_its_rounds() {
     use linefill::cpu::Features;
-    use linefill::experiment::setup::RoutineSetup;
+    use linefill::experiment::topics::code::footprint::RoutineSetup;
     use linefill::experiment::{Context, Setup, Subject};
     use linefill::mem::Region;
 

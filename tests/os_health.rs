@@ -3,7 +3,9 @@
 
 mod os_fixture;
 
-use std::fs::{self, File};
+use std::fs::{
+    File, {self},
+};
 use std::os::unix::fs::FileExt;
 
 use linefill::cpu::PrefetchSwitches;

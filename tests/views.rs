@@ -2,7 +2,9 @@
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
-use linefill::experiment::setup::{HandoverSetup, PatchSetup, Patched, SynonymSetup};
+use linefill::experiment::topics::tlb::aliases::{
+    HandoverSetup, PatchSetup, Patched, SynonymSetup,
+};
 use linefill::experiment::{Context, Setup, Subject};
 use linefill::kernel::Kernel;
 use linefill::mem::Region;

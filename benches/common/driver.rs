@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use linefill::os::{self, Pinned};
+use linefill::os::{
+    Pinned, {self},
+};
 use linefill::stats::median;
 use linefill::time::Rate;
 

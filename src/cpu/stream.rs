@@ -26,12 +26,24 @@
 #[cfg(target_feature = "sse2")]
 use core::arch::x86_64 as intrinsics;
 #[cfg(target_feature = "sse2")]
-use core::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
+use core::arch::x86_64::__m128;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m128d;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m128i;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m256i;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m512i;
 
 #[cfg(not(target_feature = "sse2"))]
 use super::softfloat as intrinsics;
 #[cfg(target_feature = "sse2")]
-use super::token::{Avx2, Avx512, Sse41};
+use super::token::Avx2;
+#[cfg(target_feature = "sse2")]
+use super::token::Avx512;
+#[cfg(target_feature = "sse2")]
+use super::token::Sse41;
 
 /// `movnti` of 32 bits: stores `value` at `dst` past the caches.
 ///

@@ -5,7 +5,9 @@ use core::fmt;
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter};
 use linefill::counters::{Place, UnknownName};
-use linefill::os::perf::{self, Refusal};
+use linefill::os::perf::{
+    Refusal, {self},
+};
 use linefill::pmu::Reading;
 
 use super::clock::amount;

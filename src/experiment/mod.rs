@@ -5,55 +5,46 @@
 //! the same cases in the benches, and their kernels yield the traces that simulators want.
 //! Experiments print and draw nothing.
 
-mod alone;
-mod apart;
-mod arena;
-mod calibration;
+pub mod claim;
+pub mod events;
+pub mod quality;
+pub mod shared;
+pub mod topics;
+
 mod case;
-mod cold;
-mod counting;
-mod crew;
-mod evidence;
-pub mod family;
-mod ladder;
-mod laid_out;
 mod machine;
-pub mod maps;
-mod passes;
 mod point;
-mod predict;
-mod ranges;
 mod registry;
 mod rig;
-mod seating;
-pub mod setup;
-mod spread;
 mod unit;
-mod verdict;
 
-pub use apart::Ways;
-pub use arena::Arena;
-pub use calibration::{Calibration, Reach, Stream, calibrating};
+pub use crate::experiment::claim::evidence::{Curve, Evidence};
+pub use crate::experiment::claim::verdict::{
+    Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between,
+};
+pub use crate::experiment::machine::calibration::{Calibration, Reach, Stream, calibrating};
+pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_rungs};
+pub use crate::experiment::machine::predict::{
+    Forecast, Model, Parameters, Prediction, prediction,
+};
+pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
+pub use crate::experiment::machine::seating::{Placement, Seating};
+pub use crate::experiment::quality::apart::Ways;
+pub(crate) use crate::experiment::quality::passes::side_by_side;
+pub use crate::experiment::quality::passes::{Pass, Rest, merged};
+pub use crate::experiment::quality::spread::Spread;
+pub use crate::experiment::rig::arena::Arena;
+pub use crate::experiment::rig::counting::{Count, Counting};
+pub use crate::experiment::rig::crew::{Crew, Pace};
 pub use case::{Case, Context, Run, Setup, Subject, Untestable, Wish};
-pub use counting::{Count, Counting};
-pub use crew::{Crew, Pace};
-pub use evidence::{Curve, Evidence};
-pub use ladder::{LADDER, SPARSE, rung_of, sparse_rungs};
 pub use machine::Machine;
-pub(crate) use passes::side_by_side;
-pub use passes::{Pass, Rest, merged};
 pub use point::{Measured, Point, State};
-pub use predict::{Forecast, Model, Parameters, Prediction, prediction};
-pub use ranges::{Capacity, Range, Ranges, Rung};
 pub use registry::{Named, all, find, nearest};
 pub use rig::{Effort, Rig};
-pub use seating::{Placement, Seating};
-pub use spread::Spread;
 pub use unit::Unit;
-pub use verdict::{Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between};
 
 use crate::counters::Quantity;
-use alone::Alone;
+use crate::experiment::rig::alone::Alone;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.

@@ -1,14 +1,14 @@
 //! Every row of the mission.
 
 use super::Experiment;
-use super::family::{self, FAMILIES, Family};
+use super::topics::{self, Family, TOPICS, Topic};
 use crate::spelling::distance;
 
 /// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor
 /// series, D Drepper's section 3, E his 6.1 to 6.3, F neighbours of those sections, X what no
 /// document asks but every reader of them does.
 pub fn all() -> Vec<&'static Experiment> {
-    let mut all: Vec<&'static Experiment> = family::built().collect();
+    let mut all: Vec<&'static Experiment> = topics::built().collect();
     all.sort_by_key(|experiment| place(experiment.id));
     all
 }
@@ -21,7 +21,7 @@ fn place(id: &str) -> (&str, u32) {
 
 /// The row with this id, in whatever case it is written.
 pub fn find(id: &str) -> Option<&'static Experiment> {
-    family::built().find(|experiment| experiment.id.eq_ignore_ascii_case(id))
+    topics::built().find(|experiment| experiment.id.eq_ignore_ascii_case(id))
 }
 
 /// What can be selected by a name.
@@ -31,20 +31,25 @@ pub enum Named {
     Row(&'static Experiment),
     /// All experiments of a family.
     Family(&'static Family),
+    /// All experiments of a topic.
+    Topic(&'static Topic),
 }
 
 /// What is spelt most like `text`, by id or name: what somebody meant who misspelt it.
 pub fn nearest(text: &str) -> Named {
     let text = text.to_ascii_lowercase();
     let rows = all().into_iter().map(Named::Row);
-    let families = FAMILIES.iter().map(Named::Family);
+    let families = topics::families().map(Named::Family);
+    let topics = TOPICS.iter().map(Named::Topic);
     rows.chain(families)
+        .chain(topics)
         .min_by_key(|named| match named {
             Named::Row(row) => {
                 let id = distance(&text, &row.id.to_ascii_lowercase());
                 id.min(distance(&text, row.name))
             }
             Named::Family(family) => distance(&text, family.name),
+            Named::Topic(topic) => distance(&text, topic.name),
         })
         .expect("the registry is not empty")
 }
@@ -86,11 +91,25 @@ mod tests {
 
     #[test]
     fn a_family_is_named_like_no_row_and_no_other_family() {
-        for (index, family) in FAMILIES.iter().enumerate() {
+        let families: Vec<&Family> = topics::families().collect();
+        for (index, family) in families.iter().enumerate() {
             let is = |name: &str| name.eq_ignore_ascii_case(family.name);
             assert!(!all().iter().any(|row| is(row.id) || is(row.name)));
-            assert!(!FAMILIES[..index].iter().any(|other| is(other.name)));
+            assert!(!families[..index].iter().any(|other| is(other.name)));
             assert!(!family.experiments.is_empty(), "{}", family.name);
+        }
+    }
+
+    #[test]
+    fn a_topic_is_named_like_no_row_and_no_family_of_another_topic() {
+        for topic in TOPICS {
+            let is = |name: &str| name.eq_ignore_ascii_case(topic.name);
+            assert!(!all().iter().any(|row| is(row.id) || is(row.name)));
+            let named = topics::families().filter(|family| is(family.name));
+            for family in named {
+                let own = topic.families.iter().any(|own| own.name == family.name);
+                assert!(own, "{}", topic.name);
+            }
         }
     }
 

@@ -3,7 +3,8 @@
 // Calls assembly with lines inside the region.
 #![allow(unsafe_code)]
 
-use super::x86_64::{asm::flush as asm, intrinsics::flush as intrinsics};
+use super::x86_64::asm::flush as asm;
+use super::x86_64::intrinsics::flush as intrinsics;
 use super::{Access, Form, Kernel, Work};
 use crate::cpu::{Clflushopt, Clwb, mfence};
 use crate::mem::{LINE, Region};

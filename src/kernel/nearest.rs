@@ -11,9 +11,11 @@
 mod vectors;
 
 use super::all;
-use crate::cpu::Features;
 #[cfg(target_feature = "sse2")]
-use crate::cpu::{Avx2, Avx512};
+use crate::cpu::Avx2;
+#[cfg(target_feature = "sse2")]
+use crate::cpu::Avx512;
+use crate::cpu::Features;
 
 /// Means, as arrays of their coordinates.
 #[derive(Clone, Copy, Debug)]

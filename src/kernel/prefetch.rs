@@ -5,7 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::walk::padding_offsets;
-use super::x86_64::{asm::prefetch as asm, intrinsics::prefetch as intrinsics};
+use super::x86_64::asm::prefetch as asm;
+use super::x86_64::intrinsics::prefetch as intrinsics;
 use super::{Access, Form, Kernel, Work};
 use crate::cpu::Hint;
 use crate::pattern::{LayoutError, Ring};

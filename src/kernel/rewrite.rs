@@ -3,7 +3,8 @@
 // Calls kernels with an address inside the region.
 #![allow(unsafe_code)]
 
-use super::x86_64::{asm::rewrite as asm, intrinsics::rewrite as intrinsics};
+use super::x86_64::asm::rewrite as asm;
+use super::x86_64::intrinsics::rewrite as intrinsics;
 use super::{Access, Form, Kernel, Work};
 use crate::cpu::{Clwb, sfence};
 use crate::mem::Region;

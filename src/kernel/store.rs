@@ -4,7 +4,8 @@
 // Calls kernels with addresses inside the matrix.
 #![allow(unsafe_code)]
 
-use super::x86_64::{asm::store as asm, intrinsics::store as intrinsics};
+use super::x86_64::asm::store as asm;
+use super::x86_64::intrinsics::store as intrinsics;
 use super::{Access, Form, Kernel, NoIntrinsics, Width, Work};
 use crate::cpu::sfence;
 use crate::pattern::Matrix;

@@ -11,7 +11,8 @@ mod trace;
 use core::ops::Range;
 
 use super::matmul::MatmulError;
-use super::x86_64::asm::{matmul::linefill_matmul_copy, tile as asm};
+use super::x86_64::asm::matmul::linefill_matmul_copy;
+use super::x86_64::asm::tile as asm;
 use super::{Access, Kernel, Work};
 use crate::cpu::{Avx512, Fma};
 use crate::pattern::{Parts, Product};

@@ -3,7 +3,8 @@
 // Calls kernels with places inside the region, or with prefetches of anything.
 #![allow(unsafe_code)]
 
-use super::x86_64::{asm::translate as asm, intrinsics::translate as intrinsics};
+use super::x86_64::asm::translate as asm;
+use super::x86_64::intrinsics::translate as intrinsics;
 use super::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, PAGE, Region};
 

@@ -4,7 +4,8 @@
 // Calls kernels with addresses that the ring vouches for.
 #![allow(unsafe_code)]
 
-use super::x86_64::{asm::walk as asm, intrinsics::walk as intrinsics};
+use super::x86_64::asm::walk as asm;
+use super::x86_64::intrinsics::walk as intrinsics;
 use super::{Access, Form, Kernel, Work};
 use crate::pattern::{Layout, Ring};
 

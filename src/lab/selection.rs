@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use glob::{MatchOptions, Pattern};
 
-use crate::experiment::{Experiment, Named, all, family, nearest};
+use crate::experiment::{Experiment, Named, all, nearest, topics};
 
 /// The rows that match any of `patterns`, each an id, a name, a glob of either, or the name of a
 /// family, which means all of it; all rows if there is no pattern. Upper and lower case are the same.
@@ -31,10 +31,11 @@ fn matches(pattern: &Pattern, row: &Experiment) -> bool {
         case_sensitive: false,
         ..MatchOptions::new()
     };
-    let of_family = |family: &family::Family| family.name.eq_ignore_ascii_case(pattern.as_str());
+    let named = |name: &str| name.eq_ignore_ascii_case(pattern.as_str());
     pattern.matches_with(row.id, options)
         || pattern.matches_with(row.name, options)
-        || family::of(row.id).is_some_and(of_family)
+        || topics::of(row.id).is_some_and(|family| named(family.name))
+        || topics::topic_of(row.id).is_some_and(|topic| named(topic.name))
 }
 
 fn unknown(text: &str) -> anyhow::Error {
@@ -44,6 +45,7 @@ fn unknown(text: &str) -> anyhow::Error {
     let near = match nearest(text) {
         Named::Row(row) => format!("`{}` ({})", row.id, row.name),
         Named::Family(family) => format!("the family `{}`", family.name),
+        Named::Topic(topic) => format!("the topic `{}`", topic.name),
     };
     anyhow::anyhow!("unknown experiment `{text}`; did you mean {near}? `linefill list` shows all")
 }
@@ -74,8 +76,7 @@ mod tests {
 
     #[test]
     fn a_family_selects_all_of_it() {
-        let mut sequential: Vec<_> = family::FAMILIES
-            .iter()
+        let mut sequential: Vec<_> = topics::families()
             .find(|family| family.name == "sequential")
             .map(|family| family.experiments.iter().map(|e| e.id).collect())
             .unwrap();
@@ -84,6 +85,19 @@ mod tests {
         assert!(error(&["seqential"]).contains("did you mean the family `sequential`?"));
         // A glob is about ids and names.
         assert!(error(&["sequentia?"]).contains("no experiment matches"));
+    }
+
+    #[test]
+    fn a_topic_selects_all_of_its_families() {
+        let stores = topics::TOPICS.iter().find(|topic| topic.name == "stores");
+        let families = stores.unwrap().families;
+        let count = families
+            .iter()
+            .map(|family| family.experiments.len())
+            .sum::<usize>();
+        assert_eq!(ids(&["stores"]).len(), count);
+        assert!(families.len() > 1 && ids(&["stores"]).contains(&"E4"));
+        assert!(error(&["coherense"]).contains("did you mean the topic `coherence`?"));
     }
 
     #[test]

@@ -2,10 +2,9 @@
 // `sched_setaffinity` and `sched_getaffinity` are calls into C that take a bit mask.
 #![allow(unsafe_code)]
 
-use std::fmt;
-use std::io;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
+use std::{fmt, io};
 
 use super::preempt::current_cpu;
 use super::sysfs::list;

@@ -2,12 +2,13 @@
 // Calls into what was written as data a moment ago, and maps pages twice.
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::fs::File;
-use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::ptr::{self, NonNull};
+use std::ptr::{
+    NonNull, {self},
+};
 use std::sync::atomic::AtomicU32;
+use std::{fmt, io};
 
 use super::{Granted, Memory, MemoryError, Pages};
 use crate::kernel::Function;

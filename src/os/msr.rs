@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{
+    ErrorKind, {self},
+};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

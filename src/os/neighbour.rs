@@ -8,12 +8,13 @@
 // Forks, and the child may only make calls that are safe after fork.
 #![allow(unsafe_code)]
 
-use std::fmt;
-use std::io;
 use std::marker::PhantomData;
-use std::ptr::{self, NonNull};
+use std::ptr::{
+    NonNull, {self},
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 use super::affinity::keep_on;
 use super::pause::pause;

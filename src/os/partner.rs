@@ -3,10 +3,11 @@
 //! Unlike the members of a [team](super::team()) it is not timed, and goes on between the rounds.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, mpsc};
+use std::thread::{
+    JoinHandle, {self},
+};
 
 use super::affinity::{AffinityError, pin};
 

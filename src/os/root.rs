@@ -1,8 +1,7 @@
 //! Where the kernel's text files are found: the live machine, or a recorded one.
 
-use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 /// The three trees that describe a machine. Everything that parses them takes a `Root`, so that
 /// it can be tested on recordings of other machines.

@@ -5,12 +5,13 @@
 //! of all CPUs in step wherever it calls the clock source `tsc` reliable. The caller leads and is
 //! no member; it sleeps while a round is on.
 
-use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Thread};
+use std::thread::{
+    Thread, {self},
+};
 use std::time::Duration;
+use std::{fmt, io};
 
 use super::affinity::{AffinityError, pin};
 use super::apart::{Lines, Met};

@@ -1,6 +1,8 @@
 //! Circular lists: every element points to the next, and one cycle goes through all.
 
-use super::ahead::{self, Turn, draw_ahead};
+use super::ahead::{
+    Turn, draw_ahead, {self},
+};
 use super::layout::{Elements, WORD};
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
 use crate::mem::{PAGE, Region};

@@ -58,7 +58,13 @@ pub fn file(kind: u16, sections: &[Section]) -> Vec<u8> {
             bytes.extend(&section.bytes);
             places.push((&section.bytes, at));
         }
-        headers.push(header(name, 1, section.flags, at, section.bytes.len() as u64));
+        headers.push(header(
+            name,
+            1,
+            section.flags,
+            at,
+            section.bytes.len() as u64,
+        ));
     }
     let (name, at) = (names.len() as u64, bytes.len() as u64);
     names.extend(b".shstrtab\0");

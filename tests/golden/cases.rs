@@ -17,7 +17,9 @@ use linefill::kernel::{Access, Kernel, Kind, Work};
 use linefill::os::Member;
 
 use crate::file::{Golden, Hash};
-use crate::machines::{self, KIB, Known, Level, Model};
+use crate::machines::{
+    KIB, Known, Level, Model, {self},
+};
 
 /// Accesses of a trace that are hashed.
 const ACCESSES: usize = 10_000;

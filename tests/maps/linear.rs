@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use linefill::experiment::maps::SharedMap;
+use linefill::experiment::topics::maps::map::SharedMap;
 use linefill::pattern::Rng;
 
 use super::checker::{Call, Event, linearizable};

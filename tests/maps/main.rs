@@ -11,7 +11,7 @@ mod oracle;
 
 use std::sync::Arc;
 
-use linefill::experiment::maps::{MapKind, SharedMap};
+use linefill::experiment::topics::maps::map::{MapKind, SharedMap};
 
 /// Every map that this was built with, named, with so many stripes and room for so many keys.
 fn maps(stripes: usize, keys: usize) -> Vec<(&'static str, Arc<dyn SharedMap>)> {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use linefill::experiment::maps::{MapKind, Share, SharedMap, StripedWriteMap};
+use linefill::experiment::topics::maps::map::{MapKind, Share, SharedMap, StripedWriteMap};
 
 use super::heap::live;
 

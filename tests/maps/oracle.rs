@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::thread;
 
-use linefill::experiment::maps::{Share, SharedMap, StripedWriteMap, Tally};
+use linefill::experiment::topics::maps::map::{Share, SharedMap, StripedWriteMap, Tally};
 use linefill::pattern::java::Random;
 use proptest::prelude::*;
 

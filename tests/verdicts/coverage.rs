@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use linefill::experiment::{Verdict, family};
+use linefill::experiment::{Verdict, topics};
 
 use super::outofreach::UNTESTABLE;
 use super::{exact, rows};
@@ -15,7 +15,7 @@ fn every_claim_is_driven_to_every_verdict_that_it_can_come_to() {
         .collect();
     let exact = exact();
     let mut missing = Vec::new();
-    for experiment in family::built() {
+    for experiment in topics::built() {
         assert!(
             !experiment.claims.is_empty(),
             "{} claims nothing",
@@ -54,7 +54,7 @@ fn every_claim_is_driven_to_every_verdict_that_it_can_come_to() {
 #[test]
 fn every_exemption_names_one_claim() {
     for (id, words) in exact() {
-        let named = family::built()
+        let named = topics::built()
             .filter(|experiment| experiment.id == id)
             .flat_map(|experiment| experiment.claims)
             .filter(|claim| claim.text.contains(words));
@@ -65,7 +65,7 @@ fn every_exemption_names_one_claim() {
 /// A reader of a verdict sees the claim's text alone.
 #[test]
 fn no_two_claims_of_an_experiment_read_alike() {
-    for experiment in family::built() {
+    for experiment in topics::built() {
         let texts: BTreeSet<&str> = experiment.claims.iter().map(|claim| claim.text).collect();
         assert_eq!(texts.len(), experiment.claims.len(), "{}", experiment.id);
     }

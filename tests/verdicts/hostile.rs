@@ -1,7 +1,7 @@
 //! Evidence that no run should yield: no claim panics on it, and none holds for want of points.
 
 use linefill::cpu::Ports;
-use linefill::experiment::{Experiment, Machine, Verdict, family};
+use linefill::experiment::{Experiment, Machine, Verdict, topics};
 use linefill::stats::Interval;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -24,7 +24,7 @@ fn judged(planted: &Planted) -> Vec<(&'static str, Verdict, String)> {
 
 fn everywhere(check: impl Fn(&'static Experiment, &Machine)) {
     for machine in known() {
-        for experiment in family::built() {
+        for experiment in topics::built() {
             check(experiment, &machine);
         }
     }
@@ -158,7 +158,7 @@ fn the_smallest_memory_limits_give_cases_and_no_panic() {
                 full: full && shift < 20,
                 ..server().machine()
             };
-            for experiment in family::built() {
+            for experiment in topics::built() {
                 let timed = |_: &str, _: f64| Value::Timed(Interval::exact(5.0));
                 judged(&Planted::new(experiment.id, &machine, timed));
             }
@@ -236,7 +236,7 @@ proptest! {
         pool in proptest::collection::vec(values(), 1..40),
         picks in proptest::collection::vec(any::<Index>(), 97),
     ) {
-        for experiment in family::built() {
+        for experiment in topics::built() {
             let next = std::cell::Cell::new(0);
             let planted = Planted::new(experiment.id, &machine, |_, _| {
                 next.set(next.get() + 1);
@@ -256,7 +256,7 @@ proptest! {
         missing in proptest::collection::hash_set(0..600_usize, 0..4),
     ) {
         for machine in known().into_iter().filter(|machine| !machine.full) {
-            for experiment in family::built() {
+            for experiment in topics::built() {
                 let next = std::cell::Cell::new(0);
                 let planted = Planted::new(experiment.id, &machine, |_, x| {
                     next.set(next.get() + 1);

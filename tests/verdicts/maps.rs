@@ -1,7 +1,7 @@
 //! Maps divided among locks.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::maps::MapKind;
+use linefill::experiment::topics::maps::map::MapKind;
 use linefill::experiment::{Machine, Seating};
 use linefill::stats::Interval;
 

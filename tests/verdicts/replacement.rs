@@ -2,7 +2,7 @@
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::family::replacement::replaced;
+use linefill::experiment::topics::hierarchy::replacement::replaced;
 use linefill::pattern::Rng;
 use linefill::sim::{Cache, Design, Geometry, Reference, Replacement};
 use linefill::stats::Interval;

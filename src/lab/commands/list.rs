@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Status, say};
-use crate::experiment::{Experiment, all, family};
+use crate::experiment::{Experiment, all, topics};
 use crate::lab::selection::select;
 
 /// List every experiment.
@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let mut text = String::new();
     let rows = select(&args.patterns)?;
     let names = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    let family = |row: &Experiment| family::of(row.id).map_or("", |family| family.name);
+    let family = |row: &Experiment| topics::of(row.id).map_or("", |family| family.name);
     let families = rows.iter().map(|row| family(row).len()).max().unwrap_or(0);
     for row in &rows {
         text += &format!(

@@ -6,14 +6,14 @@ use anyhow::Result;
 use comfy_table::Row;
 
 use super::{Status, cpu_number, say, tell};
+use crate::lab::commands::run::opening;
 use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::inferred::{Inferred, probes};
 use crate::lab::read::read;
 use crate::lab::run::{RECORD, measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
-use crate::lab::sheet;
 use crate::lab::table::{table, width};
-use crate::lab::{commands::run::opening, size};
+use crate::lab::{sheet, size};
 use crate::os::interrupt;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.

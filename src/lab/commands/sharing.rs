@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use super::layout::{line_size, warn};
 use super::{Status, cpu_number, say};
 use crate::experiment::Untestable;
-use crate::experiment::setup::WordWay;
+use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::convert::machine_of;
 use crate::lab::layout::{Binary, Places, Span};
 use crate::lab::session::{Request, Session, debug_tree, mask, root};

@@ -1,7 +1,7 @@
 //! By what two records differ.
 
 use super::Side;
-use crate::experiment::{Verdict, family};
+use crate::experiment::{Verdict, topics};
 use crate::lab::record::MACHINE;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Section, Value};
 use crate::stats::{Interval, median};
@@ -105,7 +105,7 @@ pub(super) fn median_of(ratios: impl Iterator<Item = f64>) -> Option<f64> {
 pub(super) fn family_of(id: &str) -> &'static str {
     match id {
         MACHINE => MACHINE,
-        id => family::of(id).map_or("", |family| family.name),
+        id => topics::of(id).map_or("", |family| family.name),
     }
 }
 

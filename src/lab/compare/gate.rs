@@ -6,7 +6,8 @@ use std::str::FromStr;
 use glob::{MatchOptions, Pattern};
 
 use super::difference::{Difference, family_of};
-use crate::experiment::{Named, all, family::FAMILIES, find, nearest};
+use crate::experiment::topics::families;
+use crate::experiment::{Named, all, find, nearest};
 use crate::lab::record::MACHINE;
 use crate::lab::report::place as at;
 use crate::spelling::distance;
@@ -171,7 +172,7 @@ fn is_experiment(part: &str) -> bool {
 
 fn check_family(part: &str) -> Result<(), GateError> {
     let groups = GROUPS.iter().map(|(group, _)| *group);
-    let families = FAMILIES.iter().map(|family| family.name);
+    let families = families().map(|family| family.name);
     let names: Vec<&str> = groups.chain(families).chain([MACHINE]).collect();
     let known = names.iter().any(|name| name.eq_ignore_ascii_case(part));
     if known || is_glob(part) || is_experiment(part) {
@@ -192,6 +193,7 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
     let near = match nearest(part) {
         Named::Row(row) => row.id,
         Named::Family(family) => family.experiments[0].id,
+        Named::Topic(topic) => topic.families[0].experiments[0].id,
     };
     Err(GateError::NoExperiment {
         part: part.to_owned(),

@@ -1,7 +1,9 @@
 //! What the ladders tell: their rungs, and the clock.
 
 use crate::experiment::{LADDER, Point, SPARSE, State, Unit};
-use crate::infer::{self, Found};
+use crate::infer::{
+    Found, {self},
+};
 use crate::stats::Interval;
 use crate::time::Rate;
 

@@ -6,10 +6,12 @@ mod ladders;
 mod policy;
 mod sets;
 
-use crate::experiment::family::replacement;
-use crate::experiment::setup::PendingSetup;
+use crate::experiment::shared::pending::PendingSetup;
+use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Case, Evidence, Machine, Point, Unit, find};
-use crate::infer::{self, Found, Level, Sets};
+use crate::infer::{
+    Found, Level, Sets, {self},
+};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::MACHINE;
 use crate::stats::Interval;

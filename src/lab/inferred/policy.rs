@@ -1,9 +1,11 @@
 //! Which lines a set of L1d gives up.
 
 use super::sets::conflicts;
-use crate::experiment::family::replacement;
+use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Evidence, Machine, Point, Unit};
-use crate::infer::{self, Found, Sets};
+use crate::infer::{
+    Found, Sets, {self},
+};
 use crate::mem::LINE;
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 

@@ -1,9 +1,11 @@
 //! Sets and ways, from lists of lines that meet in a set.
 
 use super::curve;
-use crate::experiment::setup::WalkSetup;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Case, Machine, Point, State};
-use crate::infer::{self, Curve, Found, Level, Sets};
+use crate::infer::{
+    Curve, Found, Level, Sets, {self},
+};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;

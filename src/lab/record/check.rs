@@ -278,7 +278,8 @@ fn check_point(point: &PointLine) -> Check {
     }
     if x != 0.0 && !PLACES.contains(&x.abs()) {
         let (least, most) = (PLACES.start(), PLACES.end());
-        let problem = format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
+        let problem =
+            format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
         return Err(wrong("x", problem));
     }
     match &point.outcome {
@@ -315,7 +316,10 @@ fn check_timed(timed: &Timed) -> Check {
         return Err(wrong("timed.n", problem));
     }
     for (index, sample) in timed.samples.iter().enumerate() {
-        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1].into_iter().enumerate() {
+        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1]
+            .into_iter()
+            .enumerate()
+        {
             if sample[at] > most {
                 let field = format!("timed.samples[{index}][{at}]");
                 return Err(wrong(&field, format!("{}: 0 to {most}", sample[at])));
@@ -374,7 +378,10 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
         return Ok(());
     }
     let (least, most) = (range.start(), range.end());
-    Err(wrong(field, format!("{value:?}: {least:?} to {most:?} is accepted")))
+    Err(wrong(
+        field,
+        format!("{value:?}: {least:?} to {most:?} is accepted"),
+    ))
 }
 
 /// Whether values of which each is at least the one before are so.
@@ -382,7 +389,10 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
     match parts.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         Some(pair) => {
             let [(least, low), (field, high)] = [pair[0], pair[1]];
-            Err(wrong(field, format!("{high:?} is less than `{least}`, {low:?}")))
+            Err(wrong(
+                field,
+                format!("{high:?} is less than `{least}`, {low:?}"),
+            ))
         }
         None => Ok(()),
     }
@@ -391,6 +401,9 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
 fn one_of(field: &str, text: &str, known: &[&str]) -> Check {
     match known.contains(&text) {
         true => Ok(()),
-        false => Err(wrong(field, format!("`{text}`: {} is accepted", known.join(", ")))),
+        false => Err(wrong(
+            field,
+            format!("`{text}`: {} is accepted", known.join(", ")),
+        )),
     }
 }

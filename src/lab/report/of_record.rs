@@ -17,7 +17,9 @@ use crate::lab::date::Date;
 use crate::lab::inferred::Inferred;
 use crate::lab::judge::{doubts, judge};
 use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
-use crate::lab::reference::{self, ReferenceError};
+use crate::lab::reference::{
+    ReferenceError, {self},
+};
 use crate::lab::sheet::{level_name, sheet};
 use crate::lab::size::show;
 use crate::stats::{Interval, NOISY};

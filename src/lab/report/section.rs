@@ -2,7 +2,9 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{self, Group};
+use super::chart::{
+    Group, {self},
+};
 use super::counted::legend as legend_of;
 use super::predictions::percent;
 use super::prose::prose;

@@ -141,7 +141,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
         let (recorder, _) = Recorder::create(&folder, &[]).unwrap();
         let e18 = find("E18").unwrap();
-        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
+        let case = |x| {
+            Case::new(
+                "a list",
+                x,
+                crate::experiment::shared::register::RegisterSetup,
+            )
+        };
         let (never, once, missing) = (case(1.0), case(2.0), case(3.0));
         let (far, near) = (case(4.0), case(5.0));
         let mut book = Book::new(recorder, Vec::new());

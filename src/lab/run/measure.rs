@@ -345,7 +345,13 @@ mod tests {
 
     #[test]
     fn what_is_compared_in_turn_is_measured_again_in_turn() {
-        let case = |x| Case::new("a list", x, crate::experiment::setup::RegisterSetup);
+        let case = |x| {
+            Case::new(
+                "a list",
+                x,
+                crate::experiment::shared::register::RegisterSetup,
+            )
+        };
         let turn = |x| case(x).in_turn();
         let cases = [
             case(1.0),

@@ -18,12 +18,11 @@ pub use quickest::{measure_cases, measure_ladder};
 pub use resume::{Unfinished, same_machine};
 
 use super::convert::{machine_of, points_among};
-use super::judge;
 use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
-use super::report;
 use super::session::{Profile, Session};
 use super::whole::write_whole;
+use super::{judge, report};
 use crate::experiment::{Case, Experiment, Machine, Point, Rig, State};
 use crate::os::Pages;
 use crate::time::Rate;

@@ -15,7 +15,9 @@ use super::record::{CacheLine, FORMAT, Header, PortsLine, PrefetchersLine};
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, Ports, tsc_hz};
 use crate::experiment::{Context, Counting, Effort, Placement};
-use crate::os::health::{self, State};
+use crate::os::health::{
+    State, {self},
+};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::Seat;

@@ -6,7 +6,8 @@ use anyhow::Result;
 
 use super::place::{Sharing, sharers};
 use super::{Layout, Scheme};
-use crate::experiment::setup::{RoundTripSetup, SharedFieldsSetup, SharedWord, WordWay};
+use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::shared::sharedfields::{SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
     Case, Crew, Effort, Machine, Pace, Point, Rig, State, Unit, Untestable, merged,
 };

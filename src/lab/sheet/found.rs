@@ -2,7 +2,7 @@
 
 use super::{Row, SAME_SIZE, level_name};
 use crate::cpu::{Core, Fact};
-use crate::experiment::family::replacement;
+use crate::experiment::topics::hierarchy::replacement;
 use crate::infer::{Found, Sets};
 use crate::lab::convert::core_of;
 use crate::lab::inferred::Inferred;

@@ -4,11 +4,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cpu::{Features, Identity, PrefetchSwitches};
-use crate::os::affinity;
-use crate::os::limits;
-use crate::os::pause;
-use crate::os::perf::{self, Pmu, Refusal};
+use crate::os::perf::{
+    Pmu, Refusal, {self},
+};
 use crate::os::root::{Root, Unreadable, read};
+use crate::os::{affinity, limits, pause};
 use crate::time::Share;
 
 /// Time between the two looks: twenty ticks of the kernel's usual accounting clock (100 Hz).

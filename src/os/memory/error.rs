@@ -1,7 +1,6 @@
 //! Why memory was not given.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use crate::os::limits;
 

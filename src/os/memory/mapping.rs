@@ -4,7 +4,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr::{
+    NonNull, {self},
+};
 
 pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;

@@ -5,16 +5,17 @@ mod granted;
 mod mapping;
 mod populated;
 
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
 pub use granted::{Granted, Via};
 pub use populated::Populated;
 
-use super::hugepages::{self, Transparent};
+use super::hugepages::{
+    Transparent, {self},
+};
 use super::limits;
 use crate::mem::{LINE, Region};
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};

@@ -4,7 +4,9 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::ptr::{self, NonNull};
+use std::ptr::{
+    NonNull, {self},
+};
 
 /// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all there when the call returns.
 ///

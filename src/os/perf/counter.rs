@@ -3,12 +3,16 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{
+    Read, {self},
+};
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
-use super::{Event, Refusal, group::MOST, paranoid, refusal::explain};
+use super::group::MOST;
+use super::refusal::explain;
+use super::{Event, Refusal, paranoid};
 use crate::mem::PAGE;
 use crate::pmu::{Cpu, Page, Rdpmc, Reading, Unread};
 

@@ -5,7 +5,8 @@ use crate::os::preempt::current_cpu;
 use crate::os::root::Root;
 use crate::pmu::{Microarch, event};
 
-use super::{Event, Refusal, Software, Source, source::named_source, source_of};
+use super::source::named_source;
+use super::{Event, Refusal, Software, Source, source_of};
 
 /// PERF_COUNT_HW_*: perf's names for what every PMU is asked for.
 const GENERAL: [(&str, u64); 10] = [

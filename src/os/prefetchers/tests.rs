@@ -3,7 +3,9 @@
 // Ends processes by signal.
 #![allow(unsafe_code)]
 
-use std::fs::{self, File};
+use std::fs::{
+    File, {self},
+};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

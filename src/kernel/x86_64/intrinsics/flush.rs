@@ -5,7 +5,9 @@
 #![allow(unsafe_code)]
 
 use super::one_at_a_time;
-use crate::cpu::{self, Clflushopt, Clwb};
+use crate::cpu::{
+    Clflushopt, Clwb, {self},
+};
 use crate::mem::LINE;
 
 /// Evicts `lines` lines by one `clflush` each; returns the address behind them. No load, no store.

@@ -4,7 +4,9 @@
 #![allow(unsafe_code)]
 
 use super::one_at_a_time;
-use crate::cpu::{self, Clwb, movnti64};
+use crate::cpu::{
+    Clwb, movnti64, {self},
+};
 
 /// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them; returns the value behind
 /// the last. 1 store, 8 bytes an iteration.

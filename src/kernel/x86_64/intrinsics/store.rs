@@ -4,10 +4,23 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_feature = "sse2")]
-use core::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_set1_epi64x, _mm_stream_si128, _mm256_set1_epi64x,
-    _mm256_stream_si256, _mm512_set1_epi64, _mm512_stream_si512,
-};
+use core::arch::x86_64::__m128i;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m256i;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::__m512i;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm_set1_epi64x;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm_stream_si128;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm256_set1_epi64x;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm256_stream_si256;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm512_set1_epi64;
+#[cfg(target_feature = "sse2")]
+use core::arch::x86_64::_mm512_stream_si512;
 
 use super::one_at_a_time;
 use crate::cpu::{movnti32, movnti64};

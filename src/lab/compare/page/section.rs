@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::chart::{self, Named};
+use super::chart::{
+    Named, {self},
+};
 use crate::lab::compare::{Ahead, Difference, Place, Side};
 use crate::lab::report::prose::prose;
 use crate::lab::report::scale::{heading, number, place};

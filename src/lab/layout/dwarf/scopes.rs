@@ -1,10 +1,10 @@
 //! The types of a unit and the scopes around them: their full names.
 
-use gimli::{AttributeValue, DwTag, Result, UnitOffset};
 use gimli::{
-    DW_AT_abstract_origin, DW_AT_byte_size, DW_AT_declaration, DW_AT_name, DW_AT_specification,
-    DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_module, DW_TAG_namespace,
-    DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_typedef, DW_TAG_union_type,
+    AttributeValue, DW_AT_abstract_origin, DW_AT_byte_size, DW_AT_declaration, DW_AT_name,
+    DW_AT_specification, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_module,
+    DW_TAG_namespace, DW_TAG_structure_type, DW_TAG_subprogram, DW_TAG_typedef, DW_TAG_union_type,
+    DwTag, Result, UnitOffset,
 };
 
 use super::super::file::Slice;
@@ -154,12 +154,12 @@ impl<'a> Scopes<'a> {
         let Some(parent) = parent else {
             return Some(name);
         };
-        let around = self.path(program, parent, elsewhere, depth).unwrap_or_else(|| {
-            match parent.tag == DW_TAG_namespace {
+        let around = self
+            .path(program, parent, elsewhere, depth)
+            .unwrap_or_else(|| match parent.tag == DW_TAG_namespace {
                 true => "(anonymous namespace)".to_owned(),
                 false => "(anonymous)".to_owned(),
-            }
-        });
+            });
         program.work().spend(around.len() as u64).ok()?;
         Some(format!("{around}::{name}"))
     }

@@ -1,0 +1,208 @@
+//! What a claim is judged on: an experiment's points, and the machine.
+
+use crate::counters::Quantity;
+use crate::experiment::{Count, Machine, Pass, Point, Range, State, Unit, Untestable};
+use crate::stats::Interval;
+
+/// The least doubt about a number that is compared with another case's, as a share of it. What
+/// other physical pages or another minute change is in the interval already, as the passes show
+/// it; two passes show less than all of it.
+const BETWEEN_CASES: f64 = 0.01;
+
+/// The points of one experiment on one machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The points, in the order in which they were measured.
+    pub points: &'a [Point],
+    /// The unit in which they are judged.
+    pub unit: Unit,
+}
+
+/// A curve as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Its label.
+    pub label: String,
+    /// Its points: x, and y as an interval.
+    pub points: Vec<(f64, Interval)>,
+}
+
+impl Evidence<'_> {
+    /// The points of a series, from left to right.
+    ///
+    /// # Errors
+    /// If it has none; with the points' own reason if they were untestable.
+    pub fn series(&self, label: &str) -> Result<Vec<(f64, Interval)>, Untestable> {
+        let mut reason = None;
+        let mut points = Vec::new();
+        for point in self.points.iter().filter(|point| point.series == label) {
+            match point.interval(self.unit, self.machine.rate) {
+                Ok(value) => points.push((point.x, value)),
+                Err(untestable) => reason = Some(untestable),
+            }
+        }
+        if points.is_empty() {
+            return Err(
+                reason.unwrap_or_else(|| Untestable(format!("no point of `{label}` was measured")))
+            );
+        }
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(points)
+    }
+
+    /// The points of a series pass by pass, from left to right. Counted and untestable points are
+    /// left out.
+    pub(crate) fn pass_by_pass(&self, label: &str) -> Vec<(f64, Vec<Pass>)> {
+        let of_series = self.points.iter().filter(|point| point.series == label);
+        let mut points: Vec<(f64, Vec<Pass>)> = of_series
+            .filter_map(|point| match &point.state {
+                State::Measured(measured) => {
+                    let passes = measured.passes(self.unit, self.machine.rate)?;
+                    Some((point.x, passes))
+                }
+                _ => None,
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    }
+
+    /// The value of a series at `x`, with the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If it was not measured there.
+    pub fn at(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+        let point = self.point(label, x)?;
+        point
+            .interval(self.unit, self.machine.rate)
+            .map(|value| widened(point, value))
+    }
+
+    fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {
+        let mut points = self.points.iter();
+        points
+            .find(|point| point.x == x && point.series == label)
+            .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))
+    }
+
+    /// How often `quantity` was counted an operation of a series at `x`, with the doubt of a
+    /// comparison between cases.
+    ///
+    /// # Errors
+    /// If the point was not measured, or if the quantity was not counted there: why this machine
+    /// does not count it.
+    pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Result<Interval, Untestable> {
+        let point = self.point(label, x)?;
+        if let State::Untestable(reason) = &point.state {
+            return Err(reason.clone());
+        }
+        let count = point.counts().iter().find(|of| of.quantity == quantity);
+        let Count { value, .. } = match count {
+            Some(count) => count,
+            None => return Err(self.uncounted(label, x, quantity)),
+        };
+        Ok(value.widened(BETWEEN_CASES))
+    }
+
+    /// Why there is no count of `quantity` beside a point that was measured.
+    fn uncounted(&self, label: &str, x: f64, quantity: Quantity) -> Untestable {
+        match self.machine.counting.event(quantity) {
+            Err(reason) => reason,
+            Ok(event) => Untestable(format!("{event} was not counted beside `{label}` at {x}")),
+        }
+    }
+
+    /// What was counted of `quantity` along a series, from left to right: no point if it was not
+    /// counted.
+    pub fn counts(&self, label: &str, quantity: Quantity) -> Vec<(f64, Interval)> {
+        let of_series = self.points.iter().filter(|point| point.series == label);
+        let mut points: Vec<(f64, Interval)> = of_series
+            .filter_map(|point| {
+                let mut counts = point.counts().iter();
+                let count = counts.find(|count| count.quantity == quantity)?;
+                Some((point.x, count.value))
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points
+    }
+
+    /// The level of a series over a range of x: the median of its points there, end by end, with
+    /// the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If no point of the series lies in the range.
+    pub fn level(&self, label: &str, range: Range) -> Result<Interval, Untestable> {
+        let inside: Vec<Interval> = self
+            .series(label)?
+            .into_iter()
+            .filter(|(x, _)| range.holds(*x))
+            .map(|(_, value)| value.widened(BETWEEN_CASES))
+            .collect();
+        Interval::median_of(&inside)
+            .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {range}")))
+    }
+
+    /// The rightmost point of a series, with the doubt of a comparison between cases.
+    ///
+    /// # Errors
+    /// If the series has no points.
+    pub fn last(&self, label: &str) -> Result<(f64, Interval), Untestable> {
+        let points = self.series(label)?;
+        let (x, value) = points[points.len() - 1];
+        Ok((x, value.widened(BETWEEN_CASES)))
+    }
+
+    /// A curve a series, in the order in which the series were measured.
+    pub fn curves(&self) -> Vec<Curve> {
+        let mut labels: Vec<&str> = Vec::new();
+        for point in self.points {
+            if !labels.contains(&point.series.as_str()) {
+                labels.push(&point.series);
+            }
+        }
+        labels
+            .into_iter()
+            .filter_map(|label| {
+                Some(Curve {
+                    label: label.to_owned(),
+                    points: self.series(label).ok()?,
+                })
+            })
+            .collect()
+    }
+}
+
+/// A count is exact in every case; a time is not.
+fn widened(point: &Point, value: Interval) -> Interval {
+    match point.state {
+        State::Counted(_) => value,
+        _ => value.widened(BETWEEN_CASES),
+    }
+}
+
+/// The quotient of two values.
+///
+/// # Errors
+/// If either is not positive throughout: the difference of two stretches can be, if it is noise.
+pub(crate) fn ratio(of: Interval, to: Interval) -> Result<Interval, Untestable> {
+    of.ratio(to)
+        .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
+}
+
+/// The share that one load takes of another, which misses. Both have the empty stretch taken off,
+/// so a hit can come out near zero, or below.
+///
+/// # Errors
+/// If the miss is not positive throughout.
+pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Result<Interval, Untestable> {
+    if miss.lo <= 0.0 {
+        return Err(Untestable(format!("a load of a flushed line took {miss}")));
+    }
+    // The end of the miss that makes the share smallest, or largest, depends on its sign.
+    let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };
+    let most = load.hi / if load.hi > 0.0 { miss.lo } else { miss.hi };
+    Ok(Interval::new(least, most))
+}

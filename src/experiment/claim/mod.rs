@@ -1,0 +1,7 @@
+//! What a claim is judged on, and what it comes to.
+
+pub mod counted;
+pub mod evidence;
+pub mod extreme;
+pub mod paired;
+pub mod verdict;

@@ -1,0 +1,170 @@
+//! Ratios of series that were measured in turn.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::{Curve, Evidence, Range, Untestable, side_by_side};
+use crate::stats::Interval;
+
+/// So many points are too few for the ends of their median to be those of a 95 % interval: that takes
+/// six, of which the least and the greatest are its ends.
+const FEW: usize = 6;
+
+/// The ratio of two series that were measured in turn on the same memory in the same order: the
+/// median over the range of the points' [ratios](paired_points), or all that these come to if they
+/// are few.
+pub(crate) fn paired(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+    range: Range,
+) -> Result<Interval, Untestable> {
+    let inside: Vec<Interval> = paired_points(e, of, to)?
+        .into_iter()
+        .filter(|(x, _)| range.holds(*x))
+        .map(|(_, ratio)| ratio)
+        .collect();
+    let together = match inside.len() {
+        0..FEW => inside.into_iter().reduce(Interval::hull),
+        _ => Interval::median_of(&inside),
+    };
+    together.ok_or_else(|| {
+        Untestable(format!(
+            "`{of}` and `{to}` have no point in common in the {range}"
+        ))
+    })
+}
+
+/// The ratios of two series that were measured in turn, point by point from left to right.
+///
+/// What differs between layouts, physical pages and minutes is the same in both, so each pass
+/// gives a ratio of its own, and a point's ratio is all that its passes come to. Half a percent of
+/// doubt remains, which is what it takes to keep a ratio that lies on its threshold from deciding
+/// by its third digit.
+pub(crate) fn paired_points(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+) -> Result<Vec<(f64, Interval)>, Untestable> {
+    // The series' own reasons, if they have no points.
+    e.series(of)?;
+    e.series(to)?;
+    let bases = e.pass_by_pass(to);
+    let mut ratios = Vec::new();
+    for (x, passes) in e.pass_by_pass(of) {
+        let Some((_, base)) = bases.iter().find(|point| point.0 == x) else {
+            continue;
+        };
+        let each: Vec<Interval> = side_by_side([&passes, base])
+            .into_iter()
+            .map(|[of, to]| ratio(of, to))
+            .collect::<Result<_, _>>()?;
+        let together = each.into_iter().reduce(Interval::hull);
+        ratios.extend(together.map(|ratio| (x, ratio.widened(0.005))));
+    }
+    Ok(ratios)
+}
+
+/// What one series takes of another's at `x`, pass by pass.
+///
+/// # Errors
+/// If one of them was not measured there; with the point's own reason if it was untestable.
+pub(crate) fn paired_at(
+    e: &Evidence<'_>,
+    of: &str,
+    to: &str,
+    x: f64,
+) -> Result<Interval, Untestable> {
+    let points = paired_points(e, of, to)?;
+    if let Some((_, ratio)) = points.into_iter().find(|point| point.0 == x) {
+        return Ok(ratio);
+    }
+    e.at(of, x).and_then(|_| e.at(to, x))?;
+    Err(Untestable(format!(
+        "`{of}` and `{to}` have no pass in common at {x}"
+    )))
+}
+
+/// By how many percent `slow` exceeds `base`, point by point.
+pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) -> Option<Curve> {
+    let bases = e.series(base).ok()?;
+    let points = e
+        .series(slow)
+        .ok()?
+        .into_iter()
+        .filter_map(|(x, value)| {
+            let (_, base) = bases.iter().find(|point| point.0 == x)?;
+            let over = value.ratio(*base)?;
+            let percent = |factor: f64| (factor - 1.0) * 100.0;
+            Some((x, Interval::new(percent(over.lo), percent(over.hi))))
+        })
+        .collect();
+    Some(Curve {
+        label: label.to_owned(),
+        points,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Machine, Measured, Point, Ranges, Rest, Seating, State, Unit, merged};
+    use crate::kernel::Work;
+    use crate::measure::Ended;
+    use crate::stats::Summary;
+    use crate::time::Rate;
+
+    fn timed(series: &str, median: f64) -> Point {
+        let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
+        Point {
+            series: series.into(),
+            x: 4096.0,
+            state: State::Measured(Box::new(Measured {
+                ticks: Summary::of(&mut values).unwrap(),
+                core_per_tick: Some(1.0),
+                operations: 100,
+                work: Work::default(),
+                samples: Vec::new(),
+                disturbed: 0,
+                rest: Rest::Alone,
+                ended: Ended::Precise,
+                pages: "4 KiB".into(),
+                passes: Vec::new(),
+                counts: Vec::new(),
+                crew: None,
+            })),
+        }
+    }
+
+    #[test]
+    fn drift_that_both_series_share_cancels() {
+        let machine = Machine {
+            caches: Vec::new(),
+            load_to_use: None,
+            seating: Seating::default(),
+            ports: None,
+            counting: crate::experiment::Counting::default(),
+            rate: Rate::from_hz(2e9),
+            seed: 1,
+            ladder: Vec::new(),
+            calibration: crate::experiment::Calibration::default(),
+            spread: crate::experiment::Spread::default(),
+            ways: crate::experiment::Ways::default(),
+            ranges: Ranges::from_ladder(&[], [None; 3]),
+            largest: 1 << 30,
+            full: false,
+        };
+        // Everything takes twice as long in the second pass.
+        let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
+        let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
+        let evidence = Evidence {
+            machine: &machine,
+            points: &points,
+            unit: Unit::CoreCycles,
+        };
+        let range = Range {
+            lo: 0.0,
+            hi: f64::INFINITY,
+        };
+        let slower = paired(&evidence, "b", "a", range).unwrap();
+        assert!(slower.lo > 1.09 && slower.hi < 1.11, "{slower}");
+    }
+}

@@ -1,0 +1,180 @@
+//! What a claim comes to, decided from intervals.
+
+use crate::experiment::{Evidence, Untestable};
+use crate::stats::{Interval, Side};
+
+/// Whether a claim holds on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The whole interval lies where the claim says.
+    Holds,
+    /// The whole interval lies elsewhere: a finding.
+    DoesNotHold,
+    /// The interval lies across the threshold: noise, or a true tie.
+    Inconclusive,
+    /// The claim cannot be put to the test here.
+    Untestable,
+}
+
+impl Verdict {
+    /// All verdicts, in the order in which reports count them.
+    pub const ALL: [Verdict; 4] = [
+        Verdict::Holds,
+        Verdict::DoesNotHold,
+        Verdict::Inconclusive,
+        Verdict::Untestable,
+    ];
+
+    /// The verdict in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Untestable => "untestable",
+        }
+    }
+}
+
+/// A verdict with the numbers behind it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The numbers, in a sentence.
+    pub numbers: String,
+}
+
+/// A judgement, or the reason why there is none.
+pub type Judged = Result<Judgement, Untestable>;
+
+/// A claim of a source document, as code that can say no.
+#[derive(Clone, Copy)]
+pub struct Claim {
+    /// The claim in words, with its threshold.
+    pub text: &'static str,
+    /// Decides it.
+    pub judge: fn(&Evidence<'_>) -> Judged,
+}
+
+impl core::fmt::Debug for Claim {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Claim").field(&self.text).finish()
+    }
+}
+
+impl Claim {
+    /// The judgement; a reason why it cannot be tested becomes an untestable one.
+    pub fn decide(&self, evidence: &Evidence<'_>) -> Judgement {
+        (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| Judgement {
+            verdict: Verdict::Untestable,
+            numbers: reason,
+        })
+    }
+}
+
+/// Claims that `what` is `least` or more.
+pub fn at_least(what: &str, value: Interval, least: f64) -> Judgement {
+    let verdict = match value.side_of(least) {
+        Side::Above => Verdict::Holds,
+        Side::Across => Verdict::Inconclusive,
+        Side::Below => Verdict::DoesNotHold,
+    };
+    Judgement {
+        verdict,
+        numbers: format!("{what} {value}, at least {least} wanted"),
+    }
+}
+
+/// Claims that `what` is below `most`.
+pub fn at_most(what: &str, value: Interval, most: f64) -> Judgement {
+    let verdict = match value.side_of(most) {
+        Side::Below => Verdict::Holds,
+        Side::Across => Verdict::Inconclusive,
+        Side::Above => Verdict::DoesNotHold,
+    };
+    Judgement {
+        verdict,
+        numbers: format!("{what} {value}, below {most} wanted"),
+    }
+}
+
+/// Claims that `what` lies between `least` and `most`.
+pub fn between(what: &str, value: Interval, least: f64, most: f64) -> Judgement {
+    let verdict = if least <= value.lo && value.hi <= most {
+        Verdict::Holds
+    } else if value.hi < least || value.lo > most {
+        Verdict::DoesNotHold
+    } else {
+        Verdict::Inconclusive
+    };
+    Judgement {
+        verdict,
+        numbers: format!("{what} {value}, {least} to {most} wanted"),
+    }
+}
+
+/// Claims that all of several parts hold: fails if one part fails, else is as open as the most
+/// open of them. Without any part there is nothing to judge.
+pub fn all_of(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next() else {
+        return Judgement {
+            verdict: Verdict::Untestable,
+            numbers: "nothing was measured that the claim is about".to_owned(),
+        };
+    };
+    let mut verdict = first.verdict;
+    let mut numbers = vec![first.numbers];
+    for part in parts {
+        verdict = match (verdict, part.verdict) {
+            (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
+            (Verdict::Untestable, _) | (_, Verdict::Untestable) => Verdict::Untestable,
+            (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
+            (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
+        };
+        numbers.push(part.numbers);
+    }
+    Judgement {
+        verdict,
+        numbers: numbers.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict_of(lo: f64, hi: f64) -> [Verdict; 3] {
+        let value = Interval::new(lo, hi);
+        [
+            at_least("x", value, 2.0).verdict,
+            at_most("x", value, 2.0).verdict,
+            between("x", value, 1.0, 2.0).verdict,
+        ]
+    }
+
+    #[test]
+    fn an_interval_decides_or_says_that_it_cannot() {
+        use Verdict::{DoesNotHold as No, Holds as Yes, Inconclusive as Open};
+        assert_eq!(verdict_of(2.1, 2.5), [Yes, No, No]);
+        assert_eq!(verdict_of(1.2, 1.5), [No, Yes, Yes]);
+        assert_eq!(verdict_of(1.5, 2.5), [Open, Open, Open]);
+        assert_eq!(verdict_of(0.5, 0.9), [No, Yes, No]);
+    }
+
+    #[test]
+    fn one_failed_part_fails_the_whole() {
+        let yes = || at_least("a", Interval::exact(3.0), 2.0);
+        let open = || at_least("b", Interval::new(1.0, 3.0), 2.0);
+        let no = || at_least("c", Interval::exact(1.0), 2.0);
+        assert_eq!(all_of([yes(), yes()]).verdict, Verdict::Holds);
+        assert_eq!(all_of([yes(), open()]).verdict, Verdict::Inconclusive);
+        assert_eq!(all_of([no(), open(), yes()]).verdict, Verdict::DoesNotHold);
+        assert_eq!(all_of([]).verdict, Verdict::Untestable);
+        assert_eq!(
+            all_of([yes(), no()]).numbers,
+            "a 3.00, at least 2 wanted; c 1.00, at least 2 wanted"
+        );
+    }
+}

@@ -1,0 +1,272 @@
+//! What predictions know of a machine besides its ladder: the rate at which each level delivers and
+//! takes lines, what a page beyond the first TLB costs, a line's way to another core, and a locked
+//! addition.
+//!
+//! Every run measures these points once, beside the ladder and under its name. They are parameters:
+//! a point of an experiment that has the same set-up is no test of a prediction.
+
+use crate::cpu::Core;
+use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
+use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{Case, Machine, Measured, Pace, Point, Range, State, Unit};
+use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
+use crate::mem::LINE;
+use crate::pattern::{Layout, Order};
+use core::iter::successors;
+
+/// What streams do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Load lines.
+    Loads,
+    /// Store to lines, which come and go.
+    Stores,
+    /// Store to lines past the caches.
+    NonTemporal,
+}
+
+impl Stream {
+    /// All of them.
+    pub const ALL: [Stream; 3] = [Stream::Loads, Stream::Stores, Stream::NonTemporal];
+
+    /// The series of its points.
+    pub const fn series(self) -> &'static str {
+        match self {
+            Stream::Loads => "stream of loads",
+            Stream::Stores => "stream of stores",
+            Stream::NonTemporal => "stream of non-temporal stores",
+        }
+    }
+
+    const fn motion(self) -> Motion {
+        match self {
+            Stream::Loads => Motion::Read,
+            Stream::Stores => Motion::Write,
+            Stream::NonTemporal => Motion::WriteNonTemporal,
+        }
+    }
+}
+
+/// The series of the step to another page each time.
+const PAGES: &str = "a walk in order, one line a page";
+
+/// The series of the line that goes to another core and back.
+const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
+
+/// The series of the addition whose line is there.
+const ADDITION: &str = "a locked addition to a line of one's own";
+
+/// Pages that no first-level TLB holds and every second-level one does, with lines that fit L1d.
+const A_FEW_PAGES: usize = 256;
+
+/// Bytes of the accesses of a stream: the widest that nearly every CPU has.
+const WIDTH: usize = 32;
+
+/// A TLB of loads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// 1 is nearest to the core.
+    pub level: u8,
+    /// Bytes of the pages that it holds.
+    pub pages: Vec<u64>,
+    /// Entries.
+    pub entries: u32,
+    /// Ways, if known.
+    pub ways: Option<u32>,
+}
+
+/// The parameters of predictions besides the ladder. Empty in records that have none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// Core cycles a line, by what the stream does and its working set.
+    streams: Vec<(Stream, f64, f64)>,
+    /// Core cycles of a step to another page, whose translation the second-level TLB has.
+    page_step: Option<f64>,
+    /// Core cycles of a line's way to the nearest core and back.
+    round_trip: Option<f64>,
+    /// Core cycles of a locked addition to a line that is there.
+    addition: Option<f64>,
+    tlbs: Vec<Reach>,
+    guest: bool,
+    core: Option<&'static Core>,
+}
+
+impl Calibration {
+    /// What is known before anything is measured: the TLBs of loads as CPUID reports them, whether a
+    /// hypervisor's tables translate addresses a second time, and the core.
+    pub fn known(tlbs: Vec<Reach>, guest: bool, core: Option<&'static Core>) -> Self {
+        Calibration {
+            tlbs,
+            guest,
+            core,
+            ..Calibration::default()
+        }
+    }
+
+    /// The TLB of `level` that translates loads from pages of so many bytes.
+    pub fn tlb(&self, level: u8, page: u64) -> Option<&Reach> {
+        let mut tlbs = self.tlbs.iter();
+        tlbs.find(|tlb| tlb.level == level && tlb.pages.contains(&page))
+    }
+
+    /// Loads of table entries that a page walk waits for: in a guest those of both tables.
+    pub fn table_loads(&self) -> f64 {
+        if self.guest { 2.0 } else { 1.0 }
+    }
+
+    /// The core, if it is known.
+    pub fn core(&self) -> Option<&'static Core> {
+        self.core
+    }
+
+    /// The same with what these points tell; others of the ladder's are passed over.
+    pub fn with(mut self, points: &[Point], machine: &Machine) -> Self {
+        for point in points {
+            let State::Measured(measured) = &point.state else {
+                continue;
+            };
+            let cycles = cycles(measured, machine);
+            match point.series.as_str() {
+                PAGES => self.page_step = Some(cycles),
+                ROUND_TRIP => self.round_trip = Some(cycles),
+                ADDITION => self.addition = Some(cycles),
+                series => {
+                    let stream = Stream::ALL.into_iter().find(|of| of.series() == series);
+                    let lines = (BLOCK / LINE) as f64;
+                    let row = stream.map(|stream| (stream, point.x, cycles / lines));
+                    self.streams.extend(row);
+                }
+            }
+        }
+        self
+    }
+
+    /// Core cycles a line of a stream in a range of working sets, where it was measured.
+    pub fn line(&self, stream: Stream, range: Range) -> Option<f64> {
+        let mut rows = self.streams.iter();
+        let row = rows.find(|(of, at, _)| *of == stream && range.holds(*at))?;
+        Some(row.2)
+    }
+
+    /// Core cycles a line of a stream whose working set of `bytes` reaches beyond `cache` bytes:
+    /// between the two measured working sets around it, in proportion to their logarithms.
+    pub fn line_beyond(&self, stream: Stream, cache: f64, bytes: f64) -> Option<f64> {
+        let of = |row: &&(Stream, f64, f64)| row.0 == stream && row.1 > cache;
+        let rows = || self.streams.iter().filter(of);
+        let below = rows().filter(|row| row.1 <= bytes);
+        let below = below.max_by(|one, other| one.1.total_cmp(&other.1));
+        let above = rows().filter(|row| row.1 > bytes);
+        let above = above.min_by(|one, other| one.1.total_cmp(&other.1));
+        match (below, above) {
+            (Some(&(_, lo, near)), Some(&(_, hi, far))) => {
+                let share = (bytes / lo).ln() / (hi / lo).ln();
+                Some(near * (far / near).powf(share))
+            }
+            (one, other) => Some(one.or(other)?.2),
+        }
+    }
+
+    /// Core cycles of a step to another page that the second-level TLB translates.
+    pub fn page_step(&self) -> Option<f64> {
+        self.page_step
+    }
+
+    /// Core cycles of a line's way to the nearest core and back.
+    pub fn round_trip(&self) -> Option<f64> {
+        self.round_trip
+    }
+
+    /// Core cycles of a locked addition to a line of one's own.
+    pub fn addition(&self) -> Option<f64> {
+        self.addition
+    }
+}
+
+/// The middle in core cycles, or in ticks without a yardstick: as the ladder is.
+pub(crate) fn cycles(measured: &Measured, machine: &Machine) -> f64 {
+    let cycles = measured.interval(Unit::CoreCycles, machine.rate);
+    cycles.unwrap_or(measured.ticks.interval).middle()
+}
+
+/// What is measured on a machine whose ladder is known.
+pub fn calibrating(machine: &Machine) -> Vec<Case> {
+    let ranges = &machine.ranges;
+    let mut cases = Vec::new();
+    let memory = machine.in_memory();
+    // A stream keeps more of a cache that is shared than a walk does, so that the ladder does not
+    // tell how far the last level reaches for it.
+    let first = 4.0 * ranges.l1.hi.max(ranges.l2.hi).max(LINE as f64);
+    let octaves = successors(Some(first as usize), |bytes| bytes.checked_mul(2));
+    let l2 = Some(machine.middle_of(ranges.l2)).filter(|&bytes| ranges.l2.holds(bytes as f64));
+    let sizes: Vec<usize> = l2
+        .into_iter()
+        .chain(octaves.take_while(|&bytes| bytes < memory))
+        .chain([memory])
+        .collect();
+    for stream in Stream::ALL {
+        for &bytes in &sizes {
+            // Those that go past the caches go to memory from anywhere.
+            if stream == Stream::NonTemporal && bytes != memory {
+                continue;
+            }
+            let setup = BandwidthSetup {
+                bytes: bytes.next_multiple_of(BLOCK),
+                motion: stream.motion(),
+                mover: Mover::Vectors(WIDTH),
+            };
+            cases.push(Case::new(stream.series(), bytes as f64, setup));
+        }
+    }
+    let pages = WalkSetup {
+        count: A_FEW_PAGES,
+        ..WalkSetup::follow(
+            Layout::npad(7).one_a_page().rotating(),
+            LINE,
+            Order::Sequential,
+        )
+    };
+    cases.push(Case::new(PAGES, A_FEW_PAGES as f64, pages));
+    let near = machine.seating.nearest();
+    if let Some(Ok(cpus)) = near.map(|near| machine.seating.pair(near)) {
+        let trip = RoundTripSetup {
+            way: RoundTripWay::CompareExchange,
+            cpus: cpus.to_vec(),
+        };
+        cases.push(Case::new(ROUND_TRIP, 0.0, trip));
+        let addition = IncrementSetup {
+            way: IncrementWay::FetchAdd,
+            spacing: Spacing::Shared,
+            cpus: vec![cpus[0]],
+            pace: Pace::Slowest,
+        };
+        cases.push(Case::new(ADDITION, 0.0, addition));
+    }
+    cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_costs_what_it_does_between_the_working_sets_around() {
+        let known = Calibration {
+            streams: vec![
+                (Stream::Loads, 1e5, 15.0),
+                (Stream::Loads, 1e6, 20.0),
+                (Stream::Stores, 2e6, 1000.0),
+                (Stream::Loads, 1e8, 80.0),
+            ],
+            ..Calibration::default()
+        };
+        let line = |bytes| known.line_beyond(Stream::Loads, 5e5, bytes).unwrap();
+        assert_eq!((line(1e6), line(1e8)), (20.0, 80.0));
+        // Half the way by the logarithm, of either.
+        assert!((line(1e7) - 40.0).abs() < 1e-9);
+        assert_eq!((line(1e3), line(1e12)), (20.0, 80.0));
+        assert_eq!(known.line_beyond(Stream::NonTemporal, 0.0, 1e6), None);
+        assert_eq!(known.line_beyond(Stream::Loads, 1e9, 1e6), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! The machine on which experiments run, as far as their cases and claims depend on it.
+
+pub mod calibration;
+pub mod ladder;
+pub mod predict;
+pub mod ranges;
+pub mod seating;
+
+use crate::cpu::{Cache, CacheKind, Ports};
+use crate::experiment::{
+    Calibration, Counting, Range, Ranges, Rung, Seating, Spread, Untestable, Ways,
+};
+use crate::mem::LINE;
+use crate::time::Rate;
+
+/// The machine: what it says of itself, and what was measured of it. Plain data, so that it can
+/// be read back from a record.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The caches that CPUID reports; empty in some virtual machines.
+    pub caches: Vec<Cache>,
+    /// Published load-to-use latency of L1d in core cycles, if the microarchitecture is known.
+    pub load_to_use: Option<u32>,
+    /// What the load and store ports move to and from L1d, if the microarchitecture is known.
+    pub ports: Option<Ports>,
+    /// Which events it counts.
+    pub counting: Counting,
+    /// The CPUs that threads may have.
+    pub seating: Seating,
+    /// Ticks a second.
+    pub rate: Rate,
+    /// Decides every random layout.
+    pub seed: u64,
+    /// The measured ladder: a random walk, one line an element, in ascending working sets.
+    pub ladder: Vec<Rung>,
+    /// The ranges derived from it.
+    pub ranges: Ranges,
+    /// What predictions know besides.
+    pub calibration: Calibration,
+    /// By how much passes over its points differ, once they are measured.
+    pub spread: Spread,
+    /// How near its CPUs were to each other, once threads have run on them.
+    pub ways: Ways,
+    /// The largest working set that experiments may use, in bytes.
+    pub largest: usize,
+    /// Whether to measure more points, longer.
+    pub full: bool,
+}
+
+impl Machine {
+    /// The cache of `level` that holds data, if CPUID reports it.
+    pub fn data_cache(&self, level: u8) -> Option<&Cache> {
+        data_cache(&self.caches, level)
+    }
+
+    /// The working sets of a curve: powers of two from 4 KiB (1 KiB in a full run, as in the
+    /// paper) to the [memory size](Self::in_memory), or to the largest allowed in a full run,
+    /// which adds the half steps.
+    pub fn working_sets(&self) -> Vec<usize> {
+        let (first, step, to) = if self.full {
+            (20, 1, self.largest)
+        } else {
+            (24, 2, self.in_memory())
+        };
+        half_octaves(first, step)
+            .take_while(|&bytes| bytes <= to)
+            .collect()
+    }
+
+    /// Every `step`-th of them in a quick run, the largest always: for curves whose shape takes
+    /// few points, and for claims about the largest.
+    pub fn few_working_sets(&self, step: usize) -> Vec<usize> {
+        let step = if self.full { 1 } else { step };
+        let mut sizes: Vec<usize> = self
+            .working_sets()
+            .into_iter()
+            .rev()
+            .step_by(step)
+            .collect();
+        sizes.reverse();
+        sizes
+    }
+
+    /// A working set inside the memory range, a power of two: at least four times the last-level
+    /// cache, or the largest allowed if that is smaller.
+    ///
+    /// What CPUID reports counts too, where four times that can be afforded: what of a shared
+    /// cache is usable differs from run to run, and the working sets should not.
+    pub fn in_memory(&self) -> usize {
+        const AFFORDABLE: f64 = (64 << 20) as f64;
+        let reported = self.ranges.capacities.iter().filter_map(|at| at.reported);
+        let cache = reported
+            .filter(|bytes| *bytes <= AFFORDABLE)
+            .fold(0.0, f64::max);
+        let wanted = self.ranges.memory.lo.max(4.0 * cache) as usize;
+        let largest = 1 << self.largest.max(1).ilog2();
+        let wanted = wanted.checked_next_power_of_two();
+        wanted.map_or(largest, |wanted| wanted.min(largest))
+    }
+
+    /// The place on the axis of a working set that a claim about memory is judged at.
+    ///
+    /// # Errors
+    /// If it is too small to lie in memory: no more may be allocated.
+    pub fn place_in_memory(&self, bytes: usize) -> Result<f64, Untestable> {
+        let memory = self.ranges.memory;
+        let x = bytes as f64;
+        if memory.holds(x) {
+            return Ok(x);
+        }
+        Err(Untestable(format!(
+            "the largest working set, {:.0} KiB, is not in the {memory}, that of memory",
+            x / 1024.0
+        )))
+    }
+
+    /// One working set for each range that holds one, from L1d to memory: few enough for a quick
+    /// run of many series. A range can be empty, such as that of a last level of which no more
+    /// than L2's size is ours.
+    pub fn one_a_range(&self) -> Vec<usize> {
+        let ranges = &self.ranges;
+        let caches = [ranges.l1, ranges.l2, ranges.llc].map(|range| (range, self.middle_of(range)));
+        let memory = (ranges.memory, self.in_memory());
+        let all = caches.into_iter().chain([memory]);
+        all.filter(|(range, bytes)| range.holds(*bytes as f64))
+            .map(|(_, bytes)| bytes)
+            .collect()
+    }
+
+    /// The working sets of a curve in a full run, [one a range](Self::one_a_range) in a quick one.
+    pub fn working_sets_or_one_a_range(&self) -> Vec<usize> {
+        if self.full {
+            self.working_sets()
+        } else {
+            self.one_a_range()
+        }
+    }
+
+    /// A working set in the middle of a range, on a whole number of lines.
+    pub fn middle_of(&self, range: Range) -> usize {
+        let hi = range.hi.min(self.largest as f64);
+        let middle = (range.lo * hi).sqrt() as usize;
+        middle.checked_next_multiple_of(LINE).unwrap_or(middle)
+    }
+}
+
+/// The cache of `level` that holds data.
+pub(crate) fn data_cache(caches: &[Cache], level: u8) -> Option<&Cache> {
+    caches
+        .iter()
+        .find(|cache| cache.level == level && cache.kind != CacheKind::Instruction)
+}
+
+/// Working sets of 2^(k/2) bytes for k from `first` in steps of `step`, rounded down to lines.
+pub(crate) fn half_octaves(first: u32, step: usize) -> impl Iterator<Item = usize> {
+    (first..90).step_by(step).map(|k| {
+        let bytes = 2f64.powf(f64::from(k) / 2.0) as usize;
+        bytes / LINE * LINE
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_octaves_hold_the_powers_of_two() {
+        let sizes: Vec<usize> = half_octaves(20, 1).take(5).collect();
+        assert_eq!(sizes, [1024, 1408, 2048, 2880, 4096]);
+        let powers: Vec<usize> = half_octaves(24, 2).take(3).collect();
+        assert_eq!(powers, [4096, 8192, 16384]);
+    }
+}

@@ -1,0 +1,297 @@
+//! Which working sets live where, from a measured ladder.
+//!
+//! CPUID may report a last-level cache of which this guest gets a slice, so sizes found by
+//! measuring come first, and CPUID is the guess they are held against.
+
+use crate::stats::{Interval, knees};
+
+/// A rung of the ladder: a random walk, one line an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rung {
+    /// Working set in bytes.
+    pub working_set: f64,
+    /// Core cycles (ticks, without a yardstick) a step.
+    pub cost: Interval,
+}
+
+/// A closed range of working sets, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The smallest.
+    pub lo: f64,
+    /// The largest.
+    pub hi: f64,
+}
+
+impl Range {
+    /// Whether `x` lies inside.
+    pub fn holds(&self, x: f64) -> bool {
+        self.lo <= x && x <= self.hi
+    }
+}
+
+impl core::fmt::Display for Range {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let kib = |bytes: f64| bytes / 1024.0;
+        if self.hi < self.lo {
+            // A level that is less than four times the one before it leaves no working set between.
+            let (least, most) = (kib(self.lo), kib(self.hi));
+            write!(
+                f,
+                "empty range (at least {least:.0} KiB, at most {most:.0} KiB)"
+            )
+        } else if self.hi.is_finite() {
+            write!(f, "range {:.0} to {:.0} KiB", kib(self.lo), kib(self.hi))
+        } else {
+            write!(f, "range from {:.0} KiB", kib(self.lo))
+        }
+    }
+}
+
+/// The capacity of a cache level: what CPUID says, and what the ladder shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capacity {
+    /// Cache level, 1 to 3.
+    pub level: u8,
+    /// Bytes by CPUID.
+    pub reported: Option<f64>,
+    /// Bytes by measurement: where the cost crosses the geometric mean of the plateaus beside the
+    /// step. Good to a factor of 1.5.
+    pub measured: Option<f64>,
+}
+
+impl Capacity {
+    /// The bytes that a working set here can count on.
+    pub fn usable(&self) -> f64 {
+        match (self.reported, self.measured) {
+            (Some(reported), Some(measured)) => reported.min(measured),
+            (Some(bytes), None) | (None, Some(bytes)) => bytes,
+            (None, None) => 0.0,
+        }
+    }
+}
+
+/// The ranges of working sets over which the documents' checks are stated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranges {
+    /// The capacities behind them, from L1d to the last level.
+    pub capacities: Vec<Capacity>,
+    /// 4 KiB to half of L1d.
+    pub l1: Range,
+    /// Twice L1d to half of L2.
+    pub l2: Range,
+    /// Twice L2 to half of the last level's share.
+    pub llc: Range,
+    /// Four times the last level's share and more.
+    pub memory: Range,
+}
+
+/// Sizes assumed where neither CPUID nor the ladder shows a level: small enough for any x86-64.
+const SMALLEST: [f64; 3] = [32.0 * 1024.0, 256.0 * 1024.0, 2.0 * 1024.0 * 1024.0];
+
+impl Ranges {
+    /// Derives the ranges from `ladder` (ascending working sets) and the sizes that CPUID reports
+    /// for L1d, L2 and the last level.
+    pub fn from_ladder(ladder: &[Rung], reported: [Option<f64>; 3]) -> Self {
+        let steps = steps_of(ladder);
+        let measured = assign(&steps, reported);
+        let capacities: Vec<Capacity> = (0..3)
+            .map(|index| Capacity {
+                level: index as u8 + 1,
+                reported: reported[index],
+                measured: measured[index],
+            })
+            .collect();
+        let usable = |index: usize| match capacities[index].usable() {
+            0.0 => SMALLEST[index],
+            bytes => bytes,
+        };
+        let (l1, l2) = (usable(0), usable(1));
+        // Where there is no third level, memory begins behind the second.
+        let llc = usable(2).max(l2);
+        Ranges {
+            l1: Range {
+                lo: 4096.0,
+                hi: l1 / 2.0,
+            },
+            l2: Range {
+                lo: 2.0 * l1,
+                hi: l2 / 2.0,
+            },
+            llc: Range {
+                lo: 2.0 * l2,
+                hi: llc / 2.0,
+            },
+            memory: Range {
+                lo: 4.0 * llc,
+                hi: f64::INFINITY,
+            },
+            capacities,
+        }
+    }
+}
+
+/// The working sets at which the ladder steps up.
+fn steps_of(ladder: &[Rung]) -> Vec<f64> {
+    let points: Vec<(f64, Interval)> = ladder
+        .iter()
+        .map(|rung| (rung.working_set, rung.cost))
+        .collect();
+    steps(&points)
+}
+
+/// What a curve rises by in an octave of working sets before it counts as leaving its plateau.
+const PLATEAU: f64 = 1.15;
+
+/// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
+/// beside each step. Points that are not positive are noise and left out.
+pub(crate) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
+    let points: Vec<(f64, f64)> = points
+        .iter()
+        .map(|(x, cost)| (*x, cost.middle()))
+        .filter(|(x, cost)| *x > 0.0 && *cost > 0.0)
+        .collect();
+    let costs: Vec<f64> = points.iter().map(|(_, cost)| *cost).collect();
+    let mut steps = Vec::new();
+    // A plateau is not level: the TLB, the rows of memory and the last few hits see to that.
+    let slope = |index: usize| {
+        let octaves = (points[index + 1].0 / points[index].0).log2();
+        PLATEAU.powf(octaves)
+    };
+    knees(&costs, slope, 1.3, |knee| {
+        let middle = (costs[knee.before] * costs[knee.after]).sqrt();
+        let above = (knee.before..=knee.after)
+            .find(|&index| costs[index] >= middle)
+            .unwrap_or(knee.after);
+        let below = above.saturating_sub(1);
+        let share = (middle / costs[below]).ln() / (costs[above] / costs[below]).ln();
+        let (from, to) = (points[below].0, points[above].0);
+        steps.push(from * (to / from).powf(share.clamp(0.0, 1.0)));
+    });
+    steps
+}
+
+/// Whether the ladder has stepped up once for each of `levels` caches and is flat since four
+/// rungs: what follows is memory too.
+pub(crate) fn flat_in_memory(ladder: &[Rung], levels: usize) -> bool {
+    let [.., first, _, _, last] = ladder else {
+        return false;
+    };
+    let flat = last.cost.middle() < first.cost.middle() * 1.08;
+    flat && steps_of(ladder).len() >= levels
+}
+
+/// Gives each level the step nearest to the size reported for it, within a factor of 64 below (a
+/// guest may get a small slice of the last level) and 2 above, every step at most once and in
+/// order. Levels behind the last one reported take the steps that are left, in turn.
+fn assign(steps: &[f64], reported: [Option<f64>; 3]) -> [Option<f64>; 3] {
+    let mut measured = [None; 3];
+    let mut free = steps;
+    for (level, slot) in measured.iter_mut().enumerate() {
+        let best = match reported[level] {
+            Some(size) => nearest(free, size),
+            None if reported[level..] == [None; 3][level..] => (!free.is_empty()).then_some(0),
+            None => None,
+        };
+        if let Some(index) = best {
+            *slot = Some(free[index]);
+            free = &free[index + 1..];
+        }
+    }
+    measured
+}
+
+/// The index of the step nearest to `size`, within what a cache of that size can show.
+fn nearest(steps: &[f64], size: f64) -> Option<usize> {
+    let distance = |step: f64| (step / size).ln().abs();
+    steps
+        .iter()
+        .enumerate()
+        .filter(|(_, step)| (size / 64.0..=size * 2.0).contains(*step))
+        .min_by(|a, b| distance(*a.1).total_cmp(&distance(*b.1)))
+        .map(|(index, _)| index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: f64 = 1024.0;
+    const MIB: f64 = 1024.0 * KIB;
+
+    fn ladder(costs: &[(f64, f64)]) -> Vec<Rung> {
+        costs
+            .iter()
+            .map(|&(working_set, cost)| Rung {
+                working_set,
+                cost: Interval::exact(cost),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_slice_of_a_huge_cache_is_found_by_measuring() {
+        // The guest of a Sapphire Rapids whose CPUID claims 260 MiB: memory begins near 16 MiB.
+        let rungs = ladder(&[
+            (16.0 * KIB, 5.0),
+            (32.0 * KIB, 5.0),
+            (64.0 * KIB, 16.0),
+            (256.0 * KIB, 16.0),
+            (1.0 * MIB, 20.0),
+            (2.0 * MIB, 30.0),
+            (4.0 * MIB, 105.0),
+            (8.0 * MIB, 110.0),
+            (16.0 * MIB, 390.0),
+            (64.0 * MIB, 400.0),
+        ]);
+        let ranges = Ranges::from_ladder(
+            &rungs,
+            [Some(48.0 * KIB), Some(2.0 * MIB), Some(260.0 * MIB)],
+        );
+        let llc = ranges.capacities[2].usable();
+        assert!((8.0 * MIB..16.0 * MIB).contains(&llc), "{llc}");
+        assert!(ranges.memory.holds(64.0 * MIB));
+        assert!(ranges.llc.holds(4.0 * MIB));
+        assert!(ranges.l2.holds(256.0 * KIB));
+    }
+
+    #[test]
+    fn without_cpuid_the_steps_stand_alone() {
+        let rungs = ladder(&[
+            (16.0 * KIB, 4.0),
+            (32.0 * KIB, 4.0),
+            (64.0 * KIB, 14.0),
+            (512.0 * KIB, 14.0),
+            (2.0 * MIB, 50.0),
+            (8.0 * MIB, 50.0),
+            (64.0 * MIB, 400.0),
+        ]);
+        let ranges = Ranges::from_ladder(&rungs, [None; 3]);
+        let l1 = ranges.capacities[0].usable();
+        assert!((32.0 * KIB..64.0 * KIB).contains(&l1), "{l1}");
+        assert!(ranges.memory.lo > 32.0 * MIB);
+    }
+
+    #[test]
+    fn a_cache_larger_than_the_ladder_keeps_its_reported_size() {
+        let rungs = ladder(&[(16.0 * KIB, 4.0), (64.0 * KIB, 14.0), (1.0 * MIB, 14.5)]);
+        let ranges = Ranges::from_ladder(
+            &rungs,
+            [Some(32.0 * KIB), Some(2.0 * MIB), Some(768.0 * MIB)],
+        );
+        assert_eq!(ranges.capacities[2].usable(), 768.0 * MIB);
+        assert!(!ranges.memory.holds(1024.0 * MIB));
+    }
+
+    #[test]
+    fn a_range_says_where_it_lies_or_that_it_is_empty() {
+        let said = |lo: f64, hi: f64| {
+            let (lo, hi) = (lo * KIB, hi * KIB);
+            Range { lo, hi }.to_string()
+        };
+        assert_eq!(said(64.0, 512.0), "range 64 to 512 KiB");
+        assert_eq!(said(64.0, f64::INFINITY), "range from 64 KiB");
+        let empty = "empty range (at least 2048 KiB, at most 1113 KiB)";
+        assert_eq!(said(2048.0, 1113.0), empty);
+    }
+}

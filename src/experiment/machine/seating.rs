@@ -1,0 +1,204 @@
+//! Which CPUs the threads of an experiment run on.
+
+use crate::experiment::Untestable;
+use crate::os::sysfs::{Nearness, Seat};
+
+/// Which CPUs a second thread, a third and so on take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Cores before hyper-threads, and near ones before far ones.
+    #[default]
+    Near,
+    /// Cores before hyper-threads, and far ones before near ones: other packages, other last
+    /// levels.
+    Far,
+    /// Whatever shares most: the hyper-threads of a core before the next core.
+    Siblings,
+}
+
+impl Placement {
+    /// All of them.
+    pub const ALL: [Placement; 3] = [Placement::Near, Placement::Far, Placement::Siblings];
+
+    /// Its name in a record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Placement::Near => "near",
+            Placement::Far => "far",
+            Placement::Siblings => "siblings",
+        }
+    }
+
+    /// The placement of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Placement::ALL
+            .into_iter()
+            .find(|placement| placement.name() == name)
+    }
+}
+
+/// The CPUs of this process, the measuring one first, and what they share. Empty where a record
+/// does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seating {
+    /// The seats, in the order in which threads take them.
+    seats: Vec<Seat>,
+}
+
+impl Seating {
+    /// The seating in which the first thread sits on `first`, or on the first of `seats` if that
+    /// is none of them, and the others near it.
+    pub fn around(first: Option<usize>, seats: Vec<Seat>) -> Self {
+        Seating::placed(first, seats, Placement::Near)
+    }
+
+    /// The same, with the others where `placement` has them.
+    pub fn placed(first: Option<usize>, mut seats: Vec<Seat>, placement: Placement) -> Self {
+        let centre = seats.iter().find(|seat| Some(seat.cpu) == first);
+        let Some(centre) = centre.or(seats.first()).copied() else {
+            return Seating::default();
+        };
+        seats.sort_by_key(|seat| {
+            // The centre stands for its core; of another core, its first CPU does.
+            let rank = if seat.core == centre.core {
+                usize::from(seat.cpu != centre.cpu)
+            } else {
+                usize::from(seat.cpu != seat.core)
+            };
+            let index = |near| Nearness::ALL.iter().position(|other| *other == near);
+            let near = if seat.cpu == centre.cpu {
+                None
+            } else {
+                index(centre.to(seat))
+            };
+            match placement {
+                Placement::Near => (rank, near, seat.cpu, 0),
+                Placement::Far => {
+                    let far = near.map(|near| Nearness::ALL.len() - near);
+                    (rank, far, seat.cpu, 0)
+                }
+                // Within what is equally near the CPUs of a core follow one another.
+                Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
+            }
+        });
+        Seating { seats }
+    }
+
+    /// The seats in the order in which threads take them.
+    pub fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+
+    /// How many CPUs there are.
+    pub fn cpus(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// How many cores they are.
+    pub fn cores(&self) -> usize {
+        let mut cores: Vec<usize> = self.seats.iter().map(|seat| seat.core).collect();
+        cores.sort_unstable();
+        cores.dedup();
+        cores.len()
+    }
+
+    /// The CPUs of `threads` threads; from the first again where there are more threads than CPUs.
+    ///
+    /// # Errors
+    /// If no CPU is known.
+    pub fn of(&self, threads: usize) -> Result<Vec<usize>, Untestable> {
+        if self.seats.is_empty() {
+            return Err(Untestable("no CPU for a second thread is known".into()));
+        }
+        let cpus = self.seats.iter().map(|seat| seat.cpu).cycle();
+        Ok(cpus.take(threads).collect())
+    }
+
+    /// The measuring CPU and the first other one that shares just this with it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn pair(&self, nearness: Nearness) -> Result<[usize; 2], Untestable> {
+        let none = || Untestable(format!("no two CPUs here: {}", nearness.name()));
+        let (first, others) = self.seats.split_first().ok_or_else(none)?;
+        let other = others.iter().find(|seat| first.to(seat) == nearness);
+        Ok([first.cpu, other.ok_or_else(none)?.cpu])
+    }
+
+    /// What the nearest two CPUs on different cores share, if there are two.
+    pub fn nearest(&self) -> Option<Nearness> {
+        let (first, others) = self.seats.split_first()?;
+        let near = others.iter().map(|seat| first.to(seat));
+        near.filter(|near| *near != Nearness::Core).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two packages of two cores with two threads each, numbered as Linux does: cores first.
+    fn sockets() -> Vec<Seat> {
+        let seat = |cpu: usize| Seat {
+            cpu,
+            core: cpu % 4,
+            l2: cpu % 4,
+            last_level: cpu % 4 / 2 * 2,
+            package: cpu % 4 / 2 * 2,
+        };
+        (0..8).map(seat).collect()
+    }
+
+    #[test]
+    fn cores_come_before_threads_and_near_ones_before_far_ones() {
+        let seating = Seating::around(Some(6), sockets());
+        assert_eq!(seating.of(8).unwrap(), [6, 3, 0, 1, 2, 7, 4, 5]);
+        assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+    }
+
+    #[test]
+    fn far_cores_come_first_where_that_is_asked_for() {
+        let seating = Seating::placed(Some(6), sockets(), Placement::Far);
+        assert_eq!(seating.of(8).unwrap(), [6, 0, 1, 3, 4, 5, 7, 2]);
+        assert_eq!(seating.pair(Nearness::LastLevel).unwrap(), [6, 3]);
+    }
+
+    #[test]
+    fn hyper_threads_come_first_where_that_is_asked_for() {
+        let seating = Seating::placed(Some(6), sockets(), Placement::Siblings);
+        assert_eq!(seating.of(8).unwrap(), [6, 2, 3, 7, 0, 4, 1, 5]);
+        assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+    }
+
+    #[test]
+    fn a_placement_is_found_by_its_name() {
+        for placement in Placement::ALL {
+            assert_eq!(Placement::named(placement.name()), Some(placement));
+        }
+        assert_eq!(Placement::named("nearest"), None);
+    }
+
+    #[test]
+    fn more_threads_than_cpus_begin_again() {
+        let seating = Seating::around(None, sockets()[..2].to_vec());
+        assert_eq!(seating.of(5).unwrap(), [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_pair_shares_what_is_asked_for_and_no_more() {
+        let seating = Seating::around(Some(1), sockets());
+        assert_eq!(seating.pair(Nearness::Core).unwrap(), [1, 5]);
+        assert_eq!(seating.pair(Nearness::LastLevel).unwrap(), [1, 0]);
+        assert_eq!(seating.pair(Nearness::System).unwrap(), [1, 2]);
+        let none = seating.pair(Nearness::Level2).unwrap_err();
+        assert!(none.to_string().contains("same L2"), "{none}");
+        assert_eq!(seating.nearest(), Some(Nearness::LastLevel));
+    }
+
+    #[test]
+    fn nobody_sits_where_nothing_is_known() {
+        let seating = Seating::around(Some(0), Vec::new());
+        assert!(seating.of(1).is_err() && seating.pair(Nearness::Core).is_err());
+        assert_eq!((seating.cores(), seating.nearest()), (0, None));
+    }
+}

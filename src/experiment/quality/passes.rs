@@ -1,0 +1,424 @@
+//! Several passes over the same cases, made one.
+//!
+//! A selection is measured from end to end more than once: the same case in other physical pages,
+//! in another random order, a minute later. Samples taken in one go agree with each other
+//! far better than with those of another minute, above all in memory that is shared with
+//! strangers; only passes show by how much.
+
+use crate::experiment::quality::apart::FARTHER;
+use crate::experiment::{Count, Crew, Measured, Point, State};
+use crate::measure::Ended;
+use crate::stats::{Interval, Summary, median};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// One of several passes over a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    /// Its interval.
+    pub interval: Interval,
+    /// What it is worth.
+    pub rest: Rest,
+}
+
+/// How undisturbed a pass was, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rest {
+    /// In samples enough nobody else computed on the core.
+    Alone,
+    /// Disturbed samples had to do.
+    Disturbed,
+    /// The host had its threads farther apart than in another pass: not the nearest cores there are.
+    Far,
+    /// Two threads that were to have a core each had one together.
+    OneCore,
+}
+
+/// Merges points of the same series and x, in the order in which they first occur.
+pub fn merged(points: Vec<Point>) -> Vec<Point> {
+    let mut groups: Vec<Vec<Point>> = Vec::new();
+    let mut places: HashMap<(String, u64), usize> = HashMap::new();
+    for point in points {
+        // The sum turns -0 to 0, which is the same place.
+        let place = (point.series.clone(), (point.x + 0.0).to_bits());
+        match places.entry(place) {
+            Entry::Occupied(index) => groups[*index.get()].push(point),
+            Entry::Vacant(free) => {
+                free.insert(groups.len());
+                groups.push(vec![point]);
+            }
+        }
+    }
+    groups.into_iter().map(one).collect()
+}
+
+/// One point of all passes over a case. Passes that were untestable count only if all were.
+fn one(mut passes: Vec<Point>) -> Point {
+    let measured: Vec<Measured> = passes
+        .iter()
+        .filter_map(|pass| match &pass.state {
+            State::Measured(measured) => Some((**measured).clone()),
+            _ => None,
+        })
+        .collect();
+    let mut point = passes.swap_remove(0);
+    if let Some(together) = together(measured) {
+        point.state = State::Measured(Box::new(together));
+    }
+    point
+}
+
+/// The passes' measurements as one: the median of their medians, in an interval that holds all of
+/// theirs. Those that were less undisturbed than others say nothing.
+fn together(mut passes: Vec<Measured>) -> Option<Measured> {
+    if passes.len() < 2 {
+        return passes.pop();
+    }
+    tell_far(&mut passes);
+    let rest = passes.iter().map(|pass| pass.rest).min()?;
+    let counted: Vec<&Measured> = passes.iter().filter(|pass| pass.rest == rest).collect();
+    let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
+    medians.sort_by(f64::total_cmp);
+    let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
+        let values = counted.iter().map(|pass| of(pass));
+        values.reduce(pick).unwrap_or(f64::NAN)
+    };
+    let ratios: Option<Vec<f64>> = passes.iter().map(|pass| pass.core_per_tick).collect();
+    let ticks = Summary {
+        n: counted.iter().map(|pass| pass.ticks.n).sum(),
+        median: median(&medians)?,
+        mad: over(|pass| pass.ticks.mad, f64::max),
+        min: over(|pass| pass.ticks.min, f64::min),
+        interval: Interval::new(
+            over(|pass| pass.ticks.interval.lo, f64::min),
+            over(|pass| pass.ticks.interval.hi, f64::max),
+        ),
+    };
+    let ended = passes
+        .iter()
+        .map(|pass| pass.ended)
+        .find(|ended| *ended != Ended::Precise)
+        .unwrap_or(Ended::Precise);
+    let each = passes.iter().map(|pass| Pass {
+        interval: pass.ticks.interval,
+        rest: pass.rest,
+    });
+    let each = each.collect();
+    let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
+    let counts = counted_together(&passes);
+    let crew = counted.iter().filter_map(|pass| pass.crew);
+    let crew = crew.reduce(Crew::with);
+    let first = passes.swap_remove(0);
+    Some(Measured {
+        ticks,
+        core_per_tick: ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64),
+        disturbed,
+        rest,
+        ended,
+        // Samples of several passes are of different lengths; the record has them pass by pass.
+        samples: Vec::new(),
+        passes: each,
+        counts,
+        crew,
+        ..first
+    })
+}
+
+/// Finds the passes whose threads were farther apart than in another.
+fn tell_far(passes: &mut [Measured]) {
+    let way = |pass: &Measured| match pass.rest {
+        Rest::OneCore => None,
+        _ => pass.crew?.round_trip,
+    };
+    let Some(nearest) = passes.iter().filter_map(way).reduce(f64::min) else {
+        return;
+    };
+    for pass in passes {
+        if way(pass).is_some_and(|way| way > FARTHER * nearest) {
+            pass.rest = Rest::Far;
+        }
+    }
+}
+
+/// The passes' counts as one of each quantity: an interval that holds those of all passes in which
+/// it was counted.
+fn counted_together(passes: &[Measured]) -> Vec<Count> {
+    let mut together: Vec<Count> = Vec::new();
+    for count in passes.iter().flat_map(|pass| &pass.counts) {
+        let known = together.iter_mut().find(|of| of.quantity == count.quantity);
+        match known {
+            Some(known) => {
+                known.value = known.value.hull(count.value);
+                known.multiplexed |= count.multiplexed;
+            }
+            None => together.push(*count),
+        }
+    }
+    together
+}
+
+/// What points came to in the same passes, pass by pass: what changes between passes is the same in
+/// all of them. Of the passes in which each was alone; if there is no such pass, of the most
+/// undisturbed ones of each point, all together.
+pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
+    let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
+    let together: Vec<[Interval; N]> = (0..passes)
+        .map(|pass| points.map(|point| point[pass]))
+        .filter(|row| row.iter().all(|pass| pass.rest == Rest::Alone))
+        .map(|row| row.map(|pass| pass.interval))
+        .collect();
+    if passes == 0 || !together.is_empty() {
+        return together;
+    }
+    vec![points.map(|point| {
+        let rest = point.iter().map(|pass| pass.rest).min();
+        let counted = point.iter().filter(|pass| Some(pass.rest) == rest);
+        let hull = counted.map(|pass| pass.interval).reduce(Interval::hull);
+        hull.unwrap_or(point[0].interval)
+    })]
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use Rest::{Alone, Disturbed, Far, OneCore};
+
+    use super::*;
+    use crate::counters::Quantity;
+    use crate::experiment::Untestable;
+    use crate::kernel::Work;
+
+    fn timed(series: &str, median: f64) -> Point {
+        let mut values = [0.99, 1.0, 1.01].map(|share| share * median);
+        let measured = Measured {
+            ticks: Summary::of(&mut values).unwrap(),
+            core_per_tick: Some(1.5),
+            operations: 100,
+            work: Work::default(),
+            samples: Vec::new(),
+            disturbed: 1,
+            rest: Rest::Alone,
+            ended: Ended::Precise,
+            pages: "4 KiB".into(),
+            passes: Vec::new(),
+            counts: Vec::new(),
+            crew: None,
+        };
+        point(series, State::Measured(Box::new(measured)))
+    }
+
+    fn point(series: &str, state: State) -> Point {
+        Point {
+            series: series.into(),
+            x: 1.0,
+            state,
+        }
+    }
+
+    #[test]
+    fn the_interval_holds_both_passes() {
+        let merged = merged(vec![timed("a", 10.0), timed("b", 7.0), timed("a", 12.0)]);
+        assert_eq!(merged.len(), 2);
+        let State::Measured(a) = &merged[0].state else {
+            panic!("timed passes make a timed point");
+        };
+        assert_eq!(a.ticks.median, 11.0);
+        assert_eq!(a.ticks.n, 6);
+        assert_eq!(a.disturbed, 2);
+        assert!(a.ticks.interval.lo <= 9.9 && a.ticks.interval.hi >= 12.12);
+        assert_eq!(a.passes.len(), 2);
+        assert!(a.noisy(), "passes 20 % apart are noise");
+    }
+
+    fn pass(median: f64, rest: Rest) -> Point {
+        let mut point = timed("a", median);
+        if let State::Measured(measured) = &mut point.state {
+            measured.rest = rest;
+        }
+        point
+    }
+
+    /// Of a pass that was less undisturbed than others nothing is left but its own interval.
+    #[test]
+    fn the_most_undisturbed_passes_count() {
+        let of = |first, second| {
+            let merged = merged(vec![pass(10.0, first), pass(20.0, second)]);
+            let State::Measured(both) = &merged[0].state else {
+                panic!("timed passes make a timed point");
+            };
+            assert_eq!(both.passes.len(), 2);
+            (both.ticks.median, both.ticks.n, both.rest)
+        };
+        for (better, worse) in [(Alone, Disturbed), (Alone, OneCore), (Disturbed, OneCore)] {
+            assert_eq!(of(better, better), (15.0, 6, better));
+            assert_eq!(of(better, worse), (10.0, 3, better));
+            assert_eq!(of(worse, better), (20.0, 3, better));
+            assert_eq!(of(worse, worse), (15.0, 6, worse));
+        }
+    }
+
+    #[test]
+    fn what_was_never_alone_may_have_taken_less() {
+        let alone = merged(vec![pass(10.0, Alone), pass(20.0, Disturbed)]);
+        let lows = |point: &Point| match &point.state {
+            State::Measured(both) => [0, 1].map(|pass| both.passes[pass].interval.lo),
+            _ => panic!("timed passes make a timed point"),
+        };
+        let [before, after] = [&alone[0], &alone[0].in_doubt()].map(lows);
+        assert_eq!(after[0], before[0]);
+        assert!(after[1] < 0.5 * before[1], "{after:?}");
+        let never = merged(vec![pass(10.0, Disturbed), pass(20.0, Disturbed)]);
+        let in_doubt = never[0].in_doubt();
+        let [State::Measured(before), State::Measured(after)] = [&never[0].state, &in_doubt.state]
+        else {
+            panic!("timed passes make a timed point");
+        };
+        let reach = after.ticks.interval;
+        assert_eq!(reach.hi, before.ticks.interval.hi);
+        assert!(reach.lo < 0.5 * before.ticks.interval.lo);
+        assert_eq!(after.ticks.median, before.ticks.median);
+        let doubtful = |pass: &Pass| pass.interval.lo < 0.5 * pass.interval.hi;
+        assert!(after.passes.iter().all(doubtful));
+    }
+
+    fn with_way(median: f64, round_trip: f64, rest: Rest) -> Point {
+        let crew = Crew {
+            members: 2,
+            cpus: 2,
+            fastest: median,
+            slowest: median,
+            lead: None,
+            pair: Some([0, 1]),
+            one_core: rest == OneCore,
+            round_trip: Some(round_trip),
+        };
+        let mut point = with_crew(median, crew);
+        if let State::Measured(measured) = &mut point.state {
+            measured.rest = rest;
+        }
+        point
+    }
+
+    /// A point of several threads.
+    pub fn with_crew(median: f64, crew: Crew) -> Point {
+        let mut point = timed("a", median);
+        if let State::Measured(measured) = &mut point.state {
+            measured.crew = Some(crew);
+        }
+        point
+    }
+
+    /// Of the nearest cores that there are, whatever the host makes of them in another pass.
+    #[test]
+    fn passes_of_threads_farther_apart_than_others_say_nothing() {
+        let of = |passes: [Point; 2]| match &merged(passes.into())[0].state {
+            State::Measured(both) => (both.ticks.median, [0, 1].map(|pass| both.passes[pass].rest)),
+            _ => panic!("timed passes make a timed point"),
+        };
+        let near = || with_way(10.0, 200.0, Alone);
+        let far = || with_way(30.0, 600.0, Alone);
+        assert_eq!(of([near(), far()]), (10.0, [Alone, Far]));
+        assert_eq!(of([far(), near()]), (10.0, [Far, Alone]));
+        assert_eq!(of([far(), far()]), (30.0, [Alone, Alone]));
+        let hardly_farther = with_way(30.0, 390.0, Alone);
+        assert_eq!(of([near(), hardly_farther]), (20.0, [Alone, Alone]));
+        // A hyper-thread of the same core is no nearer core, and a disturbed pass is of the right ones.
+        let on_one = with_way(30.0, 70.0, OneCore);
+        assert_eq!(of([near(), on_one]), (10.0, [Alone, OneCore]));
+        let disturbed = with_way(10.0, 200.0, Disturbed);
+        assert_eq!(of([disturbed, far()]), (10.0, [Disturbed, Far]));
+    }
+
+    /// Two threads on one core are not what was to be measured, unless a pass had two.
+    #[test]
+    fn what_was_always_on_one_core_is_untestable() {
+        let state = |passes: [Rest; 2]| {
+            let passes = passes.map(|rest| pass(10.0, rest)).into();
+            merged(passes)[0].in_doubt().state
+        };
+        let State::Untestable(Untestable(reason)) = state([OneCore, OneCore]) else {
+            panic!("on one core in both");
+        };
+        assert!(reason.contains("threads of one core"), "{reason}");
+        for other in [Alone, Disturbed] {
+            assert!(matches!(state([OneCore, other]), State::Measured(_)));
+        }
+    }
+
+    /// Passes in which one of two was not alone say nothing of the two, unless there is no other: then
+    /// each is taken by itself, from where it was the least disturbed.
+    #[test]
+    fn points_are_held_against_each_other_where_both_were_alone() {
+        let pass = |value: f64, rest| Pass {
+            interval: Interval::exact(value),
+            rest,
+        };
+        let pairs = |of: &[Pass], to: &[Pass]| {
+            let rows = side_by_side([of, to]).into_iter();
+            let ends = rows.map(|row| row.map(|interval| (interval.lo, interval.hi)));
+            ends.collect::<Vec<_>>()
+        };
+        let (first, second) = (pass(1.0, Alone), pass(2.0, Alone));
+        let exact = |value| (value, value);
+        assert_eq!(
+            pairs(&[first, second], &[second, first]),
+            [[exact(1.0), exact(2.0)], [exact(2.0), exact(1.0)]]
+        );
+        for worse in [Disturbed, OneCore] {
+            let crowded = pass(9.0, worse);
+            assert_eq!(
+                pairs(&[first, crowded], &[second, first]),
+                [[exact(1.0), exact(2.0)]]
+            );
+            assert_eq!(
+                pairs(&[crowded, crowded, first], &[second, first]),
+                [[exact(1.0), (1.0, 2.0)]]
+            );
+            assert_eq!(
+                pairs(&[crowded, first], &[crowded, crowded]),
+                [[exact(1.0), exact(9.0)]]
+            );
+        }
+        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, OneCore));
+        assert_eq!(
+            pairs(&[crowded, on_one], &[on_one, crowded]),
+            [[exact(8.0), exact(8.0)]]
+        );
+        assert!(pairs(&[first], &[]).is_empty());
+    }
+
+    #[test]
+    fn counts_of_the_passes_come_together_by_what_they_count() {
+        let with = |misses: f64, multiplexed| {
+            let mut point = timed("a", 10.0);
+            let State::Measured(measured) = &mut point.state else {
+                panic!("a timed point is measured");
+            };
+            let count = |quantity, value| Count {
+                quantity,
+                value: Interval::exact(value),
+                multiplexed,
+            };
+            measured.counts.push(count(Quantity::L1dMisses, misses));
+            if multiplexed {
+                measured.counts.push(count(Quantity::Cycles, 8.0));
+            }
+            point
+        };
+        let merged = merged(vec![with(1.0, false), with(1.5, true), timed("a", 10.0)]);
+        let [misses, cycles] = merged[0].counts() else {
+            panic!("two quantities were counted: {:?}", merged[0].counts());
+        };
+        assert_eq!(misses.value, Interval::new(1.0, 1.5));
+        assert!(misses.multiplexed, "one pass was");
+        assert_eq!(cycles.value, Interval::exact(8.0));
+    }
+
+    #[test]
+    fn a_pass_that_could_not_be_measured_does_not_hide_one_that_was() {
+        let reason = State::Untestable(Untestable("no memory".into()));
+        let both = merged(vec![point("a", reason.clone()), timed("a", 5.0)]);
+        assert!(matches!(both[0].state, State::Measured(_)));
+        let none = merged(vec![point("a", reason.clone()), point("a", reason)]);
+        assert!(matches!(none[0].state, State::Untestable(_)));
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether a thread is left alone while it measures.
+
+use crate::measure::Watch;
+use crate::os::Switches;
+use crate::time::Share;
+
+/// Looks of a few milliseconds, in some of which the thread will be alone if it ever is.
+const LOOKS: usize = 1000;
+
+/// Looks at the thread's context switches, its CPU, and who else computes on the core.
+#[derive(Debug)]
+pub(crate) struct Alone {
+    share: Share,
+    /// Whether somebody else did at the last look.
+    crowded: bool,
+    /// Looks at which, or at the one before which, somebody did.
+    crowds: u64,
+}
+
+impl Alone {
+    /// For the thread that calls, on the CPU that it is on.
+    pub fn here() -> Self {
+        Alone {
+            share: Share::after(LOOKS),
+            crowded: false,
+            crowds: 0,
+        }
+    }
+
+    /// Counts a look. Whoever was there before a sample or after it was there in it.
+    fn looked(&mut self, crowded: bool) -> u64 {
+        self.crowds += u64::from(crowded || self.crowded);
+        self.crowded = crowded;
+        self.crowds
+    }
+}
+
+impl Watch for Alone {
+    fn state(&mut self) -> u64 {
+        let crowded = !self.share.alone();
+        let now = Switches::now();
+        let cpu = now.cpu.map_or(u64::MAX, |cpu| cpu as u64);
+        // Switches and crowds only grow, so a change of any part changes the whole. Switches that the
+        // kernel does not tell of change nothing; a session's notes say so.
+        let switches = now.voluntary.unwrap_or(0) + now.involuntary.unwrap_or(0);
+        (switches + self.looked(crowded)) << 16 | cpu & 0xFFFF
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two looks around each sample, one that sees somebody changes the state between them, and
+    /// none does that comes before or after both.
+    #[test]
+    fn who_is_there_at_either_end_was_there() {
+        let mut alone = Alone::here();
+        let mut disturbed = |before, after| {
+            let state = alone.looked(before);
+            alone.looked(after) != state
+        };
+        assert!(!disturbed(false, false));
+        assert!(disturbed(true, false));
+        assert!(!disturbed(false, false));
+        assert!(disturbed(false, true));
+        assert!(!disturbed(false, false));
+        assert!(disturbed(true, true));
+    }
+}

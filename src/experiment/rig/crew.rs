@@ -1,0 +1,374 @@
+//! Kernels on several threads at once: which of them a sample is, and how it is taken.
+
+use crate::experiment::{Run, Untestable};
+use crate::measure::{Buffers, Outcome, Plan, Watch, in_long_stretches, in_stretches, in_whole};
+use crate::os::leash::Lead;
+use crate::os::{Manner, Member, Team, Turn, team};
+use crate::stats::median;
+use crate::time::Rate;
+use core::cell::Cell;
+use core::time::Duration;
+
+/// Which member's time a sample is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pace {
+    /// The quickest member's, as in Drepper's figures.
+    Fastest,
+    /// The median member's.
+    Median,
+    /// The slowest member's, from the common start: the time that all of it takes, as in Sestoft's
+    /// table.
+    Slowest,
+    /// The first member's, whom the others help.
+    First,
+}
+
+/// How the members of a measured team spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crew {
+    /// How many threads there were.
+    pub members: u32,
+    /// On how many CPUs.
+    pub cpus: u32,
+    /// Median of the quickest member's ticks an operation.
+    pub fastest: f64,
+    /// Median of the slowest member's.
+    pub slowest: f64,
+    /// How far the helper was ahead, if it is a walk with one.
+    pub lead: Option<Lead>,
+    /// The CPUs of the first two, if there are two.
+    pub pair: Option<[usize; 2]>,
+    /// Whether the first two had one core together in most rounds, though the system says that they
+    /// had two.
+    pub one_core: bool,
+    /// Median of the ticks that a line took from the first to the second and back, by
+    /// `lock cmpxchg`, at the beginning of each round; nothing if the system says that they had one
+    /// core.
+    pub round_trip: Option<f64>,
+}
+
+impl Crew {
+    /// The same of two passes: the quickest of the quickest, the slowest of the slowest; of a
+    /// helper's leads the least and the most, and between them those of the first pass; between
+    /// two round trips.
+    pub fn with(self, other: Crew) -> Crew {
+        let lead = match (self.lead, other.lead) {
+            (Some(one), Some(other)) => Some(Lead {
+                least: one.least.min(other.least),
+                most: one.most.max(other.most),
+                ..one
+            }),
+            (one, other) => one.or(other),
+        };
+        Crew {
+            fastest: self.fastest.min(other.fastest),
+            slowest: self.slowest.max(other.slowest),
+            one_core: self.one_core && other.one_core,
+            round_trip: match (self.round_trip, other.round_trip) {
+                (Some(one), Some(other)) => Some((one + other) / 2.0),
+                (one, other) => one.or(other),
+            },
+            lead,
+            ..self
+        }
+    }
+}
+
+/// Nanoseconds from the call of a round to its start.
+const AHEAD: f64 = 30_000.0;
+
+/// How long a point waits in all for the host to give two CPUs a core each that it has put on one.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A member that starts later than this share of its time after the others has not met them all
+/// along.
+const LATE: u64 = 10;
+
+/// Runs of which the quickest counts, where two kinds are held against each other: who is put to
+/// sleep in one of them makes it several times as long.
+const TRIES: usize = 4;
+
+/// Counts the rounds in which a member was disturbed.
+struct Disturbed<'c>(&'c Cell<u64>);
+
+impl Watch for Disturbed<'_> {
+    fn state(&mut self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// Measures ticks an operation of `members` that run at once, each doing its own operations.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU.
+pub(crate) fn at_once(
+    members: &mut [Member<'_>],
+    pace: Pace,
+    in_step: bool,
+    rate: Rate,
+    plan: &Plan<'_>,
+    buffers: Buffers<'_>,
+) -> Result<Option<(Outcome, Crew)>, Untestable> {
+    let (mut spread, alone) = Spread::of(members);
+    let manner = Manner {
+        ahead: rate.ticks(AHEAD),
+        keep_on: alone && !in_step,
+    };
+    // Members that share a CPU take turns of milliseconds, of which a sample is to hold some.
+    // A helper gets into its stride anew in every stretch, and walks along one list are in step in
+    // some stretches and apart in others: those are timed from beginning to end.
+    let nanos = match pace {
+        _ if !alone => 10e6,
+        Pace::First | Pace::Fastest => 500e3,
+        Pace::Median | Pace::Slowest => 40e3,
+    };
+    let plan = &Plan {
+        sample_ticks: rate.ticks(nanos),
+        ..*plan
+    };
+    let disturbances = Cell::new(0);
+    let outcome = team(members, manner, |team| {
+        let mut patience = PATIENCE;
+        let mut time = |operations| {
+            team.round(operations);
+            if team.one_core() && !patience.is_zero() {
+                team.wait_for_cores(&mut patience);
+                team.round(operations);
+            }
+            let all = spread.add(team, operations);
+            let turns = team.turns();
+            // Helpers sleep and come late as they please.
+            let disturbed = match pace {
+                Pace::First => alone && turns.first().is_some_and(apart),
+                _ => all,
+            };
+            disturbances.set(disturbances.get() + u64::from(disturbed));
+            stretch(turns, pace)
+        };
+        let watch = &mut Disturbed(&disturbances);
+        match pace {
+            Pace::First | Pace::Fastest => in_long_stretches(&mut time, plan, watch, buffers),
+            Pace::Median | Pace::Slowest => in_stretches(&mut time, plan, watch, buffers),
+        }
+    })
+    .map_err(Untestable::because)?;
+    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+}
+
+/// Runs that members share.
+pub(crate) struct Runs<'r> {
+    /// Prepares one.
+    pub renew: &'r mut dyn FnMut(Run),
+    /// Operations of a run, by all members together.
+    pub operations: u64,
+    /// The share of another run's time that is taken off each.
+    pub less: Option<f64>,
+}
+
+/// Measures ticks an operation of runs that `members` share, from their common start until the
+/// last of them is done.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU.
+pub(crate) fn runs(
+    members: &mut [Member<'_>],
+    runs: Runs<'_>,
+    rate: Rate,
+    plan: &Plan<'_>,
+    buffers: Buffers<'_>,
+) -> Result<Option<(Outcome, Crew)>, Untestable> {
+    let (mut spread, _) = Spread::of(members);
+    let manner = Manner {
+        ahead: rate.ticks(AHEAD),
+        keep_on: false,
+    };
+    let Runs {
+        renew,
+        operations,
+        less,
+    } = runs;
+    let share = operations / members.len().max(1) as u64;
+    let disturbances = Cell::new(0);
+    let outcome = team(members, manner, |team| {
+        let mut patience = PATIENCE;
+        let mut run = |which| {
+            renew(which);
+            team.round(share);
+            if team.one_core() && !patience.is_zero() {
+                team.wait_for_cores(&mut patience);
+                renew(which);
+                team.round(share);
+            }
+            let disturbed = which == Run::One && spread.add(team, operations);
+            let (ticks, proof) = stretch(team.turns(), Pace::Slowest);
+            (ticks, disturbed, proof)
+        };
+        let mut time = || {
+            let (mut one, mut disturbed, proof) = run(Run::One);
+            let mut other = less.map(|_| run(Run::Other).0);
+            for _ in 1..less.map_or(1, |_| TRIES) {
+                let (ticks, shaken, _) = run(Run::One);
+                if ticks < one {
+                    (one, disturbed) = (ticks, shaken);
+                }
+                other = other.min(Some(run(Run::Other).0));
+            }
+            disturbances.set(disturbances.get() + u64::from(disturbed));
+            let off = less
+                .zip(other)
+                .map(|(less, other)| (other as f64 * less) as u64);
+            (off.unwrap_or(0), one, proof)
+        };
+        let watch = &mut Disturbed(&disturbances);
+        in_whole(&mut time, operations, plan, watch, buffers)
+    })
+    .map_err(Untestable::because)?;
+    Ok(outcome.map(|outcome| (outcome, spread.crew())))
+}
+
+/// Whether a member was disturbed, or has not met the others all along.
+fn apart(turn: &Turn) -> bool {
+    turn.disturbed || turn.late > turn.ticks / LATE
+}
+
+/// How the members did in each round.
+struct Spread {
+    members: usize,
+    cpus: usize,
+    /// The CPUs of the first two.
+    pair: Option<[usize; 2]>,
+    fastest: Vec<f64>,
+    slowest: Vec<f64>,
+    /// Rounds in which the first two had one core.
+    on_one_core: usize,
+    round_trips: Vec<f64>,
+}
+
+impl Spread {
+    /// No round yet; and whether each member has a CPU to itself.
+    fn of(members: &[Member<'_>]) -> (Self, bool) {
+        let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        let spread = Spread {
+            members: members.len(),
+            cpus: cpus.len(),
+            pair: match members {
+                [one, two, ..] => Some([one.cpu, two.cpu]),
+                _ => None,
+            },
+            fastest: Vec::new(),
+            slowest: Vec::new(),
+            on_one_core: 0,
+            round_trips: Vec::new(),
+        };
+        let alone = spread.members == spread.cpus;
+        (spread, alone)
+    }
+
+    /// Adds the team's last round, of `operations` operations, and says whether it was disturbed.
+    fn add(&mut self, team: &Team<'_>, operations: u64) -> bool {
+        let turns = team.turns();
+        let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
+        let values = || turns.iter().map(each);
+        self.fastest.extend(values().reduce(f64::min));
+        self.slowest.extend(values().reduce(f64::max));
+        self.on_one_core += usize::from(team.one_core());
+        self.round_trips.extend(team.round_trip());
+        // Members that share a CPU disturb each other; that is what is measured.
+        self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
+    }
+
+    fn crew(self) -> Crew {
+        let one_core = 2 * self.on_one_core > self.fastest.len();
+        let middle = |mut values: Vec<f64>| {
+            values.sort_by(f64::total_cmp);
+            median(&values)
+        };
+        Crew {
+            members: self.members as u32,
+            cpus: self.cpus as u32,
+            fastest: middle(self.fastest).unwrap_or(f64::NAN),
+            slowest: middle(self.slowest).unwrap_or(f64::NAN),
+            lead: None,
+            pair: self.pair,
+            one_core,
+            round_trip: middle(self.round_trips),
+        }
+    }
+}
+
+/// The ticks and the proof of a round.
+fn stretch(turns: &[Turn], pace: Pace) -> (u64, u64) {
+    let first = turns.first().map_or(0, |turn| turn.ticks);
+    let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
+    own.sort_unstable();
+    let ticks = match pace {
+        Pace::Fastest => own[0],
+        Pace::Median => own[own.len() / 2],
+        Pace::First => first,
+        Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
+    };
+    let proof = turns
+        .iter()
+        .fold(0u64, |sum, turn| sum.wrapping_add(turn.proof));
+    (ticks, proof)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_as_long_as_the_member_asked_for() {
+        let turns = [30, 10, 20].map(|ticks| Turn {
+            late: 25 - ticks / 2,
+            ticks,
+            proof: 2,
+            ..Turn::default()
+        });
+        assert_eq!(stretch(&turns, Pace::Fastest), (10, 6));
+        assert_eq!(stretch(&turns, Pace::Median), (20, 6));
+        assert_eq!(stretch(&turns, Pace::Slowest), (40, 6));
+        assert_eq!(stretch(&turns, Pace::First), (30, 6));
+    }
+
+    #[test]
+    fn passes_spread_as_far_as_the_widest() {
+        let crew = |fastest, slowest| Crew {
+            members: 2,
+            cpus: 2,
+            fastest,
+            slowest,
+            lead: None,
+            pair: None,
+            one_core: false,
+            round_trip: None,
+        };
+        assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
+        let ahead = |least, median, most| Crew {
+            lead: Some(Lead {
+                least,
+                lower: least,
+                median,
+                upper: most,
+                most,
+            }),
+            ..crew(2.0, 4.0)
+        };
+        let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
+        assert_eq!((both.least, both.median, both.most), (1, 50, 95));
+        assert_eq!(crew(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
+        let on_one = Crew {
+            one_core: true,
+            ..crew(2.0, 4.0)
+        };
+        let distant = |ticks| Crew {
+            round_trip: Some(ticks),
+            ..crew(2.0, 4.0)
+        };
+        assert_eq!(distant(200.0).with(distant(600.0)), distant(400.0));
+        assert_eq!(crew(2.0, 4.0).with(distant(600.0)), distant(600.0));
+        assert!(on_one.with(on_one).one_core && !on_one.with(crew(2.0, 4.0)).one_core);
+    }
+}

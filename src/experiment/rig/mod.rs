@@ -1,0 +1,336 @@
+//! The rig: measures a case on this thread, and the ladder that all ranges come from.
+
+pub mod alone;
+pub mod arena;
+pub mod cold;
+pub mod counting;
+pub mod crew;
+pub mod laid_out;
+
+use crate::counters::{Each, Quantity};
+use crate::experiment::machine::{half_octaves, ladder, ranges};
+use crate::experiment::rig::laid_out::LaidOut;
+use crate::experiment::{
+    Alone, Arena, Case, Context, Count, Crew, Measured, Point, Rest, Rung, State, Subject,
+    Untestable, Wish, rung_of,
+};
+use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
+use crate::os::Pages;
+use crate::os::perf::{Event, Refusal};
+use crate::time::Rate;
+use core::sync::atomic::AtomicBool;
+
+/// How long a stretch is whose events are counted for themselves, in nanoseconds: some rare
+/// events fall into it, and few interrupts.
+const COUNTED_NANOS: f64 = 1e6;
+
+/// Samples as long as a stretch whose events are counted beside its time: some rare ones fall into
+/// it.
+const COUNTED_SAMPLES: u64 = 3;
+
+/// The most samples a point keeps.
+const MOST_SAMPLES: usize = 400;
+
+/// How much time a point may take in a pass, in seconds, and how many passes there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// The most that a warm-up takes.
+    pub warm_up: f64,
+    /// The most that sampling takes.
+    pub sampling: f64,
+    /// How often a selection is measured from end to end.
+    pub passes: u32,
+}
+
+impl Effort {
+    /// For a run of about three minutes.
+    pub const QUICK: Effort = Effort {
+        warm_up: 0.15,
+        sampling: 0.035,
+        passes: 2,
+    };
+
+    /// For a run that takes its time.
+    pub const FULL: Effort = Effort {
+        warm_up: 2.0,
+        sampling: 0.5,
+        passes: 3,
+    };
+}
+
+/// Memory, clock and effort: what turns a [`Case`] into a [`Point`].
+#[derive(Debug)]
+pub struct Rig<'a> {
+    rate: Rate,
+    context: Context,
+    effort: Effort,
+    /// How much of the effort's sampling there is time for.
+    share: f64,
+    stop: &'a AtomicBool,
+    alone: Alone,
+    arena: Arena,
+    /// Pages that replace those of every case, if any.
+    pages: Option<Wish>,
+    /// What can be counted, and by which event.
+    counters: Vec<(Quantity, Event)>,
+    samples: Vec<Sample>,
+    scratch: Vec<f64>,
+}
+
+impl<'a> Rig<'a> {
+    /// A rig that measures until `stop` is set, on the CPU that this thread is on.
+    pub fn new(rate: Rate, context: Context, effort: Effort, stop: &'a AtomicBool) -> Self {
+        Rig {
+            rate,
+            context,
+            effort,
+            share: 1.0,
+            stop,
+            alone: Alone::here(),
+            arena: Arena::default(),
+            pages: None,
+            counters: Vec::new(),
+            samples: vec![Sample::default(); MOST_SAMPLES],
+            scratch: vec![0.0; MOST_SAMPLES],
+        }
+    }
+
+    /// Measures every case in `pages`, whatever it asks for, save those that are [about their own
+    /// pages](Case::in_its_own_pages), and addresses without memory: nothing could back all of those.
+    pub fn with_pages(self, pages: Option<Pages>) -> Self {
+        Rig {
+            pages: pages.map(Wish::from),
+            ..self
+        }
+    }
+
+    /// Counts by these events what cases are asked to have counted.
+    pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
+        Rig { counters, ..self }
+    }
+
+    /// Has sampling take this share of its time from the next case on.
+    pub fn sample_for(&mut self, share: f64) {
+        self.share = share;
+    }
+
+    /// Has the next case laid out in other physical pages.
+    pub fn move_house(&mut self) {
+        self.arena.renew();
+    }
+
+    /// Measures a case. `None` if it was stopped before the first sample.
+    pub fn measure(&mut self, case: &Case) -> Option<Point> {
+        self.measure_and_count(case, &[])
+    }
+
+    /// Measures a case, and then counts what this rig can count of `wanted`. `None` if it was
+    /// stopped before the first sample.
+    pub fn measure_and_count(&mut self, case: &Case, wanted: &[Quantity]) -> Option<Point> {
+        let state = match self.state_of(case, wanted) {
+            Ok(state) => state?,
+            Err(reason) => State::Untestable(reason),
+        };
+        Some(Point {
+            series: case.series.clone(),
+            x: case.x,
+            state,
+        })
+    }
+
+    /// The pages that a case gets, as far as the system has them.
+    fn pages_for(&self, case: &Case) -> Wish {
+        match (case.pages, self.pages) {
+            (_, Some(pages)) if !case.own_pages && case.pages != Wish::Reserved => pages,
+            _ => case.pages,
+        }
+    }
+
+    fn state_of(&mut self, case: &Case, wanted: &[Quantity]) -> Result<Option<State>, Untestable> {
+        let plan = self.plan();
+        let wanted = self.events(wanted);
+        let pages = self.pages_for(case);
+        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
+        if let Subject::Count(value) = laid_out.subject {
+            return Ok(Some(State::Counted(value)));
+        }
+        let buffers = Buffers {
+            samples: &mut self.samples,
+            scratch: &mut self.scratch,
+        };
+        let Some(outcome) = laid_out.time(self.rate, &plan, &mut self.alone, buffers)? else {
+            return Ok(None);
+        };
+        let samples = self.samples[..outcome.taken].to_vec();
+        let mut measured = measured(outcome, &laid_out, samples);
+        if outcome.ended != Ended::Stopped {
+            let operations = COUNTED_SAMPLES * outcome.operations;
+            measured.counts = counts(&mut laid_out, &wanted, operations);
+        }
+        Ok(Some(State::Measured(Box::new(measured))))
+    }
+
+    /// Those of `wanted` that this rig can count and `point` does not have yet.
+    pub fn missing(&self, point: &Point, wanted: &[Quantity]) -> Vec<Quantity> {
+        let has = |quantity| {
+            point
+                .counts()
+                .iter()
+                .any(|count| count.quantity == quantity)
+        };
+        let countable = self.events(wanted).into_iter();
+        let countable = countable.map(|(quantity, _)| quantity);
+        countable.filter(|&quantity| !has(quantity)).collect()
+    }
+
+    /// What an operation of a case comes to of those of `wanted` that this rig can count.
+    pub fn counts(&mut self, case: &Case, wanted: &[Quantity]) -> Vec<Count> {
+        let wanted = self.events(wanted);
+        let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
+        let each = self.count(case, &events).unwrap_or_default();
+        named(&wanted, each)
+    }
+
+    /// Counts `events` of an operation of a case, in stretches of some milliseconds: nothing if the
+    /// case is a number, and no operation.
+    ///
+    /// # Errors
+    /// If the case cannot run here.
+    pub fn count(
+        &mut self,
+        case: &Case,
+        events: &[Event],
+    ) -> Result<Vec<Result<Each, Refusal>>, Untestable> {
+        let plan = Plan {
+            sample_ticks: self.rate.ticks(COUNTED_NANOS),
+            // One sample, of which the number of operations is wanted.
+            budget_ticks: 0,
+            ..self.plan()
+        };
+        let pages = self.pages_for(case);
+        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
+        if let Subject::Count(_) = laid_out.subject {
+            return Ok(Vec::new());
+        }
+        let buffers = Buffers {
+            samples: &mut self.samples,
+            scratch: &mut self.scratch,
+        };
+        let outcome = laid_out.time(self.rate, &plan, &mut self.alone, buffers)?;
+        let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
+        Ok(laid_out.each(events, outcome.operations))
+    }
+
+    /// Those of `wanted` that this rig can count, with their events.
+    fn events(&self, wanted: &[Quantity]) -> Vec<(Quantity, Event)> {
+        let known = self.counters.iter();
+        let asked = |counter: &&(Quantity, Event)| wanted.contains(&counter.0);
+        known.filter(asked).copied().collect()
+    }
+
+    fn plan(&self) -> Plan<'a> {
+        let seconds = |seconds: f64| self.rate.ticks(seconds * 1e9);
+        Plan {
+            warm_up_ticks: seconds(self.effort.warm_up),
+            stop: Some(self.stop),
+            ..Plan::of_seconds(self.rate.hz(), self.share * self.effort.sampling)
+        }
+    }
+
+    /// Measures the ladder: a random walk, one line an element, from 4 KiB up to `largest` bytes
+    /// in half octaves, in 2 MiB pages where there are any: it is to show caches, not the TLB.
+    /// Beyond 256 MiB it ends once memory's own level is flat. Calls `each` with every rung; rungs
+    /// that could not be measured are left out.
+    pub fn ladder(
+        &mut self,
+        largest: usize,
+        seed: u64,
+        reported: [Option<f64>; 3],
+        mut each: impl FnMut(&Point),
+    ) -> Vec<Rung> {
+        let levels = reported.iter().flatten().count();
+        let mut rungs = Vec::new();
+        for bytes in half_octaves(24, 1).take_while(|&bytes| bytes <= largest) {
+            let Some(point) = self.measure(&ladder::rung(bytes, seed)) else {
+                break;
+            };
+            rungs.extend(rung_of(&point, self.rate));
+            each(&point);
+            let far = bytes >= FARTHEST;
+            if far && levels == 3 && ranges::flat_in_memory(&rungs, levels) {
+                break;
+            }
+        }
+        rungs
+    }
+}
+
+/// The working set that the ladder reaches in any case, if it may.
+const FARTHEST: usize = 256 << 20;
+
+/// What came of a steady or single measurement, as a point keeps it.
+fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> Measured {
+    Measured {
+        ticks: outcome.ticks,
+        core_per_tick: outcome.core_per_tick,
+        operations: outcome.operations,
+        work: laid_out.work(),
+        samples,
+        disturbed: outcome.disturbed,
+        rest: match laid_out.crew {
+            Some(Crew { one_core: true, .. }) => Rest::OneCore,
+            _ if outcome.restless() => Rest::Disturbed,
+            _ => Rest::Alone,
+        },
+        ended: outcome.ended,
+        pages: laid_out.granted.to_string(),
+        passes: Vec::new(),
+        counts: Vec::new(),
+        crew: laid_out.crew,
+    }
+}
+
+/// What was counted of an operation, of all events that the PMU had a counter for.
+fn counts(laid_out: &mut LaidOut<'_>, wanted: &[(Quantity, Event)], operations: u64) -> Vec<Count> {
+    let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
+    named(wanted, laid_out.each(&events, operations))
+}
+
+/// The same for events that were counted already.
+fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<Count> {
+    let pairs = wanted.iter().zip(each);
+    let count = |(&(quantity, _), each): (&(Quantity, Event), Result<Each, Refusal>)| {
+        let each = each.ok()?;
+        Some(Count {
+            quantity,
+            value: each.value,
+            multiplexed: each.multiplexed(),
+        })
+    };
+    pairs.filter_map(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Features;
+    use crate::experiment::shared::register::RegisterSetup;
+
+    /// Pages for all cases are for all but those that are about their own.
+    #[test]
+    fn a_case_about_its_own_pages_keeps_them() {
+        let stop = AtomicBool::new(false);
+        let features = Features::detect();
+        let rig = Rig::new(
+            Rate::from_hz(1e9),
+            Context { features },
+            Effort::QUICK,
+            &stop,
+        );
+        let rig = rig.with_pages(Some(Pages::Huge));
+        let case = || Case::new("a case", 1.0, RegisterSetup);
+        assert_eq!(rig.pages_for(&case()), Wish::Huge);
+        assert_eq!(rig.pages_for(&case().in_its_own_pages()), Wish::Base);
+        assert_eq!(rig.pages_for(&case().in_reservation()), Wish::Reserved);
+    }
+}

@@ -1,0 +1,268 @@
+//! Memory that is read, written, updated or copied as fast as it goes, by one thread, by several, or
+//! beside a second process.
+
+use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
+use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
+use crate::mem::Region;
+use crate::os::preempt::current_cpu;
+use crate::os::{Chore, Member};
+
+/// What moves the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mover {
+    /// Loads and stores of so many bytes.
+    Vectors(usize),
+    /// One string instruction.
+    String,
+}
+
+impl Mover {
+    /// The vectors that it takes.
+    fn vector(self, context: &Context) -> Result<Vector, Untestable> {
+        match self {
+            Mover::String => Ok(Vector::Sse2),
+            Mover::Vectors(bytes) => Vector::of(bytes, context.features).ok_or_else(|| {
+                Untestable(format!(
+                    "vectors of {bytes} bytes need a feature that this CPU lacks"
+                ))
+            }),
+        }
+    }
+}
+
+/// Blocks, and what is done to them. An operation is a block of 512 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BandwidthSetup {
+    /// Bytes of all blocks, both halves included where there are two.
+    pub bytes: usize,
+    /// What is done.
+    pub motion: Motion,
+    /// By what.
+    pub mover: Mover,
+}
+
+impl Setup for BandwidthSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let vector = self.mover.vector(context)?;
+        let bandwidth = Bandwidth::new(region, self.motion, vector).map_err(Untestable::because)?;
+        let lap = bandwidth.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(bandwidth),
+            lap,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let width = match self.mover {
+            Mover::Vectors(bytes) => Some(bytes),
+            Mover::String => None,
+        };
+        let none = Flow {
+            width,
+            ..Flow::default()
+        };
+        let flow = match self.motion {
+            Motion::Read => Flow {
+                loaded: BLOCK,
+                ..none
+            },
+            Motion::ReadHalves => Flow {
+                loaded: 2 * BLOCK,
+                ..none
+            },
+            Motion::Write | Motion::RepStosb => Flow {
+                stored: BLOCK,
+                ..none
+            },
+            Motion::Update => Flow {
+                updated: BLOCK,
+                ..none
+            },
+            Motion::Copy | Motion::RepMovsb => Flow {
+                loaded: BLOCK,
+                stored: BLOCK,
+                ..none
+            },
+            Motion::WriteNonTemporal => Flow {
+                bypassing: BLOCK,
+                ..none
+            },
+            Motion::CopyNonTemporal => Flow {
+                loaded: BLOCK,
+                bypassing: BLOCK,
+                ..none
+            },
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &STREAMS,
+        })
+    }
+}
+
+/// What a second process does meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Background {
+    /// Bytes that it works on.
+    pub bytes: usize,
+    /// What it does to them, by the same vectors.
+    pub motion: Motion,
+    /// Where.
+    pub cpu: usize,
+}
+
+/// Blocks, what is done to them, and a second process beside it. An operation is a block of 512
+/// bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BesideSetup {
+    /// What is measured.
+    pub measured: BandwidthSetup,
+    /// What goes on beside it.
+    pub background: Background,
+}
+
+impl Setup for BesideSetup {
+    fn bytes(&self) -> usize {
+        self.measured.bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let Background { bytes, motion, cpu } = self.background;
+        // Two of one CPU would take turns.
+        if current_cpu() == Some(cpu) {
+            return Err(Untestable(
+                "it takes a CPU other than the measuring one".to_owned(),
+            ));
+        }
+        let vector = self.measured.mover.vector(context)?;
+        let kernel =
+            Bandwidth::new(region, self.measured.motion, vector).map_err(Untestable::because)?;
+        let lap = kernel.pass();
+        Ok(Subject::Beside {
+            kernel: Box::new(kernel),
+            lap,
+            chore: Chore {
+                cpu,
+                bytes,
+                motion,
+                vector,
+            },
+        })
+    }
+}
+
+/// Whose blocks several threads work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// All threads have the same, and begin at places that lie evenly apart.
+    All,
+    /// Each has as many of its own.
+    Each,
+}
+
+/// Blocks, and what several threads do to them at once. An operation is a block of 512 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BandwidthTeamSetup {
+    /// Bytes that a thread works on, both halves included where there are two.
+    pub bytes: usize,
+    /// What is done.
+    pub motion: Motion,
+    /// By what.
+    pub mover: Mover,
+    /// Whose they are.
+    pub owner: Owner,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+}
+
+impl Setup for BandwidthTeamSetup {
+    fn bytes(&self) -> usize {
+        match self.owner {
+            Owner::All => self.bytes,
+            Owner::Each => self.bytes * self.cpus.len().max(1),
+        }
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let vector = self.mover.vector(context)?;
+        let mut lap = 0;
+        let members = match self.owner {
+            Owner::All => self.together(region, vector, &mut lap),
+            Owner::Each => self.apart(region, vector, &mut lap),
+        };
+        Ok(Subject::Team {
+            members: members?,
+            // Two that are as fast as each other: the one that was disturbed more.
+            pace: Pace::Median,
+            lap,
+            in_step: false,
+        })
+    }
+}
+
+impl BandwidthTeamSetup {
+    fn together<'m>(
+        &self,
+        region: Region<'m>,
+        vector: Vector,
+        lap: &mut u64,
+    ) -> Result<Vec<Member<'m>>, Untestable> {
+        let words = region.into_atomics();
+        let of = |first| {
+            SharedBandwidth::new(words, self.motion, vector, first).map_err(Untestable::because)
+        };
+        *lap = of(0)?.pass();
+        let threads = self.cpus.len() as u64;
+        let member = |(index, &cpu): (u64, &usize)| {
+            Ok(Member {
+                cpu,
+                kernel: Box::new(of(*lap * index / threads)?),
+            })
+        };
+        (0..).zip(&self.cpus).map(member).collect()
+    }
+
+    fn apart<'m>(
+        &self,
+        region: Region<'m>,
+        vector: Vector,
+        lap: &mut u64,
+    ) -> Result<Vec<Member<'m>>, Untestable> {
+        let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
+        let mut members = Vec::with_capacity(self.cpus.len());
+        for (part, &cpu) in parts.zip(&self.cpus) {
+            let part = Region::new(part).map_err(Untestable::because)?;
+            let kernel = Bandwidth::new(part, self.motion, vector).map_err(Untestable::because)?;
+            *lap = kernel.pass();
+            members.push(Member {
+                cpu,
+                kernel: Box::new(kernel),
+            });
+        }
+        Ok(members)
+    }
+}
+
+static STREAMS: Model = Model {
+    name: "the lowest roof: ports, or lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "how far loads and stores overlap on their way to memory, and stores past the caches \
+                 that come with them",
+};

@@ -1,0 +1,44 @@
+//! Bursts of independent accesses.
+
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::{Burst, Places, Transfer, Width};
+use crate::mem::Region;
+
+/// Accesses of one width at chosen places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BurstSetup {
+    /// Where they lie.
+    pub places: Places,
+    /// Loads or stores.
+    pub transfer: Transfer,
+    /// Bytes of an access: 4, 8, 16, 32 or 64.
+    pub width: usize,
+}
+
+impl Setup for BurstSetup {
+    fn bytes(&self) -> usize {
+        self.places.span(self.width)
+    }
+
+    fn prepare<'m>(
+        &self,
+        mut region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
+        // Untouched pages of a mapping all share one page of zeros.
+        region.bytes_mut()[..self.bytes()].fill(1);
+        let burst =
+            Burst::new(region, self.places, self.transfer, width).map_err(Untestable::because)?;
+        let lap = burst.round();
+        Ok(Subject::Steady {
+            kernel: Box::new(burst),
+            lap,
+        })
+    }
+}
+
+/// Why an access of `bytes` bytes cannot be made.
+pub(crate) fn no_width(bytes: usize) -> Untestable {
+    Untestable(format!("this CPU has no accesses of {bytes} bytes"))
+}

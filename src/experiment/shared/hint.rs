@@ -1,0 +1,135 @@
+//! The first load of a line after a prefetch.
+
+// Flushes and prefetches lines of a region by address.
+#![allow(unsafe_code)]
+
+use crate::cpu::{Feature, Hint, clflush, lfence, mfence, prefetch};
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::{Kernel, Step, Walk, Work};
+use crate::measure::Shot;
+use crate::mem::{LINE, PAGE, Region};
+use crate::pattern::{Layout, Order, Ring, Rng};
+use crate::time::start;
+use core::hint::black_box;
+
+/// What was done to a line before it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// It was flushed from all caches.
+    Flushed,
+    /// It was flushed and loaded again.
+    Loaded,
+    /// It was flushed and prefetched, and the prefetch had time to arrive.
+    Prefetched(Hint),
+}
+
+/// One load of a line whose place is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HintSetup {
+    /// Where the line is.
+    pub place: Place,
+    /// Bytes of the sweep that comes before: well beyond the last-level cache.
+    pub past_bytes: usize,
+    /// Decides which lines.
+    pub seed: u64,
+}
+
+/// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
+const BYTES: usize = 16 * PAGE;
+
+/// Ticks that a prefetch is given to arrive: several times the latency of any memory.
+const PATIENCE: u64 = 5000;
+
+impl Setup for HintSetup {
+    fn bytes(&self) -> usize {
+        BYTES + self.past_bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let writes = self.place == Place::Prefetched(Hint::Write);
+        if writes && !context.features.has(Feature::Prefetchw) {
+            return Err(Untestable(
+                "this CPU takes prefetchw for a no-op".to_owned(),
+            ));
+        }
+        let (region, past) = region
+            .split(BYTES)
+            .ok_or_else(|| Untestable("no room for a past".to_owned()))?;
+        let shot = LineShot {
+            past: sweep(past)?,
+            shots: 0,
+            region,
+            place: self.place,
+            rng: Rng::new(self.seed),
+            line: 0,
+        };
+        Ok(Subject::Shot {
+            shot: Box::new(shot),
+            work: Work {
+                loads: 1,
+                bytes_read: 8,
+                ..Work::default()
+            },
+        })
+    }
+}
+
+/// A walk along `region` in order, of which every prefetched line is used. A CPU may judge from what
+/// it has seen whether prefetches into its outer levels are worth their bandwidth, and drop those
+/// of the program with its own.
+fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
+    let layout = Layout::npad(7);
+    let count = layout.count(region.len());
+    let ring = Ring::new(region, layout, count, Order::Sequential).map_err(Untestable::because)?;
+    Walk::new(ring, Step::Follow).map_err(Untestable::because)
+}
+
+/// Steps of the sweep, and shots after which it is made again: a CPU changes its mind now and then.
+const STEPS: u64 = 1_000_000;
+const SHOTS: u32 = 120;
+
+struct LineShot<'m> {
+    past: Walk<'m>,
+    /// Shots so far.
+    shots: u32,
+    region: Region<'m>,
+    place: Place,
+    rng: Rng,
+    /// Byte offset of the line that is loaded next.
+    line: usize,
+}
+
+impl Shot for LineShot<'_> {
+    fn prepare(&mut self) {
+        if self.shots.is_multiple_of(SHOTS) {
+            black_box(self.past.run(STEPS));
+        }
+        self.shots += 1;
+        self.line = self.rng.below(self.region.len() / LINE) * LINE;
+        let line = &raw const self.region.bytes()[self.line];
+        // The line in the other half of the page keeps the translation in the TLB: a prefetch
+        // may be dropped if it misses there. It is no neighbour that a prefetcher would pair.
+        black_box(self.region.word(self.line ^ (PAGE / 2)));
+        // SAFETY: the line lies in the region.
+        unsafe { clflush(line) };
+        mfence();
+        match self.place {
+            Place::Flushed => {}
+            Place::Loaded => {
+                black_box(self.region.word(self.line));
+            }
+            Place::Prefetched(hint) => prefetch(hint, line),
+        }
+        let begin = start();
+        while start() - begin < PATIENCE {}
+        lfence();
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.region.word(self.line)
+    }
+}

@@ -1,0 +1,113 @@
+//! Runs of lines that are filled or read.
+
+use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector};
+use crate::mem::{LINE, Region};
+
+/// Lines, and a way to fill them. An operation is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FillSetup {
+    /// Bytes of all lines together.
+    pub bytes: usize,
+    /// How they are filled.
+    pub way: FillWay,
+}
+
+impl Setup for FillSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let fill = FillLines::new(region, self.way).map_err(Untestable::because)?;
+        let lap = fill.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(fill),
+            lap,
+        })
+    }
+
+    /// Whole lines alone.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let none = Flow {
+            width: Some(16),
+            ..Flow::default()
+        };
+        let flow = match self.way {
+            FillWay::Cached => Flow {
+                stored: LINE,
+                ..none
+            },
+            FillWay::NonTemporal => Flow {
+                bypassing: LINE,
+                ..none
+            },
+            _ => return None,
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &LINES,
+        })
+    }
+}
+
+/// Lines that are read 16, 32 or 64 bytes at a time. An operation is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LoadSetup {
+    /// Bytes of all lines together.
+    pub bytes: usize,
+    /// Bytes of a load.
+    pub width: usize,
+    /// By `movntdqa` rather than `movdqa`, or their wider forms.
+    pub non_temporal: bool,
+}
+
+impl Setup for LoadSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let features = context.features;
+        let vector = Vector::of(self.width, features)
+            .ok_or_else(|| Untestable(format!("this CPU has no loads of {} bytes", self.width)))?;
+        let way = if self.non_temporal {
+            let token = features.sse41().ok_or_else(|| {
+                Untestable::because("movntdqa needs SSE4.1, which this CPU lacks")
+            })?;
+            LoadWay::NonTemporal(token, vector)
+        } else {
+            LoadWay::Cached(vector)
+        };
+        let load = LoadLines::new(region, way);
+        let lap = load.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(load),
+            lap,
+        })
+    }
+
+    /// On ordinary memory a non-temporal load is a load.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let flow = Flow {
+            loaded: LINE,
+            width: Some(self.width),
+            ..Flow::default()
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes, flow)?,
+            model: &LINES,
+        })
+    }
+}
+
+static LINES: Model = Model {
+    name: "lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "additions that wait for each other where lines come fast",
+};

@@ -1,0 +1,175 @@
+//! What is left of a hot set after other data passed through.
+
+// Loads and stores lines of a region past the cache, by address.
+#![allow(unsafe_code)]
+
+use crate::cpu::{Sse41, movntdq, movntdqa, prefetchnta, prefetcht0, sfence};
+use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
+use crate::kernel::{Kernel, Step, Walk, Work};
+use crate::measure::Shot;
+use crate::mem::{LINE, Region};
+use crate::pattern::{Layout, Order, Ring};
+use core::arch::x86_64::__m128i;
+use core::hint::black_box;
+
+/// How the other data pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Passage {
+    /// Not at all.
+    Nothing,
+    /// Each line prefetched with `prefetcht0` some lines ahead, then loaded.
+    T0,
+    /// Each line prefetched with `prefetchnta` some lines ahead, then loaded.
+    Nta,
+    /// Each line loaded.
+    Load,
+    /// Each line loaded by four `movntdqa`.
+    NonTemporalLoad,
+    /// Each line written.
+    Store,
+    /// Each line written by four `movntdq`.
+    NonTemporalStore,
+}
+
+/// A hot ring that fits a cache, and lines that pass between two laps of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PollutionSetup {
+    /// Bytes of the hot ring.
+    pub hot: usize,
+    /// Bytes that pass: a power of two.
+    pub passing: usize,
+    /// How they pass.
+    pub passage: Passage,
+    /// Decides the order of the ring.
+    pub seed: u64,
+}
+
+impl PollutionSetup {
+    /// A hot set of half of L2, and four times as many bytes that pass.
+    pub fn in_l2(machine: &Machine, passage: Passage) -> Self {
+        let hot = (machine.ranges.l2.hi as usize).next_multiple_of(LINE);
+        PollutionSetup {
+            hot,
+            passing: (4 * hot).next_power_of_two(),
+            passage,
+            seed: machine.seed,
+        }
+    }
+}
+
+/// How many lines ahead of its load a passing line is prefetched.
+const AHEAD: usize = 16;
+
+impl Setup for PollutionSetup {
+    fn bytes(&self) -> usize {
+        self.hot.next_multiple_of(LINE) + self.passing
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let sse41 = context.features.sse41();
+        if self.passage == Passage::NonTemporalLoad && sse41.is_none() {
+            return Err(Untestable::because(
+                "movntdqa needs SSE4.1, which this CPU lacks",
+            ));
+        }
+        let layout = Layout::npad(7);
+        let laps = layout.count(self.hot);
+        let (hot, passing) = region
+            .split(self.hot)
+            .ok_or_else(|| Untestable("no room for lines that pass".to_owned()))?;
+        let order = Order::Random { seed: self.seed };
+        let ring = Ring::new(hot, layout, laps, order).map_err(Untestable::because)?;
+        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let loads = laps as u32;
+        Ok(Subject::Shot {
+            shot: Box::new(PollutionShot {
+                walk,
+                lap: laps as u64,
+                passing,
+                passage: self.passage,
+                sse41,
+            }),
+            work: Work {
+                loads,
+                bytes_read: loads * 8,
+                ..Work::default()
+            },
+        })
+    }
+}
+
+/// Byte offset of the line that passes as number `index`, round and round.
+///
+/// The lines pass in an order that no hardware prefetcher follows: those fetch into L2 whatever
+/// the hint says. The step is 0.618 of the whole, so that neighbours in time are never neighbours
+/// in memory, and odd, so that it meets every line of a power of two.
+fn scattered(index: usize, lines: usize) -> usize {
+    let step = (lines as f64 * 0.618) as usize | 1;
+    index.wrapping_mul(step) % lines * LINE
+}
+
+struct PollutionShot<'m> {
+    walk: Walk<'m>,
+    lap: u64,
+    passing: Region<'m>,
+    passage: Passage,
+    sse41: Option<Sse41>,
+}
+
+impl PollutionShot<'_> {
+    /// Has the line at byte `at` pass; `ahead` is the place of one that passes later.
+    fn pass(&mut self, at: usize, ahead: usize) {
+        let bytes = self.passing.bytes_mut();
+        match self.passage {
+            Passage::Nothing => {}
+            Passage::T0 => {
+                prefetcht0(&raw const bytes[ahead]);
+                black_box(bytes[at]);
+            }
+            Passage::Nta => {
+                prefetchnta(&raw const bytes[ahead]);
+                black_box(bytes[at]);
+            }
+            Passage::Load => {
+                black_box(bytes[at]);
+            }
+            Passage::NonTemporalLoad => {
+                let Some(sse41) = self.sse41 else { return };
+                for quarter in bytes[at..at + LINE].chunks_exact(16) {
+                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
+                    black_box(unsafe { movntdqa(sse41, quarter.as_ptr().cast()) });
+                }
+            }
+            Passage::Store => black_box(&mut bytes[at..at + LINE]).fill(1),
+            Passage::NonTemporalStore => {
+                for quarter in bytes[at..at + LINE].chunks_exact_mut(16) {
+                    let to = quarter.as_mut_ptr().cast::<__m128i>();
+                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
+                    unsafe { movntdq(to, core::mem::zeroed()) };
+                }
+            }
+        }
+    }
+}
+
+impl Shot for PollutionShot<'_> {
+    fn prepare(&mut self) {
+        black_box(self.walk.run(2 * self.lap));
+        if self.passage == Passage::Nothing {
+            return;
+        }
+        let lines = self.passing.len() / LINE;
+        for index in 0..lines {
+            self.pass(scattered(index, lines), scattered(index + AHEAD, lines));
+        }
+        sfence();
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.walk.run(self.lap)
+    }
+}

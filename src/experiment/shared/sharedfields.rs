@@ -1,0 +1,235 @@
+//! Threads that touch words of a structure, wherever these lie.
+
+use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
+use crate::mem::{LINE, Region};
+use crate::os::Member;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a word is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WordWay {
+    /// `lock xadd`.
+    Atomic,
+    /// A load, an addition and a store.
+    Plain,
+}
+
+/// A byte of the memory, and what is done to the 8 bytes around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SharedWord {
+    /// Bytes from the beginning: of a line's first to its last.
+    pub at: usize,
+    /// Whether it is added to, and not only read.
+    pub write: bool,
+}
+
+/// Threads that touch words, each its own ones.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SharedFieldsSetup {
+    /// What each thread touches in a round.
+    pub words: Vec<Vec<SharedWord>>,
+    /// How words are written.
+    pub way: WordWay,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+    /// Whose time counts.
+    pub pace: Pace,
+    /// Bytes of the memory.
+    pub bytes: usize,
+}
+
+/// A thread that touches several words, or only reads. An operation is a round.
+struct Rounds<'m> {
+    words: &'m [AtomicU64],
+    touched: Vec<SharedWord>,
+    way: WordWay,
+}
+
+/// The word in which a byte lies.
+fn word(at: usize) -> usize {
+    at / size_of::<u64>()
+}
+
+impl Kernel for Rounds<'_> {
+    /// Returns the sum of what was read and written last.
+    fn run(&mut self, operations: u64) -> u64 {
+        let mut sum = 0_u64;
+        for _ in 0..operations {
+            sum = 0;
+            for touched in &self.touched {
+                let word = &self.words[word(touched.at)];
+                let found = match (touched.write, self.way) {
+                    (false, _) => word.load(Ordering::Relaxed),
+                    (true, WordWay::Atomic) => word.fetch_add(1, Ordering::Relaxed).wrapping_add(1),
+                    (true, WordWay::Plain) => {
+                        let next = word.load(Ordering::Relaxed).wrapping_add(1);
+                        word.store(next, Ordering::Relaxed);
+                        next
+                    }
+                };
+                sum = sum.wrapping_add(found);
+            }
+        }
+        sum
+    }
+
+    fn work(&self) -> Work {
+        let loads = self.touched.len() as u32;
+        let stores = self.touched.iter().filter(|word| word.write).count() as u32;
+        Work {
+            loads,
+            stores,
+            bytes_read: 8 * loads,
+            bytes_written: 8 * stores,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            for touched in &self.touched {
+                let at = 8 * word(touched.at);
+                sink(Access::load(at, 8));
+                if touched.write {
+                    sink(Access::store(at, 8));
+                }
+            }
+        }
+        // Advances as running would.
+        self.run(operations);
+    }
+}
+
+impl SharedFieldsSetup {
+    /// The kernel of a thread: a single word that is written is incremented by the assembly that
+    /// B8 uses.
+    fn kernel<'m>(
+        &self,
+        touched: &[SharedWord],
+        words: &'m [AtomicU64],
+    ) -> Result<Box<dyn Kernel + Send + 'm>, Untestable> {
+        let outside = touched.iter().find(|one| word(one.at) >= words.len());
+        if let Some(outside) = outside {
+            let at = outside.at;
+            return Err(Untestable(format!("byte {at} does not lie in the region")));
+        }
+        let way = match self.way {
+            WordWay::Atomic => IncrementWay::FetchAdd,
+            WordWay::Plain => IncrementWay::Plain,
+        };
+        if let [SharedWord { at, write: true }] = *touched
+            && let Some(one) = Increment::new(words, word(at), way)
+        {
+            return Ok(Box::new(one));
+        }
+        Ok(Box::new(Rounds {
+            words,
+            touched: touched.to_vec(),
+            way: self.way,
+        }))
+    }
+}
+
+impl Setup for SharedFieldsSetup {
+    fn bytes(&self) -> usize {
+        self.bytes.max(LINE)
+    }
+
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        region.bytes_mut().fill(0);
+        let words = region.into_atomics();
+        let member = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
+            Ok(Member {
+                cpu,
+                kernel: self.kernel(touched, words)?,
+            })
+        };
+        let members = self.words.iter().zip(&self.cpus).map(member);
+        Ok(Subject::Team {
+            members: members.collect::<Result<_, _>>()?,
+            pace: self.pace,
+            lap: 1,
+            in_step: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Features;
+
+    fn setup(way: WordWay) -> SharedFieldsSetup {
+        let word = |at, write| SharedWord { at, write };
+        SharedFieldsSetup {
+            words: vec![
+                vec![word(4, true)],
+                vec![word(8, true), word(0, false), word(127, true)],
+                vec![word(8, false)],
+            ],
+            way,
+            cpus: vec![0, 0, 0],
+            pace: Pace::Slowest,
+            bytes: 128,
+        }
+    }
+
+    #[test]
+    fn words_are_counted_where_they_lie() {
+        let context = Context {
+            features: Features::detect(),
+        };
+        for way in [WordWay::Atomic, WordWay::Plain] {
+            let mut bytes = [7; 256];
+            let region = Region::new(&mut bytes).unwrap();
+            let mut members = match setup(way).prepare(region, &context) {
+                Ok(Subject::Team { members, .. }) => members,
+                other => panic!("{other:?}"),
+            };
+            let run = |member: &mut Member<'_>| member.kernel.run(10);
+            // The first counts to 10; the second reads that, too.
+            let proofs: Vec<u64> = members.iter_mut().map(run).collect();
+            assert_eq!(proofs, [10, 30, 10]);
+            let works: Vec<[u32; 2]> = members
+                .iter()
+                .map(|member| member.kernel.work())
+                .map(|work| [work.loads, work.stores])
+                .collect();
+            assert_eq!(works, [[1, 1], [3, 2], [1, 0]]);
+            let mut accesses = Vec::new();
+            members[1]
+                .kernel
+                .trace(1, &mut |access| accesses.push(access));
+            let (load, store) = (Access::load, Access::store);
+            assert_eq!(
+                accesses,
+                [
+                    load(8, 8),
+                    store(8, 8),
+                    load(0, 8),
+                    load(120, 8),
+                    store(120, 8)
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn a_word_outside_the_region_is_refused() {
+        let setup = SharedFieldsSetup {
+            words: vec![vec![SharedWord {
+                at: 1 << 20,
+                write: true,
+            }]],
+            ..setup(WordWay::Plain)
+        };
+        let context = Context {
+            features: Features::detect(),
+        };
+        let mut bytes = [0; 256];
+        let region = Region::new(&mut bytes).unwrap();
+        let refused = setup.prepare(region, &context).unwrap_err();
+        assert!(refused.to_string().contains("byte 1048576"), "{refused}");
+    }
+}

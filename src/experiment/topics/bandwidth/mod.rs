@@ -1,0 +1,257 @@
+//! Drepper 3.5.1, what cores can read, write and copy: the program, and its figures.
+
+use crate::cpu::Ports;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
+    all_of, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{Motion, Vector};
+use crate::stats::Interval;
+use Place::{L1, L2, Memory};
+
+mod bus;
+mod figures;
+mod processes;
+mod together;
+
+family![bandwidth];
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[
+    PROGRAM,
+    figures::FIG_3_24,
+    figures::FIG_3_26,
+    figures::FIG_3_28,
+    together::FIG_3_25,
+    together::FIG_3_27,
+    together::FIG_3_29,
+    bus::SHARED_BUS,
+    processes::FIG_3_31,
+];
+
+/// What vectors do, and what the series are called.
+const BY_VECTORS: [(&str, Motion); 7] = [
+    (READ, Motion::Read),
+    ("read two halves", Motion::ReadHalves),
+    (WRITE, Motion::Write),
+    ("update", Motion::Update),
+    (COPY, Motion::Copy),
+    ("non-temporal write", Motion::WriteNonTemporal),
+    ("non-temporal copy", Motion::CopyNonTemporal),
+];
+
+/// What string instructions do.
+const BY_STRINGS: [(&str, Motion); 2] = [
+    ("rep stosb", Motion::RepStosb),
+    ("rep movsb", Motion::RepMovsb),
+];
+
+const READ: &str = "read";
+const WRITE: &str = "write";
+const COPY: &str = "copy";
+
+/// The width of the paper's accesses, in bytes.
+const PAPER: usize = 16;
+
+fn series(what: &str, width: usize) -> String {
+    format!("{what}, {width} B")
+}
+
+/// The case of `bytes` bytes, or of the largest size below that is whole blocks; `None` if there
+/// is no block.
+fn case(label: String, bytes: usize, motion: Motion, mover: Mover) -> Option<Case> {
+    let granularity = motion.granularity();
+    let bytes = bytes / granularity * granularity;
+    let setup = BandwidthSetup {
+        bytes,
+        motion,
+        mover,
+    };
+    (bytes > 0).then(|| Case::new(label, bytes as f64, setup))
+}
+
+/// The working sets of the figures: in a quick run every fourth power of two, in a full run two an
+/// octave from 512 bytes on, as the paper's program had it.
+fn working_sets(machine: &Machine) -> Vec<usize> {
+    let mut sizes = machine.few_working_sets(2);
+    if machine.full {
+        sizes.insert(0, 512);
+    }
+    sizes
+}
+
+/// One of them in each level: the smallest in a cache and the largest in memory. They do not depend
+/// on how much of a shared cache a run finds, where those in between might.
+fn a_size_a_level(machine: &Machine) -> Vec<usize> {
+    let sizes = working_sets(machine);
+    let ranges = &machine.ranges;
+    let mut chosen: Vec<usize> = [ranges.l1, ranges.l2, ranges.llc]
+        .into_iter()
+        .filter_map(|range| sizes.iter().copied().find(|size| range.holds(*size as f64)))
+        .collect();
+    chosen.push(machine.in_memory());
+    chosen.dedup();
+    chosen
+}
+
+/// Where a working set lives.
+#[derive(Clone, Copy)]
+enum Place {
+    L1,
+    L2,
+    Memory,
+}
+
+impl Place {
+    const ALL: [Place; 3] = [L1, L2, Memory];
+
+    const fn name(self) -> &'static str {
+        match self {
+            L1 => "L1d",
+            L2 => "L2",
+            Memory => "memory",
+        }
+    }
+}
+
+/// What `what` reaches by `width` bytes in a place: its level in a cache, and in memory the point
+/// of the memory size, because how near to the caches others lie differs from run to run.
+fn level(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Result<Interval, Untestable> {
+    let label = series(what, width);
+    match place {
+        L1 => e.level(&label, e.machine.ranges.l1),
+        L2 => e.level(&label, e.machine.ranges.l2),
+        Memory => {
+            let x = e.machine.place_in_memory(e.machine.in_memory());
+            e.series(&label).and_then(|_| e.at(&label, x?))
+        }
+    }
+}
+
+const BYTES_A_CYCLE: Plot = Plot {
+    shape: Shape::Lines,
+    x: Axis::WORKING_SET,
+    y: Axis::log("bandwidth"),
+    unit: Unit::BytesACoreCycle,
+    reference: &[],
+};
+
+const PROGRAM: Experiment = Experiment {
+    id: "D35",
+    name: "drepper-bandwidth",
+    title: "Reading, writing and copying by every kind of instruction",
+    question: "How close does one core come to what its load and store ports can move, and how \
+               much of that is left at each level of the hierarchy?",
+    source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
+    today: "Ports have grown to 32 and 64 bytes, two or three for loads and one or two for stores, \
+            and only a vector of that width fills them. From L2 on, the width matters less and less: \
+            lines arrive as they arrive, and the number of them under way decides. On Zen 4 \
+            16-byte loads even read memory faster than 64-byte ones, and two streams in turn \
+            faster than one, as each prefetches for itself. Non-temporal stores run at the speed of \
+            memory wherever the data lies. (A copied byte counts once, as in the paper; the \
+            working set of a copy is both halves.)",
+    plot: Some(BYTES_A_CYCLE),
+    cases: |machine| {
+        let sizes = match machine.full {
+            true => working_sets(machine),
+            false => a_size_a_level(machine),
+        };
+        let mut cases = Vec::new();
+        for bytes in sizes {
+            for width in Vector::BYTES {
+                cases.extend(BY_VECTORS.into_iter().filter_map(|(what, motion)| {
+                    case(series(what, width), bytes, motion, Mover::Vectors(width))
+                }));
+            }
+            cases.extend(
+                BY_STRINGS.into_iter().filter_map(|(what, motion)| {
+                    case(what.to_owned(), bytes, motion, Mover::String)
+                }),
+            );
+        }
+        without_repetition(cases)
+    },
+    curves: plain_curves,
+    events: events::BANDWIDTH,
+    claims: &[
+        Claim {
+            text: "in L1d, loads of every width reach 0.8 of what the load ports can move",
+            judge: |e| of_ports(e, READ, Ports::read),
+        },
+        Claim {
+            text: "in L1d, stores of every width reach 0.8 of what the store ports can move",
+            judge: |e| of_ports(e, WRITE, Ports::write),
+        },
+        Claim {
+            text: "writes to L1d by the widest stores are more than 4 times as fast as to memory",
+            judge: |e| {
+                let (width, near) = widest(e, WRITE, L1)?;
+                let far = level(e, WRITE, width, Memory)?;
+                let what = format!("{width}-byte writes, L1d over memory");
+                Ok(at_least(&what, ratio(near, far)?, 4.0))
+            },
+        },
+        Claim {
+            text: "at no level is copying faster than the slower of reading and writing (10 % \
+                   allowed)",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for place in Place::ALL {
+                    let (width, copy) = widest(e, COPY, place)?;
+                    let of = |what| level(e, what, width, place);
+                    let slower = of(READ)?.least(of(WRITE)?);
+                    let what = format!("{width}-byte copies in {}", place.name());
+                    parts.push(at_most(&what, ratio(copy, slower)?, 1.1));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+/// The widest vectors that this CPU has, and what `what` reaches by them.
+fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Result<(usize, Interval), Untestable> {
+    let mut widths = Vector::BYTES.into_iter().rev();
+    let found = widths.find_map(|width| Some((width, level(e, what, width, place).ok()?)));
+    match found {
+        Some(found) => Ok(found),
+        None => level(e, what, PAPER, place).map(|level| (PAPER, level)),
+    }
+}
+
+/// Cases of one series and size once: sizes that are no whole number of blocks fall on others.
+fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
+    let mut kept: Vec<Case> = Vec::with_capacity(cases.len());
+    for case in cases {
+        if !kept
+            .iter()
+            .any(|other| other.x == case.x && other.series == case.series)
+        {
+            kept.push(case);
+        }
+    }
+    kept
+}
+
+/// Judges what each width reaches in L1d of what `limit` says of it. Widths that the CPU lacks are
+/// left out.
+fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
+    let ports = e.machine.ports.ok_or_else(|| {
+        Untestable("the load and store ports of this CPU are not known here".to_owned())
+    })?;
+    let mut parts = Vec::new();
+    for width in Vector::BYTES {
+        let level = match level(e, what, width, L1) {
+            Err(_) if width > PAPER => continue,
+            level => level?,
+        };
+        if let Some(most) = limit(&ports, width) {
+            let share = level.scaled(1.0 / f64::from(most));
+            let what = format!("{width}-byte {what}s over {most} B a cycle");
+            parts.push(at_least(&what, share, 0.8));
+        }
+    }
+    Ok(all_of(parts))
+}

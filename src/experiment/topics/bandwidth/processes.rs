@@ -1,0 +1,329 @@
+//! Figure 3.31: what a process gets of a cache that another one uses as well.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
+use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Reference, Untestable, all_of,
+    at_most, events, plain_curves,
+};
+use crate::kernel::{BLOCK, Motion};
+use crate::os::sysfs::Nearness;
+use crate::stats::Interval;
+use Company::{AsLarge, Nobody, Reader, Writer};
+
+/// What the measured process does, and what its series are called.
+const MEASURED: [(&str, Motion); 2] = [(READ, Motion::Read), (WRITE, Motion::Write)];
+
+const READ: &str = "read";
+const WRITE: &str = "write";
+
+/// What goes on beside it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Nobody,
+    Reader,
+    Writer,
+    /// A writer whose working set is always as large as the measured one.
+    AsLarge,
+}
+
+impl Company {
+    const ALL: [Company; 4] = [Nobody, Reader, Writer, AsLarge];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Nobody => "alone",
+            Reader => "beside a reader",
+            Writer => "beside a writer",
+            AsLarge => "beside a writer as large",
+        }
+    }
+
+    const fn motion(self) -> Option<Motion> {
+        match self {
+            Nobody => None,
+            Reader => Some(Motion::Read),
+            Writer | AsLarge => Some(Motion::Write),
+        }
+    }
+}
+
+fn series(what: &str, company: Company) -> String {
+    format!("{what}, {}", company.name())
+}
+
+/// Two CPUs, and the cache that they share: its level, and its bytes.
+struct Shared {
+    cpu: usize,
+    level: u8,
+    bytes: usize,
+}
+
+/// Up to this size, what CPUID reports of the last level counts; of a larger one we may get a part.
+const AFFORDABLE: f64 = (64 << 20) as f64;
+
+fn shared(machine: &Machine) -> Result<Shared, Untestable> {
+    let pair = |near| machine.seating.pair(near).map(|[_, other]| (near, other));
+    // Cores rather than hyper-threads, which share their ports as well.
+    let (near, cpu) = pair(Nearness::Level2)
+        .or_else(|_| pair(Nearness::LastLevel))
+        .or_else(|_| pair(Nearness::Core))
+        .map_err(|_| Untestable("no two CPUs here share a cache".to_owned()))?;
+    let level = if near == Nearness::LastLevel { 3 } else { 2 };
+    let capacity = machine.ranges.capacities.get(usize::from(level) - 1);
+    let bytes = capacity.and_then(|capacity| {
+        let reported = capacity.reported.filter(|bytes| *bytes <= AFFORDABLE);
+        reported.or(Some(capacity.usable()))
+    });
+    let bytes = bytes.unwrap_or(0.0) as usize;
+    if bytes < 16 * BLOCK {
+        return Err(Untestable(format!("the size of L{level} is not known")));
+    }
+    Ok(Shared { cpu, level, bytes })
+}
+
+/// The working set at which the figure's plateau is read.
+fn first_size(cache: usize) -> usize {
+    cache / 8 / BLOCK * BLOCK
+}
+
+/// The working sets: in a quick run octaves from an eighth of the cache to twice its size, in a
+/// full run half octaves from 16 KiB on as well.
+fn sizes(machine: &Machine, cache: usize) -> Vec<usize> {
+    let mut sizes: Vec<usize> = (0..5).map(|octave| first_size(cache) << octave).collect();
+    if machine.full {
+        let all = machine.working_sets().into_iter();
+        sizes.extend(all.filter(|&size| size >= 16 << 10 && size <= 8 * cache));
+    }
+    sizes
+        .iter_mut()
+        .for_each(|size| *size = *size / BLOCK * BLOCK);
+    sizes.retain(|&size| size > 0 && size <= machine.largest);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let found = shared(machine);
+    let cache = found.as_ref().map_or(8 << 20, |shared| shared.bytes);
+    let mut cases = Vec::new();
+    for bytes in sizes(machine, cache) {
+        for (what, motion) in MEASURED {
+            for company in Company::ALL {
+                if company == AsLarge && (what == WRITE || !machine.full) {
+                    continue;
+                }
+                let measured = BandwidthSetup {
+                    bytes,
+                    motion,
+                    mover: Mover::Vectors(PAPER),
+                };
+                let (label, x) = (series(what, company), bytes as f64);
+                let case = match (company.motion(), &found) {
+                    (None, _) => Case::new(label, x, measured),
+                    (Some(motion), Ok(shared)) => {
+                        let own = match company {
+                            AsLarge => bytes,
+                            _ => shared.bytes / 2 / BLOCK * BLOCK,
+                        };
+                        if own > machine.largest {
+                            continue;
+                        }
+                        let background = Background {
+                            bytes: own,
+                            motion,
+                            cpu: shared.cpu,
+                        };
+                        Case::new(
+                            label,
+                            x,
+                            BesideSetup {
+                                measured,
+                                background,
+                            },
+                        )
+                    }
+                    (Some(_), Err(_)) => continue,
+                };
+                cases.push(case.in_turn());
+            }
+        }
+    }
+    cases
+}
+
+/// The cache that the two share, once something was measured.
+fn at_stake(e: &Evidence<'_>) -> Result<Shared, Untestable> {
+    e.series(&series(READ, Nobody))?;
+    shared(e.machine)
+}
+
+/// Half of the cache is read this many times as fast as the largest working set, unless strangers
+/// have left nothing of it to share.
+const WORTH: f64 = 1.1;
+
+/// The share of its plateau below which a series has fallen.
+const FALLEN: f64 = 0.8;
+
+/// Where a series falls off its plateau.
+enum Fall {
+    /// Between these working sets.
+    Between(Interval),
+    /// Beyond the last.
+    Later,
+    /// Its points do not tell.
+    Unclear,
+}
+
+/// Where a series, from an eighth of the cache on, falls below [`FALLEN`] of what it is there:
+/// between two working sets by the ratios of both, and as doubtful as the points are.
+fn fall(e: &Evidence<'_>, label: &str, cache: usize) -> Result<Fall, Untestable> {
+    let mut points = e.series(label)?;
+    points.retain(|(x, _)| *x >= first_size(cache) as f64);
+    let Some(&(first, plateau)) = points.first() else {
+        return Err(Untestable(format!("no point of `{label}` was measured")));
+    };
+    // The plateau over itself has no doubt.
+    let mut slower = vec![(first, Interval::exact(1.0))];
+    for (x, value) in points.into_iter().skip(1) {
+        slower.push((x, ratio(plateau, value)?));
+    }
+    let level = 1.0 / FALLEN;
+    let between = |end: fn(&Interval) -> f64, pair: &[(f64, Interval)]| {
+        let [from, to] = [end(&pair[0].1), end(&pair[1].1)].map(f64::ln);
+        let share = (level.ln() - from) / (to - from);
+        // Of the wildest points, none.
+        let share = if share.is_finite() {
+            share.clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        pair[0].0 * (pair[1].0 / pair[0].0).powf(share)
+    };
+    fn lo(of: &Interval) -> f64 {
+        of.lo
+    }
+    fn hi(of: &Interval) -> f64 {
+        of.hi
+    }
+    let pairs = || slower.windows(2);
+    let soonest = pairs().find(|pair| hi(&pair[1].1) >= level);
+    let Some(soonest) = soonest else {
+        return Ok(Fall::Later);
+    };
+    if slower.last().is_none_or(|(_, last)| last.lo < level) {
+        return Ok(Fall::Unclear);
+    }
+    let latest = pairs().rev().find(|pair| lo(&pair[0].1) < level);
+    Ok(latest.map_or(Fall::Unclear, |latest| {
+        Fall::Between(Interval::new(between(hi, soonest), between(lo, latest)))
+    }))
+}
+
+/// Judges that a series falls off its plateau sooner beside a writer than alone.
+fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
+    let cache = at_stake(e)?.bytes;
+    let (alone, beside) = (series(what, Nobody), series(what, Writer));
+    let (last, _) = e.last(&beside)?;
+    let Fall::Between(fallen) = fall(e, &alone, cache)? else {
+        return Err(Untestable(format!(
+            "`{alone}` does not fall below {FALLEN} of what it is at first, or not for certain"
+        )));
+    };
+    let sooner = match fall(e, &beside, cache)? {
+        Fall::Between(between) => between,
+        Fall::Later => Interval::new(last, 2.0 * last),
+        Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
+    };
+    let what = format!("where {what}s beside a writer fall over where they fall alone");
+    Ok(at_most(&what, ratio(sooner, fallen)?, 1.0))
+}
+
+/// Judges that the more the other process wants of the cache, the less this one gets, where both
+/// want half.
+fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
+    let shared = at_stake(e)?;
+    let half = (shared.bytes / 2 / BLOCK * BLOCK) as f64;
+    let at = |company| e.at(&series(what, company), half);
+    let (nobody, reader, writer) = (at(Nobody)?, at(Reader)?, at(Writer)?);
+    let (_, memory) = e.last(&series(what, Nobody))?;
+    let worth = ratio(nobody, memory)?;
+    if worth.hi < WORTH {
+        return Err(Untestable(format!(
+            "{what}s of half of the {} KiB of L{} are {worth} of those of the largest working set: \
+             nothing of it is left to share",
+            shared.bytes >> 10,
+            shared.level
+        )));
+    }
+    Ok(all_of([
+        at_most(
+            &format!("{what}s of half of the cache beside a reader over alone"),
+            ratio(reader, nobody)?,
+            1.0,
+        ),
+        at_most(
+            "beside a writer over beside a reader",
+            ratio(writer, reader)?,
+            1.0,
+        ),
+    ]))
+}
+
+pub(crate) const FIG_3_31: Experiment = Experiment {
+    id: "D44",
+    name: "drepper-fig-3.31",
+    title: "Bandwidth of a process beside another",
+    question: "How much of a shared cache is left to a process, if another one reads or writes half \
+               of it all the time?",
+    source: "Drepper 3.5.3, Figure 3.31: two processes on two cores of a Core 2 that share 4 MiB of \
+             L2; the one in the background reads or writes 2 MiB for ever. The labels of the figure \
+             are measured/background",
+    today: "Which cache two cores share is read from the system, and the second process is a \
+            process: it has pages of its own and ends with the lab. On a Zen 4 whose 32 MiB of L3 \
+            the two had to themselves, 16 MiB were read at 12 bytes a cycle alone and at 6 beside \
+            either a reader or a writer of 16 MiB, and 8 MiB at 26 in all three cases: an L3 that \
+            keeps what L2 throws out fills with what is read as it does with what is written. In a \
+            guest strangers move the fall from minute to minute.",
+    plot: Some(Plot {
+        reference: &[Reference {
+            file: "drepper-fig-3.31.csv",
+            machine: "Core 2, two cores on 4 MiB L2 (2007)",
+            x: "working_set_bytes_approx",
+            columns: &[
+                ("Read/Read", "read, beside a reader"),
+                ("Write/Read", "write, beside a reader"),
+                ("Read/Write", "read, beside a writer"),
+                ("Write/Write", "write, beside a writer"),
+            ],
+        }],
+        ..BYTES_A_CYCLE
+    }),
+    cases,
+    curves: plain_curves,
+    events: events::BANDWIDTH,
+    claims: &[
+        Claim {
+            text: "reading falls below 0.8 of its plateau at a smaller working set beside a writer \
+                   than alone",
+            judge: |e| falls_sooner(e, READ),
+        },
+        Claim {
+            text: "writing falls below 0.8 of its plateau at a smaller working set beside a writer \
+                   than alone",
+            judge: |e| falls_sooner(e, WRITE),
+        },
+        Claim {
+            text: "half of the cache is read slower beside a reader than alone, and slower still \
+                   beside a writer",
+            judge: |e| in_order(e, READ),
+        },
+        Claim {
+            text: "half of the cache is written slower beside a reader than alone, and slower still \
+                   beside a writer",
+            judge: |e| in_order(e, WRITE),
+        },
+    ],
+};

@@ -1,0 +1,400 @@
+//! Figures 3.25, 3.27 and 3.29: two threads read, write and copy the same memory.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::topics::bandwidth::{
+    BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, a_size_a_level, working_sets,
+};
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Range, Reference,
+    Untestable, all_of, at_least, at_most, between, events, plain_curves,
+};
+use crate::os::sysfs::Nearness;
+use crate::stats::Interval;
+use Place::{L1, L2, Llc, Memory};
+use Threads::{One, Own, Same};
+
+/// The threads of a series, and whose memory they work on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    /// One.
+    One,
+    /// Two, and both on the same memory.
+    Same,
+    /// Two, and each on memory of its own.
+    Own,
+}
+
+impl Threads {
+    const ALL: [Threads; 3] = [One, Same, Own];
+
+    const fn name(self) -> &'static str {
+        match self {
+            One => "one thread",
+            Same => "same memory",
+            Own => "own memory",
+        }
+    }
+}
+
+fn series(what: &str, threads: Threads) -> String {
+    format!("{what}, {}", threads.name())
+}
+
+/// Where a working set lives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    L1,
+    L2,
+    Llc,
+    Memory,
+}
+
+impl Place {
+    const fn name(self) -> &'static str {
+        match self {
+            L1 => "L1d",
+            L2 => "L2",
+            Llc => "the last level",
+            Memory => "memory",
+        }
+    }
+
+    fn range(self, machine: &Machine) -> Range {
+        match self {
+            L1 => machine.ranges.l1,
+            L2 => machine.ranges.l2,
+            Llc => machine.ranges.llc,
+            Memory => machine.ranges.memory,
+        }
+    }
+}
+
+/// What a thread of a series gets in a place, in bytes a core cycle.
+fn level(
+    e: &Evidence<'_>,
+    what: &str,
+    threads: Threads,
+    place: Place,
+) -> Result<Interval, Untestable> {
+    let label = series(what, threads);
+    e.series(&label)?;
+    match place {
+        Memory => e.at(&label, e.machine.place_in_memory(e.machine.in_memory())?),
+        _ => e.level(&label, place.range(e.machine)),
+    }
+}
+
+/// Two CPUs.
+type Pair = Result<[usize; 2], Untestable>;
+
+/// The nearest two on different cores.
+fn cores(machine: &Machine) -> Pair {
+    let near = machine.seating.nearest();
+    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    machine.seating.pair(near)
+}
+
+/// Two hyper-threads of one core.
+fn hyper_threads(machine: &Machine) -> Pair {
+    machine.seating.pair(Nearness::Core)
+}
+
+/// The cases of a figure whose threads run on a pair, or of one thread where there is none.
+fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> {
+    let sizes = match machine.full {
+        true => working_sets(machine),
+        false => a_size_a_level(machine),
+    };
+    let mut cases = Vec::new();
+    for bytes in sizes {
+        for what in [READ, WRITE, COPY] {
+            let made = kinds
+                .iter()
+                .map(|&kind| case(machine, pair, what, kind, bytes));
+            cases.extend(made.flatten());
+        }
+    }
+    crate::experiment::topics::bandwidth::without_repetition(cases)
+}
+
+fn case(
+    machine: &Machine,
+    pair: &Pair,
+    what: &str,
+    threads: Threads,
+    bytes: usize,
+) -> Option<Case> {
+    let (_, motion) = BY_VECTORS.into_iter().find(|(name, _)| *name == what)?;
+    let granularity = motion.granularity();
+    let bytes = bytes / granularity * granularity;
+    if bytes == 0 {
+        return None;
+    }
+    let mover = Mover::Vectors(PAPER);
+    let label = series(what, threads);
+    let owner = match threads {
+        One => {
+            let setup = BandwidthSetup {
+                bytes,
+                motion,
+                mover,
+            };
+            return Some(Case::new(label, bytes as f64, setup));
+        }
+        Same => Owner::All,
+        Own => Owner::Each,
+    };
+    let setup = BandwidthTeamSetup {
+        bytes,
+        motion,
+        mover,
+        owner,
+        cpus: pair.as_ref().ok()?.to_vec(),
+    };
+    let room = owner == Owner::All || 2 * bytes <= machine.largest;
+    room.then(|| Case::new(label, bytes as f64, setup))
+}
+
+macro_rules! reference {
+    ($file:literal, $machine:expr) => {
+        &[Reference {
+            file: $file,
+            machine: $machine,
+            x: "working_set_bytes_approx",
+            columns: &[
+                ("Read", "read, same memory"),
+                ("Write", "write, same memory"),
+                ("Copy", "copy, same memory"),
+            ],
+        }]
+    };
+}
+
+/// What a thread of a series gets in a place, as far as it counts.
+type Level<'e> = &'e dyn Fn(&str, Threads, Place) -> Result<Interval, Untestable>;
+
+/// Judges what two threads get on a pair of CPUs.
+fn of_pair(e: &Evidence<'_>, pair: Pair, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
+    // Without any point, why there is none is the reason.
+    level(e, READ, One, L1)?;
+    pair?;
+    judge(&|what, threads, place| level(e, what, threads, place))
+}
+
+/// The same of two cores.
+fn of_cores(e: &Evidence<'_>, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
+    of_pair(e, cores(e.machine), judge)
+}
+
+/// What each of two threads gets, over what one gets alone, in several places.
+fn kept(
+    level: Level<'_>,
+    parts: &[(&str, Threads, Place)],
+    judge: impl Fn(&str, Interval) -> Judgement,
+) -> Judged {
+    let each = parts.iter().map(|&(what, threads, place)| {
+        let each = ratio(level(what, threads, place)?, level(what, One, place)?)?;
+        let what = format!("{what}, {}, {}", threads.name(), place.name());
+        Ok(judge(&format!("{what}: each of two over one alone"), each))
+    });
+    Ok(all_of(each.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Half, as far as halves come out.
+fn half(what: &str, each: Interval) -> Judgement {
+    between(what, each, 0.4, 0.65)
+}
+
+/// As much, as far as that comes out.
+fn as_much(what: &str, each: Interval) -> Judgement {
+    between(what, each, 0.9, 1.1)
+}
+
+pub(crate) const FIG_3_25: Experiment = Experiment {
+    id: "D37",
+    name: "drepper-fig-3.25",
+    title: "Bandwidth of two hyper-threads",
+    question: "What does each of two threads of one core read, write and copy a cycle?",
+    source: "Drepper 3.5.1, Figure 3.25: Pentium 4 with 2 hyper-threads",
+    today: "Two threads of one core share its load and store ports, its L1d and the buffers for \
+            lines under way, so what one alone makes full use of they halve. In memory one thread \
+            no longer uses all that the core could have under way, and the second finds some left.",
+    plot: Some(Plot {
+        reference: reference!("drepper-fig-3.25.csv", PENTIUM_4),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &hyper_threads(machine), &[One, Same]),
+    curves: plain_curves,
+    events: events::BANDWIDTH,
+    claims: &[
+        Claim {
+            text: "in L1d each of two hyper-threads reads, writes and copies half of what one does \
+                   alone (0.4 to 0.65)",
+            judge: |e| {
+                let parts = [(READ, Same, L1), (WRITE, Same, L1), (COPY, Same, L1)];
+                let judge = |level: Level<'_>| kept(level, &parts, half);
+                of_pair(e, hyper_threads(e.machine), &judge)
+            },
+        },
+        Claim {
+            text: "in L2 each of two hyper-threads reads half of what one does alone (0.4 to 0.65)",
+            judge: |e| {
+                let judge = |level: Level<'_>| kept(level, &[(READ, Same, L2)], half);
+                of_pair(e, hyper_threads(e.machine), &judge)
+            },
+        },
+        Claim {
+            text: "in memory each of two hyper-threads reads and writes half of what one does alone \
+                   (0.4 to 0.65)",
+            judge: |e| {
+                let parts = [(READ, Same, Memory), (WRITE, Same, Memory)];
+                let judge = |level: Level<'_>| kept(level, &parts, half);
+                of_pair(e, hyper_threads(e.machine), &judge)
+            },
+        },
+    ],
+};
+
+pub(crate) const FIG_3_27: Experiment = Experiment {
+    id: "D39",
+    name: "drepper-fig-3.27",
+    title: "Bandwidth of two cores, on the same memory and on their own",
+    question: "What do two threads on two cores leave of each other's bandwidth, if they work on \
+               the same memory or on memory of their own?",
+    source: "Drepper 3.5.1, Figure 3.27: Core 2 with 2 threads, on the same memory. How far apart \
+             they were the paper does not say; here they are half of the working set apart. Memory \
+             of their own is not in the figure",
+    today: "A core may write a line only while no other has it, so two that write the same \
+            L1d-sized memory pass every line to and fro. But a store queue of today asks for the \
+            lines of all the stores that wait in it at once, some 16 lines by 16-byte stores, and \
+            gets them one after the other: on a Zen 4 a third of the bandwidth is left, where the \
+            Core 2 kept a thirtieth. Memory of their own costs two cores nothing while it lies in \
+            caches of their own. A guest may be given two hyper-threads of one core as two cores: \
+            then each thread gets half of everything, L1d included, as in Figure 3.25. One guest \
+            went from the one to the other between two passes. Threads find it out at every round, \
+            and such passes are left out.",
+    plot: Some(Plot {
+        reference: reference!(
+            "drepper-fig-3.27.csv",
+            "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"
+        ),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &cores(machine), &Threads::ALL),
+    curves: plain_curves,
+    events: events::BANDWIDTH,
+    claims: &[
+        Claim {
+            text: "two threads that read the same memory each read as much as one alone, in L1d and \
+                   L2 (0.9 to 1.1)",
+            judge: |e| {
+                let parts = [(READ, Same, L1), (READ, Same, L2)];
+                of_cores(e, &|level| kept(level, &parts, as_much))
+            },
+        },
+        Claim {
+            text: "two threads that write, or copy within, the same L1d-sized memory each get less \
+                   than 0.3 of what they get in memory of their own",
+            judge: |e| {
+                of_cores(e, &|level| {
+                    let part = |what| {
+                        let same = ratio(level(what, Same, L1)?, level(what, Own, L1)?)?;
+                        let what = format!("{what}, L1d: the same memory over their own");
+                        Ok(at_most(&what, same, 0.3))
+                    };
+                    Ok(all_of([part(WRITE)?, part(COPY)?]))
+                })
+            },
+        },
+        Claim {
+            text: "writing the same L1d-sized memory is no faster than writing memory (0.5 to 2)",
+            judge: |e| {
+                of_cores(e, &|level| {
+                    let same = ratio(level(WRITE, Same, L1)?, level(WRITE, One, Memory)?)?;
+                    let what = "the same memory in L1d over one thread in memory";
+                    Ok(between(what, same, 0.5, 2.0))
+                })
+            },
+        },
+        Claim {
+            text: "memory of their own: two threads read, write and copy as much each as one alone, \
+                   in L1d and L2 (0.9 to 1.1)",
+            judge: |e| {
+                let places = [L1, L2].into_iter();
+                let parts: Vec<_> = places
+                    .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
+                    .collect();
+                of_cores(e, &|level| kept(level, &parts, as_much))
+            },
+        },
+        Claim {
+            text: "two threads that write memory get less than 0.75 each of what one gets alone",
+            judge: |e| {
+                of_cores(e, &|level| {
+                    kept(level, &[(WRITE, Same, Memory)], |what, each| {
+                        at_most(what, each, 0.75)
+                    })
+                })
+            },
+        },
+    ],
+};
+
+pub(crate) const FIG_3_29: Experiment = Experiment {
+    id: "D41",
+    name: "drepper-fig-3.29",
+    title: "Bandwidth of two cores with a last level between them",
+    question: "Where do two cores that write the same memory meet, and what of reading it?",
+    source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same memory",
+    today: "Where two cores write the same lines, the slowest working set is the smallest: each line \
+            is fetched out of the other core's caches while that one wants it back. Once the working \
+            set has outgrown those, the lines wait in the level that both share, and writing gets \
+            faster, as in the paper near 2 MiB. Reading leaves a copy with each core, and \
+            disturbs nobody.",
+    plot: Some(Plot {
+        reference: reference!(
+            "drepper-fig-3.29.csv",
+            "Opteron, family 10h, 64 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)"
+        ),
+        ..BYTES_A_CYCLE
+    }),
+    cases: |machine| figure_cases(machine, &cores(machine), &[One, Same]),
+    curves: plain_curves,
+    events: events::BANDWIDTH,
+    claims: &[
+        Claim {
+            text: "two threads that read the same memory each get less than 0.9 of one alone, in L1d \
+                   and in memory",
+            judge: |e| {
+                let parts = [(READ, Same, L1), (READ, Same, Memory)];
+                of_cores(e, &|level| {
+                    kept(level, &parts, |what, each| at_most(what, each, 0.9))
+                })
+            },
+        },
+        Claim {
+            text: "two threads that write the same L1d-sized memory each get less than 0.05 of one \
+                   alone",
+            judge: |e| {
+                of_cores(e, &|level| {
+                    kept(level, &[(WRITE, Same, L1)], |what, each| {
+                        at_most(what, each, 0.05)
+                    })
+                })
+            },
+        },
+        Claim {
+            text: "two threads write the same memory faster if it fills the last level than if it \
+                   fits into L1d",
+            judge: |e| {
+                of_cores(e, &|level| {
+                    let faster = ratio(level(WRITE, Same, Llc)?, level(WRITE, Same, L1)?)?;
+                    let what = "writes of the same memory, last level over L1d";
+                    Ok(at_least(what, faster, 1.0))
+                })
+            },
+        },
+    ],
+};

@@ -1,0 +1,85 @@
+//! Drepper 6.3.1, what stands behind an indirect jump.
+
+use crate::experiment::claim::paired::paired;
+use crate::experiment::topics::code::footprint::RoutineSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Plot, Range, Shape, Unit, Untestable, at_most,
+    between, events, plain_curves,
+};
+use crate::pattern::{Behind, Indirect, Listing};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[UNDEFINED];
+
+const UD2: &str = "ud2 behind each jump";
+const CODE: &str = "code behind each jump";
+
+/// Jumps that every predictor remembers, and more than any does.
+const FEW: usize = 16;
+const MANY: usize = 16384;
+
+const UNDEFINED: Experiment = Experiment {
+    id: "E34",
+    name: "drepper-ud2",
+    title: "ud2 behind an indirect jump",
+    question: "Does it help to tell the fetcher that nothing behind a jump will be executed?",
+    source: "Drepper 6.3.1: ud2, an instruction that cannot be executed, after an indirect jump \
+             keeps the processor from decoding what stands behind; \"a very special situation\"",
+    today: "A jump whose target is remembered is followed at once, and nobody looks behind it. One \
+            whose target is not known is found by decoding it; then fetch goes on behind it, or \
+            stops and waits, until the target is computed. What is fetched meanwhile is thrown \
+            away, and ud2 ends it early, but it was fetched instead of nothing. So ud2 (or int3) \
+            behind indirect jumps is found today for another reason: it stops what a CPU would \
+            execute there in vain and leave traces of (straight-line speculation).",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("indirect jumps, one a line, all over the place"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let counts: &[usize] = if machine.full {
+            &[FEW, 64, 256, 1024, 4096, MANY, 4 * MANY]
+        } else {
+            &[FEW, 1024, MANY]
+        };
+        let mut cases = Vec::new();
+        for &count in counts {
+            for (series, behind) in [(UD2, Behind::Undefined), (CODE, Behind::Straight)] {
+                let listing = Listing::Indirect(Indirect { count, behind });
+                let setup = RoutineSetup { listing };
+                cases.push(Case::new(series, count as f64, setup).in_turn());
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::CODE,
+    claims: &[
+        Claim {
+            text: "where there are more jumps than are remembered, ud2 behind each makes them at \
+                   least 5 % cheaper",
+            judge: |e| {
+                let share = ud2_over_code(e, MANY)?;
+                Ok(at_most("ud2 over code, many jumps", share, 0.95))
+            },
+        },
+        Claim {
+            text: "where all are remembered it changes less than 3 %",
+            judge: |e| {
+                let share = ud2_over_code(e, FEW)?;
+                Ok(between("ud2 over code, few jumps", share, 0.97, 1.03))
+            },
+        },
+    ],
+};
+
+fn ud2_over_code(e: &Evidence<'_>, jumps: usize) -> Result<Interval, Untestable> {
+    let here = Range {
+        lo: jumps as f64,
+        hi: jumps as f64,
+    };
+    paired(e, UD2, CODE, here)
+}

@@ -1,0 +1,162 @@
+//! Drepper 6.2.2: taken branches, and short loops.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::code::footprint::{RoutineSetup, name};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Plot, Shape, Unit, Untestable, all_of,
+    at_least, between, events, plain_curves,
+};
+use crate::pattern::{Filler, LOOP, Listing};
+use crate::stats::Side;
+
+/// Bytes from a jump to the next.
+const SPACINGS: [(&str, usize); 2] = [("a jump every 16 bytes", 16), ("a jump every 64 bytes", 64)];
+
+/// Jumps that any branch target buffer holds.
+const FEW: f64 = 64.0;
+
+/// Jumps that none holds, and L2 does.
+const MANY: f64 = 32768.0;
+
+pub(crate) const BRANCHES: Experiment = Experiment {
+    id: "E20",
+    name: "drepper-l1i",
+    title: "Taken branches, few and many",
+    question: "What does a taken branch cost while its target is remembered, and when not?",
+    source: "Drepper 6.2.2: bubbles in the pipeline, branch prediction, and three rules for L1i",
+    today: "A remembered jump costs one or two cycles, sometimes less: predictors follow several \
+            a cycle. Targets are remembered in levels like data in caches, with steps at some \
+            hundreds and some thousands of jumps; beyond them the front end finds a jump only when \
+            it has decoded it. Jumps a line apart show L1i's misses in the same curve.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("jumps in a row"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        let step = if machine.full { 1 } else { 2 };
+        for (series, spacing) in SPACINGS {
+            for shift in (4..=15).step_by(step).chain([6, 13, 15]) {
+                let count = 1_usize << shift;
+                let listing = Listing::Jumps { count, spacing };
+                cases.push(Case::new(series, count as f64, RoutineSetup { listing }));
+            }
+        }
+        cases.sort_by(|a, b| a.series.cmp(&b.series).then(a.x.total_cmp(&b.x)));
+        cases.dedup_by(|a, b| a.series == b.series && a.x == b.x);
+        cases
+    },
+    curves: plain_curves,
+    events: events::CODE,
+    claims: &[
+        Claim {
+            text: "a taken jump that is remembered costs two cycles or less",
+            judge: |e| {
+                let parts = SPACINGS.map(|(series, _)| {
+                    let cost = e.at(series, FEW)?;
+                    // No front end follows ten jumps a cycle: less is no time at all.
+                    Ok(between(&format!("{series}, 64 of them"), cost, 0.1, 2.1))
+                });
+                all(parts)
+            },
+        },
+        Claim {
+            text: "32768 jumps, more than are remembered at once, cost twice as much each as 64",
+            judge: |e| {
+                let (series, _) = SPACINGS[0];
+                let slower = ratio(e.at(series, MANY)?, e.at(series, FEW)?)?;
+                let reach = match reach(e, series)? {
+                    (most, Some(fewest)) => {
+                        format!("between {most:.0} and {fewest:.0} jumps are remembered")
+                    }
+                    (most, None) => format!("at least {most:.0} jumps are remembered"),
+                };
+                let what = format!("{reach}; 32768 jumps over 64");
+                Ok(at_least(&what, slower, FORGOTTEN))
+            },
+        },
+    ],
+};
+
+/// How many times as much a jump costs that was forgotten, or more.
+const FORGOTTEN: f64 = 2.0;
+
+/// The most jumps of a series that surely are remembered, and the fewest that surely are not.
+fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestable> {
+    let few = e.at(series, FEW)?;
+    let mut most = FEW;
+    for (x, value) in e.series(series)?.into_iter().filter(|(x, _)| *x > FEW) {
+        match ratio(value, few)?.side_of(FORGOTTEN) {
+            Side::Below => most = x,
+            Side::Across => {}
+            Side::Above => return Ok((most, Some(x))),
+        }
+    }
+    Ok((most, None))
+}
+
+fn all<const N: usize>(parts: [Judged; N]) -> Judged {
+    let parts: Result<Vec<_>, _> = parts.into_iter().collect();
+    parts.map(all_of)
+}
+
+/// Instructions of a loop that Core 2's loop stream detector takes, those of the loop included.
+const STREAMED: usize = 18;
+
+/// Instructions of one that it does not take.
+const TOO_LONG: usize = 40;
+
+pub(crate) const LOOPS: Experiment = Experiment {
+    id: "E23",
+    name: "drepper-lsd",
+    title: "Short loops",
+    question: "Is there still a size of loop up to which instructions are cheaper?",
+    source: "Drepper 6.2.2: Core 2's loop stream detector takes loops of up to 18 instructions, \
+             four fetches of 16 bytes and four branches",
+    today: "The decoded cache does for some thousand instructions what the loop stream detector \
+            did for eighteen, and the detector is switched off in many CPUs since Skylake. What a \
+            very short loop shows instead is its own taken branch, which costs a cycle.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("instructions of the loop"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let sizes: &[usize] = if machine.full {
+            &[
+                4, 5, 6, 7, 8, 10, 12, 14, 16, STREAMED, 19, 20, 24, 28, 32, 36, TOO_LONG, 48, 56,
+                64, 80, 100, 128, 160, 200,
+            ]
+        } else {
+            &[4, 8, 12, STREAMED, 24, 32, TOO_LONG, 64, 100, 200]
+        };
+        let mut cases = Vec::new();
+        for filler in [Filler::Nop1, Filler::Move3] {
+            for &size in sizes {
+                let count = size - LOOP as usize;
+                let listing = Listing::Straight { filler, count };
+                let setup = RoutineSetup { listing };
+                cases.push(Case::new(name(filler), size as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::CODE,
+    claims: &[Claim {
+        text: "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
+        judge: |e| {
+            let series = name(Filler::Move3);
+            let slower = ratio(
+                e.at(series, TOO_LONG as f64)?,
+                e.at(series, STREAMED as f64)?,
+            )?;
+            Ok(at_least("40 instructions over 18", slower, 1.1))
+        },
+    }],
+};

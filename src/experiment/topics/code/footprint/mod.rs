@@ -1,0 +1,297 @@
+//! Drepper 3.4 and 6.2.2, the instruction side: footprints of code, short loops, taken branches.
+
+// Vouches for the code that it has just written.
+#![allow(unsafe_code)]
+
+use crate::cpu::{CacheKind, Identity};
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Range, Setup, Shape, Subject,
+    Unit, Untestable, at_least, between, events, plain_curves,
+};
+use crate::kernel::Routine;
+use crate::mem::{LINE, Region};
+use crate::os::{Code, Pages};
+use crate::pattern::{Filler, Listing};
+use crate::stats::{Interval, Side};
+
+mod branches;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[FOOTPRINT, branches::BRANCHES, branches::LOOPS];
+
+/// A series for each kind of code.
+const fn name(filler: Filler) -> &'static str {
+    match filler {
+        Filler::Nop1 => "nop, 1 byte",
+        Filler::Nop8 => "nop, 8 bytes",
+        Filler::Move3 => "mov, 3 bytes",
+        Filler::Prefixed5 => "mov, 5 bytes with a length-changing prefix",
+    }
+}
+
+/// How much longer an instruction must take behind a step of the footprint.
+const STEP: f64 = 1.2;
+
+const FOOTPRINT: Experiment = Experiment {
+    id: "D33",
+    name: "drepper-3.4-icache",
+    title: "The footprint of straight-line code",
+    question: "What does it cost when code outgrows the decoded cache, L1i and L2?",
+    source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches. Published sizes of \
+             the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
+             Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
+             Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Redwood Cove 4096 and \
+             Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
+             (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
+    today: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
+            decoders from code that fits: code of short instructions outgrows it first, code of \
+            long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
+            16 bytes a cycle and more, so that even megabytes of it cost less than a cycle an \
+            instruction; code that jumps has no such help.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "code",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time"),
+        unit: Unit::CoreCyclesAnInstruction,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for filler in Filler::ALL {
+            for bytes in footprints(machine, filler) {
+                let listing = Listing::straight(filler, bytes);
+                cases.push(Case::new(
+                    name(filler),
+                    bytes as f64,
+                    RoutineSetup { listing },
+                ));
+            }
+        }
+        cases.push(published());
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label != PUBLISHED);
+        curves
+    },
+    events: events::CODE,
+    claims: &[
+        Claim {
+            text: "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
+                   instruction as 2 KiB of it",
+            judge: |e| {
+                let l1i = l1i(e.machine)?;
+                let range = Range {
+                    lo: 0.45 * l1i,
+                    hi: 0.8 * l1i,
+                };
+                let mut best: Option<(Filler, Interval)> = None;
+                for filler in Filler::ALL {
+                    let slower = ratio(e.level(name(filler), range)?, small(e, filler)?)?;
+                    if best.is_none_or(|(_, most)| slower.lo > most.lo) {
+                        best = Some((filler, slower));
+                    }
+                }
+                let (filler, slower) =
+                    best.ok_or_else(|| Untestable("no code was measured".to_owned()))?;
+                let what = format!("{} in the upper half of L1i over 2 KiB", name(filler));
+                Ok(at_least(&what, slower, STEP))
+            },
+        },
+        Claim {
+            text: "the decoded cache holds as many 3-byte instructions as published, within a \
+                   quarter",
+            judge: |e| {
+                let published = e.at(PUBLISHED, 1.0)?.middle();
+                let (fits, left) = step(e, Filler::Move3)?;
+                let bytes = Filler::Move3.bytes() as f64;
+                let held = Interval::new(fits / bytes, left / bytes).scaled(1.0 / published);
+                let what = format!(
+                    "between {:.0} and {:.0} instructions fit; over the published {published:.0}",
+                    fits / bytes,
+                    left / bytes
+                );
+                Ok(between(&what, held, 0.75, 1.25))
+            },
+        },
+        Claim {
+            text: "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
+            judge: |e| {
+                let l1i = l1i(e.machine)?;
+                let (fits, left) = step(e, Filler::Nop8)?;
+                let step = Interval::new(fits / l1i, left / l1i);
+                let what = format!(
+                    "between {:.0} and {:.0} KiB fit; over {:.0} KiB by CPUID",
+                    fits / 1024.0,
+                    left / 1024.0,
+                    l1i / 1024.0
+                );
+                Ok(between(&what, step, 0.6, 1.6))
+            },
+        },
+        Claim {
+            text: "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
+            judge: |e| {
+                let slower = ratio(in_l2(e)?, small(e, Filler::Nop8)?)?;
+                Ok(at_least("8-byte nop in L2 over 2 KiB", slower, STEP))
+            },
+        },
+        Claim {
+            text: "code of two to four times L2 takes 1.2 times as long an instruction as code \
+                   in L2, or more",
+            judge: |e| {
+                let l2 = l2(e.machine)?;
+                let beyond = e.level(
+                    name(Filler::Nop8),
+                    Range {
+                        lo: 1.9 * l2,
+                        hi: 4.1 * l2,
+                    },
+                )?;
+                let slower = ratio(beyond, in_l2(e)?)?;
+                Ok(at_least("8-byte nop beyond L2 over in L2", slower, STEP))
+            },
+        },
+    ],
+};
+
+/// The figure that the decoded cache's measured capacity is held against.
+const PUBLISHED: &str = "published micro-operations of the decoded cache";
+
+fn published() -> Case {
+    let count = |_: Region<'_>, _| {
+        let core = Identity::detect().core();
+        let published = core.and_then(|core| core.decoded_cache.value());
+        published.map(f64::from).ok_or_else(|| {
+            Untestable(
+                "no figure is published for this core's decoded cache, or it has none".to_owned(),
+            )
+        })
+    };
+    let setup = CountSetup {
+        name: PUBLISHED,
+        bytes: 0,
+        count,
+        argument: 0,
+    };
+    Case::new(PUBLISHED, 1, setup)
+}
+
+/// Bytes of code, from 1 KiB.
+fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
+    let l1i = l1i(machine).map_or(32 << 10, |bytes| bytes as usize);
+    let l2 = l2(machine).map_or(1 << 20, |bytes| bytes as usize);
+    let mut sizes = if machine.full {
+        let mut sizes = vec![l1i / 8, l1i * 5 / 8, l1i * 3 / 4, l1i * 7 / 8, l1i * 5 / 4];
+        sizes.extend((10..24).flat_map(|k| [1 << k, (1 << k) * 3 / 2]));
+        sizes
+    } else if filler == Filler::Nop8 {
+        vec![
+            1 << 10,
+            2 << 10,
+            l1i / 2,
+            l1i,
+            l1i * 3 / 2,
+            l1i * 4,
+            l2 / 2,
+            l2 * 2,
+            l2 * 4,
+            8 << 20,
+        ]
+    } else {
+        let mut sizes = vec![2 << 10, l1i / 8, l1i / 4];
+        sizes.extend((6..=13).map(|sixteenth| l1i * sixteenth / 16));
+        sizes
+    };
+    // Only the longest instructions can leave L2 with code that is written quickly.
+    if filler != Filler::Nop8 {
+        sizes.retain(|&bytes| bytes <= l1i);
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// Bytes of L1i.
+pub(crate) fn l1i(machine: &Machine) -> Result<f64, Untestable> {
+    let found = machine
+        .caches
+        .iter()
+        .find(|cache| cache.level == 1 && cache.kind == CacheKind::Instruction);
+    found
+        .map(|cache| cache.size as f64)
+        .ok_or_else(|| Untestable("CPUID reports no instruction cache".to_owned()))
+}
+
+/// Bytes of L2.
+fn l2(machine: &Machine) -> Result<f64, Untestable> {
+    machine
+        .data_cache(2)
+        .map(|cache| cache.size as f64)
+        .ok_or_else(|| Untestable("CPUID reports no second level".to_owned()))
+}
+
+/// An instruction of code that every level holds.
+fn small(e: &Evidence<'_>, filler: Filler) -> Result<Interval, Untestable> {
+    e.at(name(filler), 2048.0)
+}
+
+/// An instruction of code that L2 holds and L1i does not.
+fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let range = Range {
+        lo: 1.9 * l1i(e.machine)?,
+        hi: 0.55 * l2(e.machine)?,
+    };
+    e.level(name(Filler::Nop8), range)
+}
+
+/// The largest footprint before the first step of a kind of code, and the smallest behind it.
+fn step(e: &Evidence<'_>, filler: Filler) -> Result<(f64, f64), Untestable> {
+    let base = small(e, filler)?;
+    let mut fits = 2048.0;
+    for (x, value) in e.series(name(filler))? {
+        match ratio(value, base)?.side_of(STEP) {
+            Side::Below => fits = x,
+            Side::Across => {}
+            Side::Above => return Ok((fits, x)),
+        }
+    }
+    Err(Untestable(format!(
+        "no code of `{}` took {STEP} times as long as 2 KiB of it",
+        name(filler)
+    )))
+}
+
+/// Code, repeated. An operation is a round through it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RoutineSetup {
+    /// What a round executes.
+    pub listing: Listing,
+}
+
+impl Setup for RoutineSetup {
+    /// A line, of which nothing is used: the code has executable memory of its own.
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let listing = self.listing;
+        let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes))
+            .map_err(Untestable::because)?;
+        // SAFETY: the listing was written to the start of the code, which stays executable and
+        // unchanged for as long as it lives.
+        let routine = unsafe { Routine::new(code, |code| code.function(0), listing) };
+        Ok(Subject::Steady {
+            kernel: Box::new(routine),
+            lap: 1,
+        })
+    }
+}

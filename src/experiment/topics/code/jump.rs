@@ -1,0 +1,409 @@
+//! Sestoft's note, appendix A: the latency table, Figure 5, and how to fill the array.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::machine::predict::{Places, in_order, random};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Parameters, Plot, Range,
+    Reference, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between, events,
+    plain_curves,
+};
+use crate::kernel::Jump;
+use crate::mem::Region;
+use crate::model::{cycle_of_function, long_cycles};
+use crate::pattern::{Chain, Fill};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[JUMP_TABLE, FIG_5, PITFALLS];
+
+const UNCHECKED: &str = "k = a[k]";
+const CHECKED: &str = "k = a[k], index checked";
+
+const JUMP_TABLE: Experiment = Experiment {
+    id: "B12",
+    name: "sestoft-jump-table",
+    title: "Time of k = a[k] over the size of the array",
+    question: "How long does a load take that depends on the one before it?",
+    source: "Sestoft, appendix A.1: 2^25 iterations on 32-bit indices, 8 KiB to 128 MiB",
+    today: "The plateaus are those of the caches and the bounds check is free: its branch is \
+            predicted, and runs beside the load that everything waits for. Sixteen elements share \
+            a line, so that arrays a little larger than a cache still hit in it now and then.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::log("time"),
+        unit: Unit::Nanoseconds,
+        reference: &[Reference {
+            file: "sestoft_memory_latency.csv",
+            machine: "i7-4870HQ and E5-2680v3 (2017)",
+            x: "kib",
+            columns: &[("i7-4870HQ_ns", "i7-4870HQ"), ("E5-2680v3_ns", "E5-2680v3")],
+        }],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let mut cases = Vec::new();
+        for (series, checked) in [(UNCHECKED, false), (CHECKED, true)] {
+            for bytes in machine.working_sets() {
+                // The note begins at 8 KiB. The check is judged in L1d and in memory alone.
+                let ranges = &machine.ranges;
+                let judged = |bytes| ranges.l1.holds(bytes) || ranges.memory.holds(bytes);
+                if bytes < 8192 || checked && !machine.full && !judged(bytes as f64) {
+                    continue;
+                }
+                let size = bytes / size_of::<u32>();
+                let fill = Fill::Cycle { seed };
+                let setup = JumpSetup {
+                    size,
+                    fill,
+                    checked,
+                };
+                cases.push(Case::new(series, bytes as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "inside L1d the time is flat within 15 %",
+            judge: |e| {
+                let flat = extremes(e, UNCHECKED, e.machine.ranges.l1)?;
+                Ok(at_most("slowest over fastest size", flat, 1.15))
+            },
+        },
+        Claim {
+            text: "the time jumps by more than 1.3 times from L1d to L2, from there to the last \
+                   level, and from there to memory",
+            judge: |e| {
+                let ranges = &e.machine.ranges;
+                let level = |range| e.level(UNCHECKED, range);
+                let jump = |name: &str, from, to| {
+                    Ok(at_least(name, ratio(level(to)?, level(from)?)?, 1.3))
+                };
+                Ok(all_of([
+                    jump("L2 over L1d", ranges.l1, ranges.l2)?,
+                    jump("last level over L2", ranges.l2, ranges.llc)?,
+                    jump("memory over last level", ranges.llc, ranges.memory)?,
+                ]))
+            },
+        },
+        Claim {
+            text: "the slowest size takes more than 20 times as long as the fastest",
+            judge: |e| {
+                let span = extremes(e, UNCHECKED, EVERYWHERE)?;
+                Ok(at_least("slowest over fastest size", span, 20.0))
+            },
+        },
+        Claim {
+            text: "a larger array is never faster (5 % allowed)",
+            judge: |e| never_faster(e, UNCHECKED),
+        },
+        Claim {
+            text: "checking the index costs less than 10 %, in L1d and in memory",
+            judge: |e| {
+                let mut parts = Vec::new();
+                let ranges = &e.machine.ranges;
+                for (name, range) in [("L1d", ranges.l1), ("memory", ranges.memory)] {
+                    let cost = ratio(e.level(CHECKED, range)?, e.level(UNCHECKED, range)?)?;
+                    parts.push(at_most(&format!("checked over not, {name}"), cost, 1.1));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+const EVERYWHERE: Range = Range {
+    lo: 0.0,
+    hi: f64::INFINITY,
+};
+
+/// The largest value of a series inside a range over its smallest.
+fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Untestable> {
+    let mut inside = Vec::new();
+    for (x, _) in e.series(series)? {
+        if range.holds(x) {
+            inside.push(e.at(series, x)?);
+        }
+    }
+    let [first, second, rest @ ..] = inside.as_slice() else {
+        return Err(Untestable(format!(
+            "it takes two points of `{series}` in the {range}"
+        )));
+    };
+    let mut least = first.least(*second);
+    let mut most = first.most(*second);
+    for value in rest {
+        least = least.least(*value);
+        most = most.most(*value);
+    }
+    ratio(most, least)
+}
+
+/// Judges that no point of a series is faster than the one before it by more than 5 %.
+///
+/// The 5 % are what other physical pages may change, so the points' own intervals are judged.
+fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
+    let points = e.series(series)?;
+    let mut worst: Option<(f64, Interval)> = None;
+    for pair in points.windows(2) {
+        let (x, step) = (pair[1].0, ratio(pair[1].1, pair[0].1)?);
+        worst = Some(worst.map_or((x, step), |(at, seen)| {
+            let at = if step.hi < seen.hi { x } else { at };
+            (at, seen.least(step))
+        }));
+    }
+    let (x, step) = worst.ok_or_else(|| Untestable("only one size was measured".to_owned()))?;
+    let what = format!("{:.0} KiB over the size before it", x / 1024.0);
+    Ok(at_least(&what, step, 0.95))
+}
+
+/// The example of Figure 5.
+const EXAMPLE: [u32; 8] = [6, 0, 3, 5, 7, 1, 4, 2];
+
+const FIG_5: Experiment = Experiment {
+    id: "B13",
+    name: "sestoft-fig-5",
+    title: "The example array",
+    question: "Is the array 6, 0, 3, 5, 7, 1, 4, 2 a single cycle?",
+    source: "Sestoft, Figure 5",
+    today: "Nothing: it is arithmetic.",
+    plot: None,
+    cases: |_| {
+        vec![Case::new(
+            "cycle length from 0",
+            8,
+            CountSetup {
+                name: "cycle length of Figure 5",
+                bytes: 64,
+                count: |region, _| {
+                    let slots = region.into_u32s();
+                    slots[..EXAMPLE.len()].copy_from_slice(&EXAMPLE);
+                    let chain =
+                        Chain::given(&mut slots[..EXAMPLE.len()]).map_err(Untestable::because)?;
+                    Ok(chain.cycle_length() as f64)
+                },
+                argument: 0,
+            },
+        )]
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "the cycle from 0 has length 8 and covers all 32 bytes",
+        judge: |e| {
+            let length = e.at("cycle length from 0", 8.0)?;
+            Ok(between("cycle length", length, 8.0, 8.0))
+        },
+    }],
+};
+
+/// Array lengths for which the fifth fill must be one cycle.
+const LENGTHS: [u64; 4] = [1, 2, 1000, 65_536];
+
+/// Array length and number of arrays of the statistics of fills 3 and 4.
+const SAMPLE: u64 = 10_000;
+const TRIALS: u64 = 2_000;
+
+const ONE_CYCLE: &str = "5: cycle length";
+const FUNCTION: &str = "3: mean cycle length";
+const PERMUTATION: &str = "4: share of cycles of 0.9 S and more";
+
+const PITFALLS: Experiment = Experiment {
+    id: "B14",
+    name: "sestoft-fill-pitfalls",
+    title: "Five ways to fill the array, four of them wrong",
+    question: "Which fills of the array measure memory latency, and what do the others measure?",
+    source: "Sestoft, appendix A.2",
+    today: "Nothing about the arithmetic. A constant small stride is even less of a latency test \
+            than it was, since prefetchers follow strides of several lines.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::WORKING_SET,
+        y: Axis::log("time"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let bytes = machine.in_memory();
+        let size = bytes / size_of::<u32>();
+        let timed = [
+            ("1: sequential", Fill::Sequential),
+            ("2: stride of 17", Fill::Stride(17)),
+            ("3: random function", Fill::RandomFunction { seed }),
+            ("5: one random cycle", Fill::Cycle { seed }),
+        ];
+        let mut cases: Vec<Case> = timed
+            .into_iter()
+            .map(|(series, fill)| {
+                let checked = false;
+                let setup = JumpSetup {
+                    size,
+                    fill,
+                    checked,
+                };
+                Case::new(series, bytes as f64, setup)
+            })
+            .collect();
+        let count = |series, bytes, argument, count| {
+            let setup = CountSetup {
+                name: series,
+                bytes,
+                count,
+                argument,
+            };
+            Case::new(series, argument as f64, setup)
+        };
+        for length in LENGTHS {
+            cases.push(count(ONE_CYCLE, length as usize * 4, length, one_cycle));
+        }
+        cases.push(count(
+            FUNCTION,
+            SAMPLE as usize * 4,
+            SAMPLE,
+            mean_of_functions,
+        ));
+        cases.push(count(
+            PERMUTATION,
+            SAMPLE as usize * 4,
+            SAMPLE,
+            share_of_long_cycles,
+        ));
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| ![ONE_CYCLE, FUNCTION, PERMUTATION].contains(&curve.label.as_str()));
+        curves
+    },
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "fill 5 is one cycle through all elements, whatever their number",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for length in LENGTHS {
+                    let x = length as f64;
+                    let cycle = e.at(ONE_CYCLE, x)?;
+                    parts.push(between(&format!("cycle of {length}"), cycle, x, x));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "fill 3 runs onto a cycle of sqrt(pi S / 8) elements in the mean (10 % allowed)",
+            judge: |e| {
+                let x = SAMPLE as f64;
+                let expected = cycle_of_function(SAMPLE);
+                let mean = e.at(FUNCTION, x)?;
+                Ok(between(
+                    "mean cycle length",
+                    mean,
+                    0.9 * expected,
+                    1.1 * expected,
+                ))
+            },
+        },
+        Claim {
+            text: "fill 4 leaves the cycle through 0 at any length: one in ten, 8 to 12 %, is 0.9 S \
+                   or longer",
+            judge: |e| {
+                let share = e.at(PERMUTATION, SAMPLE as f64)?;
+                let expected = long_cycles(SAMPLE, SAMPLE * 9 / 10);
+                let (least, most) = (0.8 * expected, 1.2 * expected);
+                Ok(between("share of long cycles", share, least, most))
+            },
+        },
+        Claim {
+            text: "in memory the order matters: sequential is faster than a small stride, and that \
+                   is 3 times and more faster than a random cycle",
+            judge: |e| {
+                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                let time = |series| e.at(series, x);
+                let stride = time("2: stride of 17")?;
+                Ok(all_of([
+                    at_least(
+                        "stride over sequential",
+                        ratio(stride, time("1: sequential")?)?,
+                        1.0,
+                    ),
+                    at_least(
+                        "random cycle over stride",
+                        ratio(time("5: one random cycle")?, stride)?,
+                        3.0,
+                    ),
+                ]))
+            },
+        },
+    ],
+};
+
+fn chain(region: Region<'_>, size: u64, fill: Fill) -> Result<Chain<'_>, Untestable> {
+    Chain::new(region, size as usize, fill).map_err(Untestable::because)
+}
+
+fn one_cycle(region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+    Ok(chain(region, size, Fill::Cycle { seed: 5 })?.cycle_length() as f64)
+}
+
+fn mean_of_functions(mut region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+    let mut sum = 0;
+    for seed in 0..TRIALS {
+        let fill = Fill::RandomFunction { seed };
+        sum += chain(region.reborrow(), size, fill)?.cycle_length();
+    }
+    Ok(sum as f64 / TRIALS as f64)
+}
+
+fn share_of_long_cycles(mut region: Region<'_>, size: u64) -> Result<f64, Untestable> {
+    let mut long = 0;
+    for seed in 0..TRIALS {
+        let fill = Fill::Permutation { seed };
+        let length = chain(region.reborrow(), size, fill)?.cycle_length();
+        long += u32::from(length as f64 >= 0.9 * size as f64);
+    }
+    Ok(f64::from(long) / TRIALS as f64)
+}
+
+/// An array of 32-bit indices and a walk along it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct JumpSetup {
+    /// Elements of the array.
+    pub size: usize,
+    /// How it is filled.
+    pub fill: Fill,
+    /// Whether every index is checked against the array's length.
+    pub checked: bool,
+}
+
+impl Setup for JumpSetup {
+    fn bytes(&self) -> usize {
+        self.size * size_of::<u32>()
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let chain = Chain::new(region, self.size, self.fill).map_err(Untestable::because)?;
+        let jump = Jump::new(chain);
+        Ok(Subject::Steady {
+            kernel: Box::new(if self.checked { jump.checked() } else { jump }),
+            lap: self.size as u64,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places {
+            count: self.size,
+            stride: size_of::<u32>(),
+            rotating: false,
+        };
+        match self.fill {
+            Fill::Cycle { .. } => random(parameters, places, None),
+            Fill::Sequential => in_order(parameters, places, false),
+            _ => None,
+        }
+    }
+}

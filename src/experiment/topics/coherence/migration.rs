@@ -1,0 +1,279 @@
+//! Drepper 3.3.4, the two situations in which a core must ask for ownership of lines.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::paired_at;
+use crate::experiment::shared::remote::{Held, Want};
+use crate::experiment::topics::coherence::transfer::remote;
+use crate::experiment::{
+    Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Subject, Untestable,
+    at_least, at_most, plain_curves,
+};
+use crate::kernel::{Kernel, Step, Walk};
+use crate::measure::Shot;
+use crate::mem::{LINE, Region};
+use crate::os::{Pinned, pin};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+use core::hint::black_box;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SITUATIONS];
+
+const LAPS: [(&str, Lap); 3] = [
+    ("the thread stays", Lap::Home),
+    ("the first lap after a move", Lap::First),
+    ("the second lap after a move", Lap::Second),
+];
+
+const OWN: &str = "a write to a line of one's own";
+const READ: &str = "a write to a line that another core has read";
+
+/// The measuring CPU, and the nearest one on another core.
+fn cpus(machine: &Machine) -> Result<[usize; 2], Untestable> {
+    let near = machine.seating.nearest();
+    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    machine.seating.pair(near)
+}
+
+/// Working sets in the middle of L1d and of L2, by name.
+fn sizes(machine: &Machine) -> [(&'static str, usize); 2] {
+    let ranges = &machine.ranges;
+    [("L1d", ranges.l1), ("L2", ranges.l2)].map(|(name, range)| (name, machine.middle_of(range)))
+}
+
+const SITUATIONS: Experiment = Experiment {
+    id: "D24",
+    name: "drepper-rfo-situations",
+    title: "A thread that moves to another core, and a line that two cores need",
+    question: "What does it cost to take over lines that another core has changed?",
+    source: "Drepper 3.3.4: the two situations in which requests for ownership are necessary. A \
+             thread changes all elements of a list on one core, is moved to the nearest other one, \
+             and goes on",
+    today: "The thread's lines stay behind, modified, in the caches of the core that it left. The \
+            first lap fetches every one of them from there, at the price of a transfer each, and \
+            the second finds them at hand: the price is paid once a move and not a lap, but for a \
+            list in L2 it is that of a whole lap in the last level or worse. A list in L1d is \
+            walked so quickly that its first lap's last requests for ownership are still under way \
+            in the second. What the first lap also pays for is a core whose TLB and branch \
+            predictors know nothing of the thread. A \
+            line that is truly shared is paid for again whenever the other core has looked at it; \
+            X13 has the price by state, and B8 what becomes of programs that write one line.",
+    plot: Plot::over_working_set(&[]),
+    cases: |machine| {
+        let Ok(cpus) = cpus(machine) else {
+            return Vec::new();
+        };
+        let layout = Layout::npad(7);
+        let mut cases = Vec::new();
+        for (_, bytes) in sizes(machine) {
+            for (series, lap) in LAPS {
+                let setup = MigrateSetup {
+                    layout,
+                    count: layout.count(bytes).max(1),
+                    lap,
+                    cpus,
+                    seed: machine.seed,
+                };
+                cases.push(Case::new(series, bytes as f64, setup));
+            }
+        }
+        // As in the table of line states, so that they are measured once.
+        for (series, held, others) in [
+            (OWN, Held::Own, Vec::new()),
+            (READ, Held::Shared, vec![cpus[1]]),
+        ] {
+            cases.push(Case::new(
+                series,
+                LINE as f64,
+                remote(held, Want::Own, others),
+            ));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| LAPS.iter().any(|(name, _)| *name == curve.label));
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "of a list that L2 holds the first lap after a move takes more than 1.5 times as \
+                   long as one of a thread that stays",
+            judge: |e| {
+                let [_, (_, l2)] = sizes(e.machine);
+                let slower = over_staying(e, LAPS[1].0, l2)?;
+                Ok(at_least("first lap over staying, L2", slower, 1.5))
+            },
+        },
+        Claim {
+            text: "so it does of one that L1d holds",
+            judge: |e| {
+                let [(_, l1), _] = sizes(e.machine);
+                let slower = over_staying(e, LAPS[1].0, l1)?;
+                Ok(at_least("first lap over staying, L1d", slower, 1.5))
+            },
+        },
+        Claim {
+            text: "lines move over once: the second lap of a list that L2 holds takes less than \
+                   1.2 times as long as one of a thread that stays",
+            judge: |e| {
+                let [_, (_, l2)] = sizes(e.machine);
+                let slower = over_staying(e, LAPS[2].0, l2)?;
+                Ok(at_most("second lap over staying, L2", slower, 1.2))
+            },
+        },
+        Claim {
+            text: "a line that two cores need costs its writer more than 1.5 times as much as one \
+                   of its own",
+            judge: |e| {
+                cpus(e.machine)?;
+                let at = |series| e.at(series, LINE as f64);
+                Ok(at_least(
+                    "shared over own",
+                    ratio(at(READ)?, at(OWN)?)?,
+                    1.5,
+                ))
+            },
+        },
+    ],
+};
+
+/// A lap over one of a thread that stays.
+fn over_staying(e: &Evidence<'_>, lap: &str, bytes: usize) -> Result<Interval, Untestable> {
+    cpus(e.machine)?;
+    paired_at(e, lap, LAPS[0].0, bytes as f64)
+}
+
+/// Which lap is timed, after several at home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lap {
+    /// Another one at home.
+    Home,
+    /// The first one away.
+    First,
+    /// The second one away.
+    Second,
+}
+
+/// A ring whose elements a thread changes on one CPU and then on another. An operation is a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MigrateSetup {
+    /// Where the elements lie.
+    pub layout: Layout,
+    /// How many there are.
+    pub count: usize,
+    /// Which lap is timed.
+    pub lap: Lap,
+    /// The CPU at home, and the one away.
+    pub cpus: [usize; 2],
+    /// Decides the order of the ring.
+    pub seed: u64,
+}
+
+impl Setup for MigrateSetup {
+    fn bytes(&self) -> usize {
+        self.layout.span(self.count)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let [home, away] = self.cpus;
+        if home == away {
+            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+        }
+        let home = pin(home).map_err(Untestable::because)?;
+        // Whether it may be there at all is known before the first shot.
+        drop(pin(away).map_err(Untestable::because)?);
+        let order = Order::Random { seed: self.seed };
+        let ring =
+            Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
+        let walk = Walk::new(ring, Step::Inc).map_err(Untestable::because)?;
+        let work = walk.work();
+        Ok(Subject::Shot {
+            shot: Box::new(MigrateShot {
+                walk,
+                steps: self.count as u64,
+                lap: self.lap,
+                cpus: self.cpus,
+                moved: None,
+                _home: home,
+            }),
+            work,
+        })
+    }
+}
+
+struct MigrateShot<'m> {
+    walk: Walk<'m>,
+    steps: u64,
+    lap: Lap,
+    cpus: [usize; 2],
+    /// Keeps the thread where it was moved to; home again once it is dropped, before `_home` is.
+    moved: Option<Pinned>,
+    _home: Pinned,
+}
+
+impl Shot for MigrateShot<'_> {
+    fn prepare(&mut self) {
+        let [home, away] = self.cpus;
+        self.moved = None;
+        black_box(self.walk.run(2 * self.steps));
+        // Who stays makes the same system call, and is moved to where it is.
+        let to = if self.lap == Lap::Home { home } else { away };
+        self.moved = pin(to).ok();
+        if self.lap == Lap::Second {
+            black_box(self.walk.run(self.steps));
+        }
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.walk.run(self.steps)
+    }
+
+    fn operations(&self) -> u64 {
+        self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::allowed;
+    use crate::os::preempt::current_cpu;
+
+    #[test]
+    fn a_thread_is_where_its_lap_is_and_home_again_afterwards() {
+        let all = allowed();
+        let [home, away] = [all[0], *all.last().unwrap()];
+        let mut bytes = vec![0; 64 * 102];
+        for lap in [Lap::Home, Lap::First, Lap::Second] {
+            let setup = MigrateSetup {
+                layout: Layout::npad(7),
+                count: 100,
+                lap,
+                cpus: [home, away],
+                seed: 3,
+            };
+            let region = Region::new(&mut bytes).unwrap();
+            let context = Context {
+                features: crate::cpu::Features::detect(),
+            };
+            let before = current_cpu();
+            let pinned = pin(before.unwrap()).unwrap();
+            match setup.prepare(region, &context) {
+                Err(reason) => assert!(home == away, "{reason}"),
+                Ok(Subject::Shot { mut shot, .. }) => {
+                    for _ in 0..3 {
+                        shot.prepare();
+                        let at = if lap == Lap::Home { home } else { away };
+                        assert_eq!(current_cpu(), Some(at));
+                        assert_eq!(shot.shoot(), 0, "a lap ends where it began");
+                    }
+                }
+                Ok(other) => panic!("{other:?}"),
+            }
+            assert_eq!(current_cpu(), before);
+            drop(pinned);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Lines that several cores want.
+
+pub mod mesi;
+pub mod migration;
+pub mod mutex;
+pub mod other_hardware;
+pub mod ownership;
+pub mod sharing;
+pub mod transfer;
+
+families![
+    mesi,
+    sharing,
+    migration,
+    transfer,
+    ownership,
+    other_hardware,
+];

@@ -1,0 +1,312 @@
+//! Drepper 6.3.2: lines that are fetched to be written.
+
+// Sees lines as the words that they are made of.
+#![allow(unsafe_code)]
+
+use crate::cpu::mfence;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Judgement, Machine, Plot, Setup,
+    Shape, Subject, Unit, Untestable, all_of, at_least, at_most, plain_curves,
+};
+use crate::kernel::{Fetched, Kernel, TakeLines, TakeWay, Work};
+use crate::measure::Shot;
+use crate::mem::Region;
+use crate::os::PartnerError;
+use crate::os::preempt::current_cpu;
+use crate::stats::Interval;
+use core::sync::atomic::AtomicU64;
+use std::sync::Arc;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[PREFETCHW];
+
+const WAYS: [(&str, TakeWay); 2] = [(STORE, TakeWay::Store), (ADD, TakeWay::Add)];
+
+const STORE: &str = "store";
+const ADD: &str = "locked addition";
+
+const FETCHED: [(&str, Fetched); 3] = [
+    (NOT, Fetched::Not),
+    (T0, Fetched::ToRead),
+    (W, Fetched::ToWrite),
+];
+
+const NOT: &str = "not fetched";
+const T0: &str = "prefetcht0";
+const W: &str = "prefetchw";
+
+/// Who holds the lines, by the places on the axis.
+const HELD: [Held; 3] = [Held::Modified, Held::Shared, Held::Own];
+
+const THERE: f64 = 0.0;
+const SHARED: f64 = 1.0;
+const HERE: f64 = 2.0;
+
+fn series(way: &str, fetched: &str) -> String {
+    format!("{way}, {fetched}")
+}
+
+/// The nearest CPU on another core.
+fn other(machine: &Machine) -> Result<usize, Untestable> {
+    let near = machine.seating.nearest();
+    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    machine.seating.pair(near).map(|[_, other]| other)
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let Ok(other) = other(machine) else {
+        return Vec::new();
+    };
+    let mut cases = Vec::new();
+    for (x, held) in (0..).map(f64::from).zip(HELD) {
+        for (way_name, way) in WAYS {
+            for (fetched_name, fetched) in FETCHED {
+                let setup = TakeSetup {
+                    held,
+                    way,
+                    fetched,
+                    other,
+                };
+                cases.push(Case::new(series(way_name, fetched_name), x, setup).in_turn());
+            }
+        }
+    }
+    cases
+}
+
+/// Locked additions to lines that the other core modified take this many times as long as to
+/// lines of one's own, unless the two CPUs share one L1d.
+const ON_THEIR_WAY: f64 = 1.5;
+
+/// Judges what `fetched` takes over what `instead` takes.
+fn compare(
+    e: &Evidence<'_>,
+    way: &str,
+    held: f64,
+    [fetched, instead]: [&str; 2],
+    judge: impl Fn(&str, Interval) -> Judgement,
+) -> Judged {
+    let at = |way, fetched, held| e.at(&series(way, fetched), held);
+    let value = at(way, fetched, held);
+    if value.is_err() && e.points.is_empty() {
+        other(e.machine)?;
+    }
+    let value = ratio(value?, at(way, instead, held)?)?;
+    let far = ratio(at(ADD, NOT, THERE)?, at(ADD, NOT, HERE)?)?;
+    if far.hi < ON_THEIR_WAY {
+        return Err(Untestable(format!(
+            "the two CPUs are threads of one core, whatever the system says: lines that the other \
+             one modified take {far} of the time of one's own"
+        )));
+    }
+    let held = if held == THERE {
+        "modified there"
+    } else {
+        "shared"
+    };
+    Ok(judge(
+        &format!("{way}, {held}: {fetched} over {instead}"),
+        value,
+    ))
+}
+
+const PREFETCHW: Experiment = Experiment {
+    id: "E38",
+    name: "drepper-prefetchw",
+    title: "Lines fetched to be written",
+    question: "Does it pay to say, when a line is fetched ahead, that it will be written?",
+    source: "Drepper 6.3.2: `prefetchw` brings a line into L1d in a state in which it can be \
+             written, on AMD's family 10h",
+    today: "Every CPU has it since Intel's Broadwell. 64 lines are written one after the other, each \
+            8 turns after its prefetch; before, the other core has written them all, or both have \
+            read them. On a Zen 4 a line that another core has modified comes with the right to \
+            write it, for a load as well, so that `prefetcht0` does as much there as `prefetchw`. \
+            Lines that both cores hold are where `prefetchw` should pay, for `prefetcht0` finds \
+            them in L1d and does nothing. But there it did nothing either: each locked addition \
+            waited until the other core's copy was gone. A plain store needs no prefetch: it \
+            waits in the store queue, which asks for its line early by itself.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("modified there (0), shared (1), modified here (2)"),
+        y: Axis::linear("time of a line"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases,
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "storing to lines that another core wrote takes no longer after prefetchw than \
+                   after prefetcht0 (5 % allowed)",
+            judge: |e| {
+                compare(e, STORE, THERE, [W, T0], |what, more| {
+                    at_most(what, more, 1.05)
+                })
+            },
+        },
+        Claim {
+            text: "adding to lines that another core wrote takes no longer after prefetchw than \
+                   after prefetcht0 (5 % allowed)",
+            judge: |e| {
+                compare(e, ADD, THERE, [W, T0], |what, more| {
+                    at_most(what, more, 1.05)
+                })
+            },
+        },
+        Claim {
+            text: "adding to lines that another core wrote takes less than 0.9 of the time after \
+                   prefetchw as without a prefetch",
+            judge: |e| {
+                compare(e, ADD, THERE, [W, NOT], |what, left| {
+                    at_most(what, left, 0.9)
+                })
+            },
+        },
+        Claim {
+            text: "adding to lines that both cores have read takes less than 0.9 of the time after \
+                   prefetchw as after prefetcht0, which takes as long as no prefetch",
+            judge: |e| {
+                let less = compare(e, ADD, SHARED, [W, T0], |what, left| {
+                    at_most(what, left, 0.9)
+                })?;
+                let same = compare(e, ADD, SHARED, [T0, NOT], |what, same| {
+                    at_least(what, same, 0.9)
+                })?;
+                Ok(all_of([less, same]))
+            },
+        },
+    ],
+};
+
+/// Writes to 64 lines, which are brought into their state before each shot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TakeSetup {
+    /// Who holds the lines: any but [`Held::Nowhere`] and [`Held::Exclusive`], which are not
+    /// brought about here.
+    pub held: Held,
+    /// How they are written.
+    pub way: TakeWay,
+    /// How they are fetched before.
+    pub fetched: Fetched,
+    /// The CPU of the other thread.
+    pub other: usize,
+}
+
+struct Take {
+    setup: TakeSetup,
+    table: Arc<Table>,
+    others: Others,
+}
+
+/// The words of lines.
+fn words(lines: &[Line]) -> &[AtomicU64] {
+    let words = size_of_val(lines) / size_of::<AtomicU64>();
+    // SAFETY: a line is an array of so many atomic words and nothing else.
+    unsafe { core::slice::from_raw_parts(lines.as_ptr().cast(), words) }
+}
+
+impl Take {
+    fn new(setup: &TakeSetup) -> Result<Self, PartnerError> {
+        // The numbers in the lines lead nowhere here.
+        let table = Arc::new(Table::new(1));
+        Ok(Take {
+            setup: setup.clone(),
+            others: Others::start(&table, &[setup.other])?,
+            table,
+        })
+    }
+
+    fn kernel(&self) -> Option<TakeLines<'_>> {
+        let words = words(self.table.lines());
+        TakeLines::new(words, LINES, self.setup.way, self.setup.fetched)
+    }
+}
+
+impl Shot for Take {
+    fn prepare(&mut self) {
+        match self.setup.held {
+            Held::Modified => self.others.ask(Ask::Write),
+            Held::Shared => {
+                core::hint::black_box(self.table.read());
+                self.others.ask(Ask::Read);
+                core::hint::black_box(self.table.read());
+            }
+            _ => self.table.write(),
+        }
+        mfence();
+    }
+
+    /// Returns the offset of the line after the last, which is the first.
+    fn shoot(&mut self) -> u64 {
+        let kernel = self.kernel();
+        kernel.map_or(u64::MAX, |mut kernel| kernel.run(LINES as u64))
+    }
+
+    fn operations(&self) -> u64 {
+        LINES as u64
+    }
+}
+
+impl Setup for TakeSetup {
+    /// None of the region: the lines lie in memory that the threads own together.
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+        // Two threads of one CPU would wait for the scheduler.
+        if current_cpu() == Some(self.other) {
+            return Err(Untestable(
+                "it takes a CPU other than the measuring one".into(),
+            ));
+        }
+        if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {
+            return Err(Untestable("this CPU has no prefetchw".into()));
+        }
+        let take = Take::new(self).map_err(Untestable::because)?;
+        let work = take
+            .kernel()
+            .map_or_else(Work::default, |kernel| kernel.work());
+        Ok(Subject::Shot {
+            shot: Box::new(take),
+            work,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mem::LINE;
+    use crate::os::allowed;
+
+    /// Every line is written once, whoever had it.
+    #[test]
+    fn a_shot_takes_every_line_once() {
+        let cpus = allowed();
+        for held in [Held::Own, Held::Modified, Held::Shared] {
+            for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
+                let setup = TakeSetup {
+                    held,
+                    way: TakeWay::Add,
+                    fetched,
+                    other: cpus[0],
+                };
+                let mut take = Take::new(&setup).unwrap();
+                let before: u64 = take.table.read();
+                for shots in 1..4 {
+                    take.prepare();
+                    assert_eq!(take.shoot(), 0);
+                    assert_eq!(take.table.read(), before + shots * LINES as u64);
+                }
+            }
+        }
+        assert_eq!(
+            words(&[Line::default(), Line::default()]).len(),
+            2 * LINE / 8
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! False sharing by the number of threads: Drepper's Figures 6.10 and 6.11.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::topics::coherence::sharing::at_least_cores;
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Machine, Pace, Plot, Reference, Shape, Unit,
+    Untestable, at_least, at_most, plain_curves,
+};
+use crate::kernel::IncrementWay;
+
+const ONE_LINE: &str = "one line";
+const OWN_LINES: &str = "lines of their own";
+
+/// Threads of Drepper's figures, as far as there are cores.
+fn drepper_threads(machine: &Machine) -> Vec<usize> {
+    (1..=machine.seating.cores().clamp(1, 4)).collect()
+}
+
+fn drepper_cases(machine: &Machine) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for threads in drepper_threads(machine) {
+        let Ok(cpus) = machine.seating.of(threads) else {
+            continue;
+        };
+        for (name, spacing) in [
+            (OWN_LINES, Spacing::Apart(128)),
+            (ONE_LINE, Spacing::Apart(8)),
+        ] {
+            let setup = IncrementSetup {
+                way: IncrementWay::Plain,
+                spacing,
+                cpus: cpus.clone(),
+                pace: Pace::Slowest,
+            };
+            cases.push(Case::new(name, threads as f64, setup).in_turn());
+        }
+    }
+    cases
+}
+
+const fn bars(reference: &'static [Reference]) -> Option<Plot> {
+    Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("threads"),
+        y: Axis::linear("time of a thread's increment"),
+        unit: Unit::Nanoseconds,
+        reference,
+    })
+}
+
+const COLUMNS: &[(&str, &str)] = &[
+    ("ns_separate_cache_lines", OWN_LINES),
+    ("ns_same_cache_line", ONE_LINE),
+];
+
+pub(crate) const FIG_6_10: Experiment = Experiment {
+    id: "F1",
+    name: "drepper-fig-6.10",
+    title: "Threads that increment neighbouring words",
+    question: "What does false sharing cost, by the number of threads?",
+    source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments a thread",
+    today: "The paper's four Pentium 4 pass the line over the front-side bus at almost every \
+            increment: 390 % more time with two threads, 778 % with four. A core with a deep store \
+            buffer reads its own increments back out of it while the line is away, and writes them \
+            all at once when the line comes: the cost is spread over many increments. That makes \
+            the damage of plain increments smaller, and less regular, than that of locked ones.",
+    plot: bars(&[Reference {
+        file: "drepper-fig-6.10-per-increment.csv",
+        machine: "four Pentium 4 (2007)",
+        x: "threads",
+        columns: COLUMNS,
+    }]),
+    events: &[],
+    cases: drepper_cases,
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "threads on one line take more than 2 times as long as on lines of their own",
+            judge: |e| {
+                let threads = most_of_drepper(e)?;
+                let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
+                let what = format!("one line over own lines with {threads} threads");
+                Ok(at_least(&what, slower, 2.0))
+            },
+        },
+        Claim {
+            text: "threads on lines of their own slow each other by less than the paper's 57 %",
+            judge: |e| {
+                let threads = most_of_drepper(e)?;
+                let slower = ratio(e.at(OWN_LINES, threads)?, e.at(OWN_LINES, 1.0)?)?;
+                Ok(at_most(
+                    &format!("{threads} threads over one"),
+                    slower,
+                    1.57,
+                ))
+            },
+        },
+    ],
+};
+
+pub(crate) const FIG_6_11: Experiment = Experiment {
+    id: "F2",
+    name: "drepper-fig-6.11",
+    title: "The same within one package",
+    question: "Is false sharing harmless between cores that share a cache?",
+    source: "Drepper 6.4.1, Figure 6.11: the test of Figure 6.10 on a quad-core Core 2",
+    today: "On the paper's Core 2 the cost was 35 to 81 %, because two cores shared an L2 and the \
+            line seldom left it. Since then every core has its own L2, and a modified line must \
+            be fetched out of another core's: tens to a hundred nanoseconds even within a package.",
+    plot: bars(&[Reference {
+        file: "drepper-fig-6.11-per-increment.csv",
+        machine: "Core 2 QX6700 (2007)",
+        x: "threads",
+        columns: COLUMNS,
+    }]),
+    events: &[],
+    cases: drepper_cases,
+    curves: plain_curves,
+    claims: &[Claim {
+        text: "within a package threads on one line take at most 1.81 times as long as on lines of \
+               their own",
+        judge: |e| {
+            let threads = most_of_drepper(e)?;
+            let one_package = e.machine.seating.seats()[..threads as usize]
+                .windows(2)
+                .all(|pair| pair[0].package == pair[1].package);
+            if !one_package {
+                return Err(Untestable(format!(
+                    "the first {threads} cores here are not of one package"
+                )));
+            }
+            let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
+            let what = format!("one line over own lines with {threads} threads");
+            Ok(at_most(&what, slower, 1.81))
+        },
+    }],
+};
+
+fn most_of_drepper(e: &Evidence<'_>) -> Result<f64, Untestable> {
+    at_least_cores(&e.machine.seating, 2)?;
+    let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
+    Ok(threads as f64)
+}

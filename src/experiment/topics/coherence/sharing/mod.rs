@@ -1,0 +1,384 @@
+//! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Pace, Plot, Reference,
+    Seating, Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
+};
+use crate::kernel::IncrementWay;
+use crate::stats::Interval;
+
+mod drepper;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[COHERENCE, FIG_1, drepper::FIG_6_10, drepper::FIG_6_11];
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Increment(IncrementWay),
+    Lock(Library),
+}
+
+/// What the threads do: the rows of Sestoft's table, the last by three kinds of lock.
+const WAYS: [(&str, Way); 6] = [
+    ("int++", Way::Increment(IncrementWay::Plain)),
+    ("fetch_add", Way::Increment(IncrementWay::FetchAdd)),
+    (
+        "compare_exchange",
+        Way::Increment(IncrementWay::CompareExchange),
+    ),
+    ("spin lock", Way::Increment(IncrementWay::SpinLock)),
+    ("Mutex", Way::Lock(Library::Std)),
+    ("parking_lot::Mutex", Way::Lock(Library::ParkingLot)),
+];
+
+/// Where: the columns of the table, the last in two widths.
+const PLACES: [(&str, Spacing); 4] = [
+    ("one place", Spacing::Shared),
+    ("dense", Spacing::Apart(8)),
+    ("64 B apart", Spacing::Apart(64)),
+    ("128 B apart", Spacing::Apart(128)),
+];
+
+const SHARED: &str = PLACES[0].0;
+const DENSE: &str = PLACES[1].0;
+const PADDED: &str = PLACES[3].0;
+
+fn series(way: &str, place: &str) -> String {
+    format!("{way}, {place}")
+}
+
+/// The most threads in the documents' figures.
+const MOST_THREADS: usize = 64;
+
+/// The most threads of a quick run.
+const MOST_QUICK: usize = 8;
+
+/// Numbers of threads that all have cores of their own: 1, 2, 4 and so on.
+pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
+    let most = if machine.full { usize::MAX } else { MOST_QUICK };
+    let cores = machine.seating.cores().clamp(1, most);
+    let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
+    powers.chain([cores]).collect()
+}
+
+/// The most threads on cores of their own that were measured.
+fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
+    let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
+    at_least_cores(&e.machine.seating, 2).map(|()| threads)
+}
+
+pub(crate) fn at_least_cores(seating: &Seating, cores: usize) -> Result<(), Untestable> {
+    let here = seating.cores();
+    if here >= cores {
+        return Ok(());
+    }
+    Err(Untestable(format!(
+        "it takes {cores} cores, and there are {here}"
+    )))
+}
+
+fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
+    let (how, kernel) = WAYS[way];
+    let (place, spacing) = PLACES[place];
+    let cpus = machine.seating.of(threads).ok()?;
+    let name = series(how, place);
+    let x = threads as f64;
+    let pace = Pace::Slowest;
+    Some(match kernel {
+        Way::Increment(way) => Case::new(
+            name,
+            x,
+            IncrementSetup {
+                way,
+                spacing,
+                cpus,
+                pace,
+            },
+        ),
+        Way::Lock(library) => Case::new(
+            name,
+            x,
+            MutexSetup {
+                library,
+                spacing,
+                cpus,
+                pace,
+            },
+        ),
+    })
+}
+
+const COHERENCE: Experiment = Experiment {
+    id: "B8",
+    name: "sestoft-coherence",
+    title: "Four ways to count, in one place, side by side, and apart",
+    question: "What does it cost that threads write to one line, if none reads what another wrote?",
+    source: "Sestoft, section 4.2: 2^25 operations shared by n threads, Xeon E5-2680 v3, 2 x 12 \
+             cores",
+    today: "A line that two cores write travels between them, whether they write the same word or \
+            neighbouring ones: 64 bytes are the unit of coherence, not the variable. The note finds \
+            dense arrays 12, 14, 9 and 21 times as slow as padded ones. How much it is depends on \
+            how long a core keeps the line once it has it: plain increments wait in the store \
+            buffer, load what it forwards, and write the line many times while it is there, so \
+            they suffer less than locked ones, which need the line each time. 64 bytes suffice, \
+            unless the CPU fetches lines in pairs: then neighbouring lines disturb each other a \
+            little, and 128 bytes keep them apart. With one thread all places are alike. A thread \
+            that has one place to itself takes the time of the operation alone. A lock of \
+            parking_lot is a byte, so that 64 of them share a line where 8 of the standard \
+            library's do. The bars show the most threads that had cores of their own.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
+             parking_lot::Mutex (6)",
+        ),
+        y: Axis::log("times as long as 128 B apart"),
+        unit: Unit::Count,
+        reference: &[Reference {
+            file: "sestoft-coherence-factors.csv",
+            machine: "2 x Xeon E5-2680 v3 (2017)",
+            x: "case",
+            columns: &[
+                ("shared_over_padded", "one place (a) over apart (c)"),
+                ("dense_over_padded", "dense (b) over apart (c)"),
+            ],
+        }],
+    }),
+    events: &[],
+    cases: coherence_cases,
+    curves: factors,
+    claims: &[
+        Claim {
+            text: "int++: threads side by side take more than 2 times as long as threads apart (the \
+                   note: 12)",
+            judge: |e| dense_over_padded(e, WAYS[0].0),
+        },
+        Claim {
+            text: "fetch_add: threads side by side take more than 2 times as long as threads apart \
+                   (the note: 14)",
+            judge: |e| dense_over_padded(e, WAYS[1].0),
+        },
+        Claim {
+            text: "compare_exchange: threads side by side take more than 2 times as long as threads \
+                   apart (the note: 9)",
+            judge: |e| dense_over_padded(e, WAYS[2].0),
+        },
+        Claim {
+            text: "spin lock: threads side by side take more than 2 times as long as threads apart \
+                   (the note, with Java's locks: 21)",
+            judge: |e| dense_over_padded(e, WAYS[3].0),
+        },
+        Claim {
+            text: "Mutex: threads side by side take more than 2 times as long as threads apart (the \
+                   note, with Java's locks: 21)",
+            judge: |e| dense_over_padded(e, WAYS[4].0),
+        },
+        Claim {
+            text: "locks of parking_lot: threads side by side take more than 2 times as long as \
+                   threads apart (the note, with Java's: 21)",
+            judge: |e| dense_over_padded(e, WAYS[PEER].0),
+        },
+        Claim {
+            text: "four threads and more: one lock for all is slower than locks side by side, and \
+                   those slower than locks apart (the note at 16: 2.313, 0.888 and 0.072 s)",
+            judge: |e| {
+                let threads = most(e)?;
+                at_least_cores(&e.machine.seating, 4)?;
+                let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
+                let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
+                Ok(all_of([
+                    at_least(
+                        "one lock over locks side by side",
+                        ratio(shared, dense)?,
+                        1.0,
+                    ),
+                    at_least("side by side over apart", ratio(dense, padded)?, 1.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "locks that are apart scale: with a thread on each core a turn takes less than \
+                   1.2 times as long as alone",
+            judge: |e| {
+                let threads = most(e)?;
+                let at = |threads| e.at(&series(WAYS[4].0, PADDED), threads as f64);
+                let slower = ratio(at(threads)?, at(1)?)?;
+                let what = format!("{threads} threads over one");
+                Ok(at_most(&what, slower, 1.2))
+            },
+        },
+        Claim {
+            text: "with one thread it is all the same where the word lies: to 10 %",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (index, (way, _)) in WAYS.into_iter().enumerate() {
+                    let at = |place| e.at(&series(way, place), 1.0);
+                    if index == PEER && at(SHARED).is_err() {
+                        continue;
+                    }
+                    let (shared, dense) = (at(SHARED)?, at(DENSE)?);
+                    for (place, other) in [(DENSE, dense), (PADDED, at(PADDED)?)] {
+                        let what = format!("{way}: {place} over {SHARED}");
+                        parts.push(between(&what, ratio(other, shared)?, 0.9, 1.1));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
+    let threads = most(e)?;
+    let at = |place| e.at(&series(way, place), threads as f64);
+    let slower = ratio(at(DENSE)?, at(PADDED)?)?;
+    let what = format!("side by side over apart with {threads} threads");
+    Ok(at_least(&what, slower, 2.0))
+}
+
+/// The twelve cells of the note's table as bars, and those of more locks and a second width: how
+/// many times as long each takes as the padded one, with the most threads that have cores of their
+/// own.
+fn factors(e: &Evidence<'_>) -> Vec<Curve> {
+    let Ok(threads) = most(e) else {
+        return Vec::new();
+    };
+    let bar = |index: usize, place: &str| {
+        let at = |place| e.at(&series(WAYS[index].0, place), threads as f64).ok();
+        let factor = ratio(at(place)?, at(PADDED)?).ok()?;
+        Some(((index + 1) as f64, factor))
+    };
+    let labels = [
+        "one place (a) over apart (c)",
+        "dense (b) over apart (c)",
+        "64 B apart over 128 B apart",
+    ];
+    let curves = labels.into_iter().zip(PLACES).map(|(label, (place, _))| {
+        let bars = (0..WAYS.len()).filter_map(|index| bar(index, place));
+        Curve {
+            label: label.to_owned(),
+            points: bars.collect(),
+        }
+    });
+    curves.filter(|curve| !curve.points.is_empty()).collect()
+}
+
+fn coherence_cases(machine: &Machine) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for threads in on_cores(machine) {
+        for way in 0..WAYS.len() {
+            for place in 0..PLACES.len() {
+                cases.extend(case(machine, way, place, threads));
+            }
+        }
+    }
+    cases
+}
+
+/// The series of Figure 1.
+const MUTEX: usize = 4;
+
+/// The locks that are another crate's.
+const PEER: usize = 5;
+
+const FIG_1: Experiment = Experiment {
+    id: "B9",
+    name: "sestoft-fig-1",
+    title: "One lock for all threads, locks side by side, locks apart",
+    question: "Do more threads get more turns of a lock out of a machine?",
+    source: "Sestoft, section 4.2, Figure 1: 32 M turns shared by 1 to 64 threads",
+    today: "Turns of one lock are taken one after the other, so that more threads cannot make them \
+            more; the question is only how much worse it gets. The figure's shape comes out as \
+            ns a turn of all threads together: flat for one lock, falling with the cores for locks \
+            that are apart. Threads beyond the CPUs share them: where one is put to sleep with the \
+            lock in its hands the others must sleep, too, and where it is not, a thread takes its \
+            turns alone, and one lock may even get quicker.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("threads"),
+        y: Axis::log("time a turn of all threads together"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: |machine| {
+        let most = if machine.full {
+            MOST_THREADS
+        } else {
+            MOST_QUICK
+        };
+        let all = (0..).map(|k| 1 << k).take_while(|&threads| threads <= most);
+        let mut cases = Vec::new();
+        for threads in all {
+            // Threads that share a CPU take long to measure, and tell of one lock alone.
+            let shares = threads > machine.seating.cpus().max(2);
+            let places: &[usize] = if shares && !machine.full {
+                &[0]
+            } else {
+                &[0, 1, 3]
+            };
+            for &place in places {
+                cases.extend(case(machine, MUTEX, place, threads));
+                if !shares || machine.full {
+                    cases.extend(case(machine, PEER, place, threads));
+                }
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        for curve in &mut curves {
+            for (threads, turn) in &mut curve.points {
+                *turn = turn.scaled(1.0 / *threads);
+            }
+        }
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "one lock does not scale: 4 threads and more take 0.5 to 2 times as long for all \
+                   turns as two",
+            judge: |e| {
+                let shared = series(WAYS[MUTEX].0, SHARED);
+                at_least_cores(&e.machine.seating, 2)?;
+                let two = in_all(e, &shared, 2)?;
+                let mut parts = Vec::new();
+                for (threads, _) in e.series(&shared)? {
+                    if threads > 2.0 {
+                        let all = in_all(e, &shared, threads as usize)?;
+                        let what = format!("{threads} threads over two");
+                        parts.push(between(&what, ratio(all, two)?, 0.5, 2.0));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "locks apart beat locks side by side at two threads, and those beat one lock",
+            judge: |e| {
+                at_least_cores(&e.machine.seating, 2)?;
+                let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
+                let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
+                Ok(all_of([
+                    at_least(
+                        "one lock over locks side by side",
+                        ratio(shared, dense)?,
+                        1.0,
+                    ),
+                    at_least("side by side over apart", ratio(dense, padded)?, 1.0),
+                ]))
+            },
+        },
+    ],
+};
+
+/// Nanoseconds a turn of all threads together.
+fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Result<Interval, Untestable> {
+    let own = e.at(series, threads as f64)?;
+    Ok(own.scaled(1.0 / threads as f64))
+}

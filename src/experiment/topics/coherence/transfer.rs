@@ -1,0 +1,476 @@
+//! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
+use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, State, Unit, Untestable,
+    all_of, at_least, at_most, plain_curves,
+};
+use crate::kernel::RoundTripWay;
+use crate::os::sysfs::Nearness;
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, STATES, MATRIX];
+
+const WAYS: [(&str, RoundTripWay); 2] = [
+    ("loads and stores", RoundTripWay::Store),
+    ("lock cmpxchg", RoundTripWay::CompareExchange),
+];
+
+/// The place of a nearness on the axis.
+fn place(near: Nearness) -> f64 {
+    let index = Nearness::ALL.iter().position(|other| *other == near);
+    index.unwrap_or(Nearness::ALL.len()) as f64
+}
+
+/// What the measuring CPU shares with any other, the nearest first.
+fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])> {
+    let pair = |near: Nearness| machine.seating.pair(near).ok().map(|cpus| (near, cpus));
+    Nearness::ALL.into_iter().filter_map(pair)
+}
+
+/// The nearest pair on different cores.
+///
+/// # Errors
+/// If there is one core.
+fn nearest(e: &Evidence<'_>) -> Result<Nearness, Untestable> {
+    let near = e.machine.seating.nearest();
+    near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))
+}
+
+const ROUND_TRIPS: Experiment = Experiment {
+    id: "X12",
+    name: "line-round-trip",
+    title: "A line to another core and back",
+    question: "How long does a line take to another core and back, by what the two share?",
+    source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, handed back and forth",
+    today: "Each thread waits until the word has its value and writes the next: a round trip is two \
+            transfers of the line, each a read that finds it modified elsewhere and a request for \
+            ownership. Waiting by `lock cmpxchg` saves the shared step in between, and asks for \
+            the line all the time. Hyper-threads of one core share its L1d and move no line, but \
+            they pass each other by the store buffer. Cores of one last-level cache meet there; \
+            others meet on the interconnect, at several times the price. In a guest the host may move \
+            both to other cores at any time: on one the same two CPUs took 52 ns, and 205 ns a few \
+            minutes before.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+        ),
+        y: Axis::linear("round trip"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: |machine| {
+        let mut cases = vec![own_hit(), own_miss()];
+        for (near, cpus) in nearnesses(machine) {
+            cases.extend(WAYS.map(|way| trip(way, near, cpus)));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "a round trip to the nearest core takes more than 10 times a hit in L1d",
+            judge: trip_over_hit,
+        },
+        Claim {
+            text: "the way to the nearest core and back is shorter than two loads from memory",
+            judge: |e| {
+                let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
+                let memory = e.at(OWN_MISS, 0.0)?.scaled(2.0);
+                Ok(at_most(
+                    "round trip over two misses",
+                    ratio(trip, memory)?,
+                    1.0,
+                ))
+            },
+        },
+        Claim {
+            text: "the less two CPUs share, the longer the round trip",
+            judge: |e| {
+                let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
+                if near.len() < 2 {
+                    return Err(Untestable(
+                        "the CPUs here share all the same with each other".to_owned(),
+                    ));
+                }
+                let mut parts = Vec::new();
+                for pair in near.windows(2) {
+                    let at = |near| e.at(WAYS[0].0, place(near));
+                    let longer = ratio(at(pair[1])?, at(pair[0])?)?;
+                    let what = format!("{} over {}", pair[1].name(), pair[0].name());
+                    parts.push(at_least(&what, longer, 1.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> Case {
+    let cpus = cpus.to_vec();
+    Case::new(name, place(near), RoundTripSetup { way, cpus })
+}
+
+/// What D23 measures of this: a hit, and the way to the nearest core and back.
+pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
+    let mut cases = vec![own_hit()];
+    let near = machine.seating.nearest();
+    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.seating.pair(near))) {
+        cases.push(trip(WAYS[0], near, cpus));
+    }
+    cases
+}
+
+/// Claims that a line's way to the nearest core and back takes more than ten times a hit in L1d.
+pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
+    let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
+    let slower = ratio(trip, e.at(OWN_HIT, 0.0)?)?;
+    Ok(at_least("round trip over hit", slower, 10.0))
+}
+
+const OWN_HIT: &str = "a load that hits in L1d";
+const OWN_MISS: &str = "a load from memory";
+
+fn own_hit() -> Case {
+    Case::new(OWN_HIT, 0.0, remote(Held::Own, Want::Read, Vec::new()))
+}
+
+fn own_miss() -> Case {
+    Case::new(OWN_MISS, 0.0, remote(Held::Nowhere, Want::Read, Vec::new()))
+}
+
+pub(crate) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
+    RemoteSetup {
+        held,
+        want,
+        others,
+        seed: 1,
+    }
+}
+
+const QUAD_CORE: Experiment = Experiment {
+    id: "D46",
+    name: "drepper-quad-core",
+    title: "Between the caches of one processor",
+    question: "What does a line cost on its way from one last-level cache to another?",
+    source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can talk to each \
+             other by way of the front-side bus alone",
+    today: "The paper has no number for it. Its two L2s are today's core complexes, dies or clusters \
+            on a die with a last level each, and its bus is their fabric: a line that goes from one \
+            to the other leaves the caches behind, as one from memory does, but need not wait for \
+            memory. The round trips are those of X12. A machine, or a guest, whose CPUs share one \
+            last level has no such way.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+        ),
+        y: Axis::linear("round trip"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: |machine| {
+        let mut cases = vec![own_miss()];
+        let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
+        for (near, cpus) in pairs {
+            let (name, way) = WAYS[0];
+            let cpus = cpus.to_vec();
+            cases.push(Case::new(name, place(near), RoundTripSetup { way, cpus }));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label == WAYS[0].0);
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "a round trip to a core of another last level takes more than twice as long as one \
+                   to a core of the same",
+            judge: |e| {
+                let (near, far) = across(e)?;
+                let at = |near| e.at(WAYS[0].0, place(near));
+                let longer = ratio(at(far)?, at(near)?)?;
+                let what = format!("{} over {}", far.name(), near.name());
+                Ok(at_least(&what, longer, 2.0))
+            },
+        },
+        Claim {
+            text: "the way there takes as long as a load from memory, which took the same bus: 0.8 \
+                   times or more",
+            judge: |e| {
+                let (_, far) = across(e)?;
+                let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
+                let longer = ratio(way, e.at(OWN_MISS, 0.0)?)?;
+                let what = format!("half a round trip, {}, over a miss", far.name());
+                Ok(at_least(&what, longer, 0.8))
+            },
+        },
+    ],
+};
+
+/// The nearest cores that share a cache, and the nearest whose last levels are two.
+fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
+    let there = |near: &Nearness| e.machine.seating.pair(*near).is_ok();
+    let within = [Nearness::Level2, Nearness::LastLevel];
+    let beyond = [Nearness::Package, Nearness::System];
+    let far = beyond.into_iter().find(there).ok_or_else(|| {
+        let one = "the CPUs here show one last-level cache, and it takes two";
+        Untestable(one.to_owned())
+    })?;
+    let near = within.into_iter().find(there).ok_or_else(|| {
+        let none = "no two cores here share a cache beside which to see it";
+        Untestable(none.to_owned())
+    })?;
+    Ok((near, far))
+}
+
+const LOADS: &str = "load";
+const STORES: &str = "locked addition";
+
+/// The places of the states on the axis.
+const HELD: [Held; 5] = [
+    Held::Own,
+    Held::Exclusive,
+    Held::Modified,
+    Held::Shared,
+    Held::Nowhere,
+];
+
+fn held_at(held: Held) -> f64 {
+    let index = HELD.iter().position(|other| *other == held);
+    index.unwrap_or(HELD.len()) as f64
+}
+
+/// Of so many readers, as far as there are CPUs, a line is taken away from.
+const MOST_READERS: usize = 15;
+
+const READERS: &str = "locked addition, all others read the line";
+
+const STATES: Experiment = Experiment {
+    id: "X13",
+    name: "line-states",
+    title: "The first access to a line that another core holds",
+    question: "What does a line's state in another cache cost the one who wants it?",
+    source: "Drepper 3.3.4, Figure 3.18: the states of a line and who must be told",
+    today: "A load finds the line where the directory or the snoop says; a modified line comes from \
+            the core that modified it. A locked addition must own the line: from another core it \
+            takes it away, and copies that others share must be invalidated first, though the \
+            data are at hand. 64 lines are accessed one after the other, each by the number that \
+            the one before it held; the other core has brought them into their state before.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "modified here (0), exclusive there (1), modified there (2), shared (3), in memory (4)",
+        ),
+        y: Axis::linear("time of an access"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: state_cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label != READERS);
+        curves
+    },
+    claims: &[
+        Claim {
+            text: "a line that a near core modified is loaded in less time than one from memory",
+            judge: |e| {
+                nearest(e)?;
+                let there = e.at(LOADS, held_at(Held::Modified))?;
+                let memory = e.at(LOADS, held_at(Held::Nowhere))?;
+                Ok(at_most(
+                    "modified there over memory",
+                    ratio(there, memory)?,
+                    1.0,
+                ))
+            },
+        },
+        Claim {
+            text: "a modified line costs its reader as much as a clean one of the same core, to a \
+                   third",
+            judge: |e| {
+                nearest(e)?;
+                let at = |held| e.at(LOADS, held_at(held));
+                let dearer = ratio(at(Held::Modified)?, at(Held::Exclusive)?)?;
+                Ok(crate::experiment::between(
+                    "modified over exclusive",
+                    dearer,
+                    0.75,
+                    1.33,
+                ))
+            },
+        },
+        Claim {
+            text: "writing a line that another core has read costs more than 3 times writing a line \
+                   of one's own",
+            judge: |e| {
+                nearest(e)?;
+                let at = |held| e.at(STORES, held_at(held));
+                let dearer = ratio(at(Held::Shared)?, at(Held::Own)?)?;
+                Ok(at_least("shared over own", dearer, 3.0))
+            },
+        },
+        Claim {
+            text: "the number of readers makes no difference of a half to the one who writes",
+            judge: readers,
+        },
+    ],
+};
+
+fn readers(e: &Evidence<'_>) -> Judged {
+    let one = e.at(STORES, held_at(Held::Shared))?;
+    let (readers, all) = e.last(READERS)?;
+    let dearer = ratio(all, one)?;
+    Ok(at_most(&format!("{readers} readers over one"), dearer, 1.5))
+}
+
+fn state_cases(machine: &Machine) -> Vec<Case> {
+    let near = machine.seating.nearest();
+    let Some(Ok([_, other])) = near.map(|near| machine.seating.pair(near)) else {
+        return Vec::new();
+    };
+    let mut cases = Vec::new();
+    for held in HELD {
+        let others = match held {
+            Held::Own | Held::Nowhere => Vec::new(),
+            _ => vec![other],
+        };
+        let x = held_at(held);
+        if held != Held::Shared {
+            let setup = remote(held, Want::Read, others.clone());
+            cases.push(Case::new(LOADS, x, setup));
+        }
+        cases.push(Case::new(STORES, x, remote(held, Want::Own, others)));
+    }
+    // One thread a core, the measuring one's left out.
+    let cores = machine.seating.cores().saturating_sub(1).min(MOST_READERS);
+    if cores > 1 {
+        let others: Vec<usize> = machine.seating.seats()[1..=cores]
+            .iter()
+            .map(|seat| seat.cpu)
+            .collect();
+        let setup = remote(Held::Shared, Want::Own, others);
+        cases.push(Case::new(READERS, cores as f64, setup));
+    }
+    cases
+}
+
+/// The CPUs among which every pair is measured in a quick run.
+const FEW: usize = 8;
+
+/// The same in a full run: 2,016 pairs.
+const MANY: usize = 64;
+
+const MATRIX: Experiment = Experiment {
+    id: "X14",
+    name: "core-to-core",
+    title: "The round trip between every two CPUs",
+    question: "Which CPUs are near to each other?",
+    source: "Beyond Drepper 3.3.4: X12 for every pair",
+    today: "The blocks of the map are the caches that cores share: pairs within a block are near, \
+            pairs across blocks far. What the kernel says about it can be wrong, above all in a \
+            guest whose host has not told it; a pair that is much nearer than its block may be two \
+            hyper-threads of one core.",
+    plot: Some(Plot {
+        shape: Shape::Heat { depth: "CPU" },
+        x: Axis::linear("CPU"),
+        y: Axis::linear("round trip"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases: |machine| {
+        let cpus = matrix_cpus(machine);
+        let mut cases = Vec::new();
+        for (index, &first) in cpus.iter().enumerate() {
+            for &second in &cpus[index + 1..] {
+                let setup = RoundTripSetup {
+                    way: RoundTripWay::CompareExchange,
+                    cpus: vec![first, second],
+                };
+                cases.push(Case::new(first.to_string(), second as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    claims: &[
+        Claim {
+            text: "no round trip between two cores takes more than 3 times the shortest",
+            judge: |e| {
+                let [shortest, longest] = extremes(e, |near| near != Nearness::Core)?;
+                Ok(at_most(
+                    "longest over shortest",
+                    ratio(longest, shortest)?,
+                    3.0,
+                ))
+            },
+        },
+        Claim {
+            text: "pairs that share the same are alike: none takes more than 1.5 times another",
+            judge: |e| {
+                let near = nearest(e)?;
+                let [shortest, longest] = extremes(e, |other| other == near)?;
+                let what = format!("longest over shortest of pairs with the {}", near.name());
+                Ok(at_most(&what, ratio(longest, shortest)?, 1.5))
+            },
+        },
+    ],
+};
+
+fn matrix_cpus(machine: &Machine) -> Vec<usize> {
+    let most = if machine.full { MANY } else { FEW };
+    let seats = machine.seating.seats();
+    let mut cpus: Vec<usize> = seats.iter().take(most).map(|seat| seat.cpu).collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+/// The shortest and the longest round trip of the pairs that are `near` as asked, of which there
+/// must be two.
+fn extremes(
+    e: &Evidence<'_>,
+    near: impl Fn(Nearness) -> bool,
+) -> Result<[Interval; 2], Untestable> {
+    let seats = e.machine.seating.seats();
+    let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu);
+    let mut trips = Vec::new();
+    for curve in e.curves() {
+        let first = curve.label.parse().ok().and_then(seat);
+        for (second, _) in &curve.points {
+            let (Some(first), Some(second)) = (first, seat(*second)) else {
+                continue;
+            };
+            if near(first.to(second)) {
+                trips.push(e.at(&curve.label, second.cpu as f64)?);
+            }
+        }
+    }
+    trips.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
+    let refused = e.points.iter().find_map(|point| match &point.state {
+        State::Untestable(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    match (&trips[..], refused) {
+        (&[shortest, .., longest], _) => Ok([shortest, longest]),
+        (_, Some(reason)) => Err(reason),
+        _ => Err(Untestable(format!(
+            "it takes two pairs of CPUs, and there is {} here",
+            trips.len()
+        ))),
+    }
+}

@@ -1,0 +1,311 @@
+//! Beyond the papers: a value that is stored and loaded again before it reaches L1d.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Reference, Setup, Shape, Subject, Unit,
+    Untestable, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{Forward, Passing, Trip};
+use crate::mem::{LINE, PAGE, Region};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[STORE_FORWARDING];
+
+/// Byte offset of the line in which most values are passed.
+const HOME: usize = PAGE / 2;
+
+/// Sizes whose halves are stored and loaded at once, and that are passed across lines and pages.
+const DOUBLED: [usize; 4] = [8, 16, 32, 64];
+
+/// Sizes that every x86-64 CPU has. The others are judged where there are any.
+const ALWAYS: usize = 16;
+
+/// How much longer a value takes that does not come from the store queue.
+const BLOCKED: f64 = 1.5;
+
+macro_rules! pairs {
+    ($first:literal $store:literal $load:literal $(, $index:literal $stores:literal $loads:literal)*) => {
+        /// Bytes stored and bytes loaded: up to 8 by a general register, then by a vector register.
+        const PAIRS: &[(usize, usize)] = &[($store, $load) $(, ($stores, $loads))*];
+
+        /// The axis that names them.
+        const PLACES: &str = concat!(
+            $store, " to ", $load, " (", $first, ")"
+            $(, ", ", $stores, " to ", $loads, " (", $index, ")")*
+        );
+    };
+}
+
+pairs![
+    0 1 1, 1 1 2, 2 1 4, 3 1 8,
+    4 2 1, 5 2 2, 6 2 4, 7 2 8,
+    8 4 1, 9 4 2, 10 4 4, 11 4 8,
+    12 8 1, 13 8 2, 14 8 4, 15 8 8,
+    16 8 16, 17 8 32, 18 8 64,
+    19 16 8, 20 16 16, 21 16 32, 22 16 64,
+    23 32 8, 24 32 16, 25 32 32, 26 32 64,
+    27 64 8, 28 64 16, 29 64 32, 30 64 64
+];
+
+const START: &str = "load at the store's start";
+const END: &str = "load at its end";
+const BEFORE: &str = "load half before it";
+const BEHIND: &str = "load half behind it";
+const WIDER: &str = "load wider than it";
+const TWO: &str = "of two stores";
+const ONE_OPERAND: &str = "by one operand";
+const GENERAL: &str = "into a general register";
+const GENERAL_END: &str = "into a general register, load at its end";
+const LINES: &str = "across two lines";
+const PAGES: &str = "across two pages";
+
+macro_rules! published {
+    ($($name:literal $machine:literal)*) => {
+        &[$(Reference {
+            file: "store-forwarding.csv",
+            machine: $machine,
+            x: "place",
+            columns: &[
+                (concat!($name, " start"), START),
+                (concat!($name, " two"), TWO),
+                (concat!($name, " operand"), ONE_OPERAND),
+                (concat!($name, " general"), GENERAL),
+            ],
+        }),*]
+    };
+}
+
+const STORE_FORWARDING: Experiment = Experiment {
+    id: "X1",
+    name: "store-forwarding",
+    title: "Store-to-load forwarding by size",
+    question: "How long is a value on its way from a store to a load that follows at once, and \
+               when does the load have to wait until the store has reached L1d?",
+    source: "Beyond the papers: Intel's Optimization Reference Manual, \"Store Forwarding\", and \
+             AMD's Software Optimization Guides, load-store unit, which say when it works; the \
+             published cycles are Travis Downs's of 2019. A round trip is a store and a load \
+             (and, into a general register, a move back) of which each waits for the one before",
+    today: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
+            it waits until the store has left for L1d, two to four times as long. Two newer things \
+            change that: Zen since 2 and Intel since Ice Lake pass 4 and 8 bytes at the same \
+            address on to the next instruction before either access is made, in a cycle or less; \
+            and where 64-byte accesses are made of halves, a 64-byte load that spans two 32-byte \
+            stores is no failure. On Zen 4 a store over the end of a page forwards to nobody.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(PLACES),
+        y: Axis::linear("round trip"),
+        unit: Unit::CoreCycles,
+        reference: published![
+            "SNB" "Sandy Bridge, Xeon E5-1620 (Downs 2019)"
+            "HSW" "Haswell, i7-4770 (Downs 2019)"
+            "SKL" "Skylake, i7-6700HQ (Downs 2019)"
+            "ICL" "Ice Lake, i5-1035 (Downs 2019)"
+            "Zen 2" "Zen 2, EPYC 7262 (Downs 2019)"
+        ],
+    }),
+    cases: |_| {
+        let mut cases = Vec::new();
+        for &(store, load) in PAIRS {
+            let trip = Trip::new(store, load);
+            let half = (load / 2) as isize;
+            let end = store as isize - load as isize;
+            let mut add =
+                |series, load: isize| cases.push(case(series, trip, home(trip, load), load));
+            if end < 0 {
+                add(WIDER, 0);
+                continue;
+            }
+            add(START, 0);
+            if end > 0 {
+                add(END, end);
+            }
+            if half > 0 {
+                add(BEFORE, -half);
+                add(BEHIND, end + half);
+            }
+        }
+        for size in DOUBLED {
+            let trip = Trip::new(size, size);
+            let two = Trip::new(size / 2, size).by(Passing::Two);
+            cases.push(case_at(size, size, TWO, two, HOME, 0));
+            cases.push(case(LINES, trip, HOME + LINE - size / 2, 0));
+            cases.push(case(PAGES, trip, PAGE - size / 2, 0));
+        }
+        let renamed = Trip::new(8, 8).by(Passing::Renamed);
+        cases.push(case(ONE_OPERAND, renamed, HOME, 0));
+        let general = Trip::new(16, 8).by(Passing::General);
+        cases.push(case(GENERAL, general, HOME, 0));
+        cases.push(case(GENERAL_END, general, HOME, 8));
+        cases
+    },
+    curves: plain_curves,
+    events: events::FORWARDING,
+    claims: &[
+        Claim {
+            text: "a load whose bytes one store wrote is forwarded: one that also needs older \
+                   bytes takes more than 1.5 times as long",
+            judge: |e| {
+                let older = |size| ratio(at(e, BEHIND, size, size)?, at(e, START, size, size)?);
+                let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
+                Ok(at_least(
+                    &format!(
+                        "half of the bytes older over none, at least, with {} bytes",
+                        least.at
+                    ),
+                    least.value,
+                    BLOCKED,
+                ))
+            },
+        },
+        Claim {
+            text: "a load of up to 32 bytes that spans two stores takes more than 1.5 times as \
+                   long as one whose bytes one store wrote",
+            judge: |e| {
+                let two = |size| ratio(at(e, TWO, size, size)?, at(e, START, size, size)?);
+                let least = least_of(e, &[8, 16, 32], two)?;
+                Ok(at_least(
+                    &format!("of two stores over one, at least, with {} bytes", least.at),
+                    least.value,
+                    BLOCKED,
+                ))
+            },
+        },
+        Claim {
+            text: "the upper half of what a vector register stored is forwarded like the lower, to \
+                   50 %",
+            judge: |e| {
+                let mut most: Option<Extreme<usize>> = None;
+                for store in [16, 32, 64] {
+                    if store > ALWAYS && at(e, START, store, store).is_err() {
+                        continue;
+                    }
+                    let half = store / 2;
+                    let upper = ratio(at(e, END, store, half)?, at(e, START, store, half)?)?;
+                    most = Some(Extreme::most(most, store, upper));
+                }
+                let most = most.ok_or_else(none)?;
+                Ok(at_most(
+                    &format!("upper half over lower, at most, of {} bytes", most.at),
+                    most.value,
+                    BLOCKED,
+                ))
+            },
+        },
+        Claim {
+            text: "a value of 8 bytes takes no less time through memory than a load from L1d",
+            judge: |e| {
+                let trip = at(e, START, 8, 8)?;
+                let published = e.machine.load_to_use.ok_or_else(|| {
+                    Untestable(format!(
+                        "no published load-to-use latency for this CPU; measured {trip} core cycles"
+                    ))
+                })?;
+                Ok(at_least(
+                    "core cycles a round trip",
+                    trip,
+                    f64::from(published) - 0.5,
+                ))
+            },
+        },
+        Claim {
+            text: "across two pages a value of up to 32 bytes takes longer than across two lines, \
+                   by more than 10 %",
+            judge: |e| {
+                let pages = |size| ratio(at(e, PAGES, size, size)?, at(e, LINES, size, size)?);
+                let least = least_of(e, &[8, 16, 32], pages)?;
+                Ok(at_least(
+                    &format!(
+                        "across pages over across lines, at least, with {} bytes",
+                        least.at
+                    ),
+                    least.value,
+                    1.1,
+                ))
+            },
+        },
+    ],
+};
+
+/// A case at the place of the bytes that its trip stores and loads.
+fn case(series: &str, trip: Trip, store: usize, load: isize) -> Case {
+    case_at(trip.store, trip.load, series, trip, store, load)
+}
+
+/// A case at the place of a pair.
+fn case_at(
+    stored: usize,
+    loaded: usize,
+    series: &str,
+    trip: Trip,
+    store: usize,
+    load: isize,
+) -> Case {
+    let setup = ForwardSetup { trip, store, load };
+    Case::new(series, place(stored, loaded), setup)
+}
+
+/// The place on the axis of a pair.
+fn place(store: usize, load: usize) -> f64 {
+    let index = PAIRS.iter().position(|pair| *pair == (store, load));
+    index.expect("every pair that is measured is listed") as f64
+}
+
+/// Byte offset of the store: a multiple of its size that leaves room in the line for a load that
+/// begins before it.
+pub(crate) fn home(trip: Trip, load: isize) -> usize {
+    HOME + if load < 0 { LINE - trip.store } else { 0 }
+}
+
+/// The point of a series for a pair.
+fn at(e: &Evidence<'_>, series: &str, store: usize, load: usize) -> Result<Interval, Untestable> {
+    e.at(series, place(store, load))
+}
+
+/// The least of `ratio` over those of `sizes` that the CPU has.
+fn least_of(
+    e: &Evidence<'_>,
+    sizes: &[usize],
+    ratio: impl Fn(usize) -> Result<Interval, Untestable>,
+) -> Result<Extreme<usize>, Untestable> {
+    let mut least = None;
+    for &size in sizes {
+        if size <= ALWAYS || at(e, START, size, size).is_ok() {
+            least = Some(Extreme::least(least, size, ratio(size)?));
+        }
+    }
+    least.ok_or_else(none)
+}
+
+/// A value that is stored and loaded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ForwardSetup {
+    /// Bytes stored and loaded, and how.
+    pub trip: Trip,
+    /// Byte offset of the store.
+    pub store: usize,
+    /// Bytes from there to the load.
+    pub load: isize,
+}
+
+impl Setup for ForwardSetup {
+    fn bytes(&self) -> usize {
+        let load = self.store.saturating_add_signed(self.load) + self.trip.load;
+        load.max(self.store + self.trip.written())
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let forward = Forward::new(region, self.trip, self.store, self.load, context.features)
+            .map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(forward),
+            lap: 1,
+        })
+    }
+}

@@ -1,0 +1,223 @@
+//! Drepper 3.2 and 3.3.1, how an address finds its line: the parts of an address, and Figures 3.5
+//! to 3.7.
+
+use crate::experiment::claim::counted::{
+    Counted, {self},
+};
+use crate::experiment::{Claim, Experiment, Untestable, plain_curves};
+use crate::pattern::Rng;
+use crate::sim::{Cache, Design, Geometry, Reference, Split};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SPLIT, KINDS];
+
+fn cache(size: u64, ways: u64) -> Result<Geometry, Untestable> {
+    Geometry::new(size, ways, LINE).map_err(Untestable::because)
+}
+
+const LINE: u64 = 64;
+const MIB: u64 = 1 << 20;
+
+static PARTS: [Counted; 4] = [
+    Counted::exactly(
+        "addresses that their three parts do not give back",
+        0.0,
+        || lost(false),
+    ),
+    Counted::exactly("addresses whose parts are not their bits", 0.0, || {
+        lost(true)
+    }),
+    Counted::exactly("low bits that select a byte of a 64-byte line", 6.0, || {
+        Ok(f64::from(cache(32 << 10, 8)?.offset_bits()))
+    }),
+    Counted::exactly("transfers of 64 bits that fill a 64-byte line", 8.0, || {
+        Ok((cache(32 << 10, 8)?.line() / size_of::<u64>() as u64) as f64)
+    }),
+];
+
+const SPLIT: Experiment = Experiment {
+    id: "D4",
+    name: "drepper-address-split",
+    title: "Tag, set and offset",
+    question: "Do the parts of an address select what the paper says they select?",
+    source: "Drepper 3.2: an address is a tag, S bits of cache set, and O bits of offset",
+    today: "Arithmetic, done here by the simulator that the other simulated experiments use. Sets \
+            need not be a power of two any more: the set is then the remainder of the line's number, \
+            or a hash of it, and no field of bits.",
+    plot: None,
+    cases: |_| counted::cases(&PARTS).collect(),
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "for caches of 16 KiB to 260 MiB, tag, set and offset give the address back",
+            judge: |e| counted::all(e, &PARTS[..1]),
+        },
+        Claim {
+            text: "where the sets are a power of two, the low O bits are the offset, the next S the \
+                   set and the rest the tag",
+            judge: |e| counted::all(e, &PARTS[1..2]),
+        },
+        Claim {
+            text: "a line of 64 bytes takes the low 6 bits, and 8 transfers of 64 bits",
+            judge: |e| counted::all(e, &PARTS[2..]),
+        },
+    ],
+};
+
+/// Size and ways of caches that addresses are split by; the sets of the last are no power of two.
+const SPLIT_BY: [(u64, u64); 5] = [
+    (16 << 10, 4),
+    (32 << 10, 8),
+    (48 << 10, 12),
+    (4 * MIB, 1),
+    (260 * MIB, 20),
+];
+
+/// Of random addresses, those that their parts do not give back, or, `by_bits`, whose parts are not
+/// the bits that they should be.
+fn lost(by_bits: bool) -> Result<f64, Untestable> {
+    let mut rng = Rng::new(1);
+    let mut lost = 0;
+    for (size, ways) in SPLIT_BY {
+        let geometry = cache(size, ways)?;
+        let offset_bits = geometry.offset_bits();
+        for _ in 0..10_000 {
+            let address = rng.bits();
+            let Split { tag, set, offset } = geometry.split(address);
+            let kept = match (by_bits, geometry.set_bits()) {
+                (false, _) => (tag * geometry.sets() + set) * geometry.line() + offset == address,
+                (true, None) => true,
+                (true, Some(set_bits)) => {
+                    let low = |bits: u32, value: u64| value & ((1 << bits) - 1);
+                    let line = address >> offset_bits;
+                    [tag, set, offset]
+                        == [
+                            line >> set_bits,
+                            low(set_bits, line),
+                            low(offset_bits, address),
+                        ]
+                }
+            };
+            lost += u32::from(!kept);
+        }
+    }
+    Ok(f64::from(lost))
+}
+
+static FIGURES: [Counted; 12] = [
+    Counted::exactly("entries of 4 MiB", 65_536.0, || {
+        Ok(cache(4 * MIB, 1)?.lines() as f64)
+    }),
+    Counted::exactly("bits of set, direct-mapped", 16.0, || bits(1)),
+    Counted::exactly("sets of 8 ways", 8192.0, || {
+        Ok(cache(4 * MIB, 8)?.sets() as f64)
+    }),
+    Counted::exactly("bits of set, 8 ways", 13.0, || bits(8)),
+    Counted::exactly("tags compared, 8 ways", 8.0, || {
+        Ok(f64::from(cache(4 * MIB, 8)?.ways()))
+    }),
+    Counted::exactly(
+        "sets, fully associative",
+        1.0,
+        || Ok(whole()?.sets() as f64),
+    ),
+    Counted::exactly("misses, direct-mapped, 2 lines of a set", 100.0, || {
+        conflicts(cache(4 * MIB, 1)?, 2)
+    }),
+    Counted::exactly("misses, direct-mapped, 65,536 lines in a row", 0.0, || {
+        row_of_lines(cache(4 * MIB, 1)?)
+    }),
+    Counted::exactly("misses, 8 ways, 8 lines of a set", 0.0, || {
+        conflicts(cache(4 * MIB, 8)?, 8)
+    }),
+    Counted::exactly("misses, 8 ways, 9 lines of a set", 100.0, || {
+        conflicts(cache(4 * MIB, 8)?, 9)
+    }),
+    Counted::exactly(
+        "misses, fully associative, as many lines as it holds",
+        0.0,
+        || conflicts(whole()?, 64),
+    ),
+    Counted::exactly("misses, fully associative, one line more", 100.0, || {
+        conflicts(whole()?, 65)
+    }),
+];
+
+const KINDS: Experiment = Experiment {
+    id: "D9",
+    name: "drepper-fig-3.5-3.7",
+    title: "Fully associative, direct-mapped, set-associative",
+    question: "How many sets do the three kinds of cache have, and which lines drive each other \
+               out?",
+    source: "Drepper 3.3.1, Figures 3.5 to 3.7: 4 MB of 64-byte lines",
+    today: "Simulated, with LRU. First-level caches have 8 to 12 ways today, last-level caches 11 \
+            to 20, and TLBs of the first level are often still fully associative. The misses are \
+            those of a second and later round over the lines, in percent.",
+    plot: None,
+    cases: |_| counted::cases(&FIGURES).collect(),
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with \
+                   8 ways 13 bits one of 8,192 sets, whose 8 tags are compared",
+            judge: |e| counted::all(e, &FIGURES[..6]),
+        },
+        Claim {
+            text: "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
+                   large as the cache never",
+            judge: |e| counted::all(e, &FIGURES[6..8]),
+        },
+        Claim {
+            text: "in a set of 8 ways 8 lines stay, and a ninth drives out each before its time",
+            judge: |e| counted::all(e, &FIGURES[8..10]),
+        },
+        Claim {
+            text: "in a fully associative cache any lines stay, as many as it holds, wherever they \
+                   lie",
+            judge: |e| counted::all(e, &FIGURES[10..]),
+        },
+    ],
+};
+
+fn bits(ways: u64) -> Result<f64, Untestable> {
+    let bits = cache(4 * MIB, ways)?.set_bits();
+    bits.map(f64::from)
+        .ok_or_else(|| Untestable("the sets are no power of two".to_owned()))
+}
+
+/// A small cache of one set: to compare more tags at a time costs too much hardware.
+fn whole() -> Result<Geometry, Untestable> {
+    Geometry::fully_associative(64 * LINE, LINE).map_err(Untestable::because)
+}
+
+/// Percent of misses in later rounds over lines that all belong to one set.
+fn conflicts(geometry: Geometry, lines: u64) -> Result<f64, Untestable> {
+    let apart = geometry.sets() * geometry.line();
+    Ok(later_misses(geometry, (0..lines).map(|line| line * apart)))
+}
+
+/// The same over as many lines in a row as the cache holds.
+fn row_of_lines(geometry: Geometry) -> Result<f64, Untestable> {
+    let lines = 0..geometry.lines();
+    Ok(later_misses(
+        geometry,
+        lines.map(|line| line * geometry.line()),
+    ))
+}
+
+fn later_misses(geometry: Geometry, addresses: impl Iterator<Item = u64> + Clone) -> f64 {
+    let mut cache = Cache::new(Design::lru(geometry));
+    let round = |cache: &mut Cache| {
+        for address in addresses.clone() {
+            cache.reference(Reference::load(address, 8));
+        }
+    };
+    round(&mut cache);
+    cache.forget_counts();
+    for _ in 0..3 {
+        round(&mut cache);
+    }
+    100.0 * cache.counters().miss_ratio()
+}

@@ -1,0 +1,219 @@
+//! Drepper 6.2.1, banks of L1d: Figure 6.6, and 4 KiB aliasing.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::shared::burst::BurstSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
+    Untestable, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{Alias, BURST, Places, Transfer};
+use crate::mem::{PAGE, Region};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_6_6];
+
+/// The series of loads behind a store.
+const BEHIND: &str = "a load behind a store";
+
+/// Byte offset of the store: a load some bytes around 4,096 behind it lies in one line.
+const STORE: usize = 1032;
+
+/// A distance at which a load has nothing in common with the store, not even the low bits.
+const FREE: usize = 2048;
+
+/// How far apart flat values may lie.
+const FLAT: f64 = 1.1;
+
+/// What two loads a cycle are at least, loop and clock allowed for.
+const TWO: f64 = 1.8;
+
+const FIG_6_6: Experiment = Experiment {
+    id: "E19",
+    name: "drepper-fig-6.6",
+    title: "Banks of L1d, and addresses that are alike in their low bits",
+    question: "Do loads hinder each other by their places, or a store a load that it has no byte \
+               in common with?",
+    source: "Drepper 6.2.1, Figure 6.6: of an address in AMD's L1d bits 3 to 0 choose the byte, 6 \
+             to 4 the bank and 14 to 7 the index, and two loads go in one cycle if their banks \
+             differ or their index is the same. Eight loads of 8 bytes here, at one distance from \
+             each to the next; beside them the latency of a load some bytes behind a store",
+    today: "Two loads a cycle go from anywhere. Intel gave up banks with Haswell. Zen kept narrow \
+            ones: its third load of a cycle is lost now and then where all distances are multiples \
+            of 32 bytes, unless the lines are the same or 4 KiB apart, which is the paper's rule \
+            with other bits. What every CPU has is 4 KiB aliasing: a load is compared with the \
+            stores before it by the low 12 bits of its address first, and waits for one that is \
+            alike there though it lies in another page.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("distance in bytes"),
+        y: Axis::linear("time"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for first in firsts(machine) {
+            for distance in distances(machine) {
+                let setup = BurstSetup {
+                    places: Places::fixed(first, distance),
+                    transfer: Transfer::Load,
+                    width: 8,
+                };
+                cases.push(Case::new(loads(first), distance as f64, setup));
+            }
+        }
+        for behind in behind(machine) {
+            let setup = AliasSetup {
+                store: STORE,
+                behind,
+            };
+            cases.push(Case::new(BEHIND, behind as f64, setup));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::FORWARDING,
+    claims: &[
+        Claim {
+            text: "loads take the same time at every distance, to 10 %: no bank shows",
+            judge: |e| {
+                let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
+                let what = format!(
+                    "eight loads take {} to {} core cycles, at distances of {} and {} bytes: \
+                     slowest over quickest",
+                    least.value, most.value, least.at, most.at
+                );
+                Ok(at_most(&what, ratio(most.value, least.value)?, FLAT))
+            },
+        },
+        Claim {
+            text: "two loads a cycle go at every distance: 1.8 or more",
+            judge: |e| {
+                let most = extreme(e, Extreme::most)?;
+                let rate = ratio(Interval::exact(BURST as f64), most.value)?;
+                let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
+                Ok(at_least(&what, rate, TWO))
+            },
+        },
+        Claim {
+            text: "a load 4,096 bytes behind a store waits for it: more than 1.1 times as long as \
+                   one 2,048 bytes behind",
+            judge: |e| {
+                let free = e.at(BEHIND, FREE as f64)?;
+                let aliased = ratio(e.at(BEHIND, PAGE as f64)?, free)?;
+                Ok(at_least("4,096 bytes behind over 2,048", aliased, FLAT))
+            },
+        },
+        Claim {
+            text: "at every other distance from a store loads take the same time, to 10 %",
+            judge: |e| {
+                let mut worst = None;
+                let free = e.at(BEHIND, FREE as f64)?;
+                for behind in behind(e.machine)
+                    .into_iter()
+                    .filter(|behind| !aliases(*behind))
+                {
+                    let slower = ratio(e.at(BEHIND, behind as f64)?, free)?;
+                    worst = Some(Extreme::most(worst, behind, slower));
+                }
+                let worst = worst.ok_or_else(none)?;
+                let what = format!("{} bytes behind over 2,048, at worst", worst.at);
+                Ok(at_most(&what, worst.value, FLAT))
+            },
+        },
+    ],
+};
+
+fn loads(first: usize) -> String {
+    format!("eight loads, the first at byte {first}")
+}
+
+/// Bytes of the line at which the first load may lie.
+fn firsts(machine: &Machine) -> Vec<usize> {
+    let step = if machine.full { 8 } else { 40 };
+    (0..64).step_by(step).collect()
+}
+
+/// Distances from a load to the next: none splits a line.
+fn distances(machine: &Machine) -> Vec<usize> {
+    if machine.full {
+        let near = (8..256).step_by(8);
+        return near
+            .chain((256..=PAGE).step_by(64))
+            .chain((264..=PAGE).step_by(192))
+            .collect();
+    }
+    vec![
+        8, 16, 24, 32, 40, 48, 56, 64, 72, 96, 128, 136, 256, 512, 1024, 2048, 2056, 4096,
+    ]
+}
+
+/// Distances from a store to the load behind it: they have no byte in common.
+fn behind(machine: &Machine) -> Vec<usize> {
+    let step = if machine.full { 8 } else { 64 };
+    let mut behind: Vec<usize> = (8..=2 * PAGE).step_by(step).collect();
+    if !machine.full {
+        behind = vec![8, 16, 64, 256, 1024, FREE];
+    }
+    let around = [
+        PAGE - 64,
+        PAGE - 8,
+        PAGE - 4,
+        PAGE,
+        PAGE + 4,
+        PAGE + 8,
+        PAGE + 64,
+    ];
+    behind.extend(around);
+    behind.extend([FREE, 3 * PAGE / 2, 2 * PAGE - 8, 2 * PAGE, 2 * PAGE + 8]);
+    behind.sort_unstable();
+    behind.dedup();
+    behind
+}
+
+/// Whether words at this distance have low 12 bits in common.
+fn aliases(behind: usize) -> bool {
+    let low = behind % PAGE;
+    low.min(PAGE - low) < 8
+}
+
+/// Folds one load after the other into an extreme.
+type Choose = fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>;
+
+/// What of all loads `choose` leaves, and its distance.
+fn extreme(e: &Evidence<'_>, choose: Choose) -> Result<Extreme<usize>, Untestable> {
+    let mut found = None;
+    for first in firsts(e.machine) {
+        for distance in distances(e.machine) {
+            let value = e.at(&loads(first), distance as f64)?;
+            found = Some(choose(found, distance, value));
+        }
+    }
+    found.ok_or_else(none)
+}
+
+/// A store, and a load that many bytes behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AliasSetup {
+    /// Byte offset of the store, which is one of 8 bytes.
+    pub store: usize,
+    /// Bytes from there to the load, 8 or more.
+    pub behind: usize,
+}
+
+impl Setup for AliasSetup {
+    fn bytes(&self) -> usize {
+        self.store + self.behind + 8
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let alias = Alias::new(region, self.store, self.store + self.behind)
+            .map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(alias),
+            lap: 1,
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Drepper 3.3.2, caches of different sizes: Figure 3.14.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::topics::hierarchy::llc_share::share;
+use crate::experiment::topics::hierarchy::random::{step_at, steps_by_ends};
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Machine, Plot, Reference, Untestable, all_of, at_least,
+    at_most, events, plain_curves,
+};
+use crate::kernel::Step;
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The figure of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_3_14];
+
+const RANDOM: &str = "random Inc, NPAD=15";
+const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
+
+/// What the figure's curves grow by from the middle of L2 to the largest working set, the least of
+/// three: 302 over 17.26 cycles on the Core 2, 18.2 and 22.3 times on the others.
+const GROWTH: f64 = 17.5;
+
+fn case(machine: &Machine, series: &str, bytes: usize) -> Case {
+    let order = if series == RANDOM {
+        Order::Random { seed: machine.seed }
+    } else {
+        Order::Sequential
+    };
+    let setup = WalkSetup::follow(Layout::npad(15), bytes, order).with(Step::Inc);
+    Case::new(series, bytes as f64, setup)
+}
+
+const FIG_3_14: Experiment = Experiment {
+    id: "D18",
+    name: "drepper-fig-3.14",
+    title: "What a larger last level is worth",
+    question: "Where does the last level end for this core, and what does it save up to there?",
+    source: "Drepper 3.3.2, Figure 3.14: Inc on 128-byte elements on three machines. The text means \
+             it for sequential walks; its data are those of Figure 3.4, which shows random ones, so \
+             that both are measured here",
+    today: "One machine has one size of cache, so that the knee is held against the share that \
+            CPUID promises a hardware thread (E25); `linefill compare` draws the curves of several \
+            machines as the figure does. A guest may find its knee below the share, as strangers \
+            fill the same cache, or above it while they sleep. In sequence hardware prefetches, and \
+            the size of the cache hardly shows: that the figure's curves grow as steeply as a \
+            random walk's says which walk it was.",
+    plot: Plot::over_working_set(&[
+        Reference {
+            file: "drepper-fig-3.14.csv",
+            machine: PENTIUM_4,
+            x: "working_set_bytes",
+            columns: &[("P4/32k/1M", "Inc, L2 of 1 MiB")],
+        },
+        Reference {
+            file: "drepper-fig-3.14.csv",
+            machine: "Pentium 4, 16 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)",
+            x: "working_set_bytes",
+            columns: &[("P4/16k/512k/2M", "Inc, L3 of 2 MiB")],
+        },
+        Reference {
+            file: "drepper-fig-3.14.csv",
+            machine: "Core 2, 32 KiB L1d, 4 MiB L2 (2007)",
+            x: "working_set_bytes",
+            columns: &[("Core2/32k/4M", "Inc, L2 of 4 MiB")],
+        },
+    ]),
+    cases: |machine| {
+        // The random walk is that of Figure 3.4, and measured once.
+        let random = machine.working_sets().into_iter();
+        let random = random.map(|bytes| case(machine, RANDOM, bytes));
+        let sequential = machine.few_working_sets(2).into_iter();
+        let sequential = sequential.map(|bytes| case(machine, SEQUENTIAL, bytes));
+        random.chain(sequential).collect()
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "the random walk's last step lies at this core's share of the last level, within \
+                   a factor of 2",
+            judge: |e| {
+                let points = e.series(RANDOM)?;
+                let memory = e.machine.ranges.memory;
+                if points.last().is_none_or(|(x, _)| *x < memory.lo) {
+                    return Err(Untestable(
+                        "no working set beyond the last-level cache was measured".to_owned(),
+                    ));
+                }
+                let share = share(e.machine)
+                    .ok_or_else(|| Untestable("CPUID describes no cache behind L1d".to_owned()))?;
+                // Only steps behind L2 count: the nearest one might else be L2's own.
+                let mut found = steps_by_ends(&points);
+                let beyond = 2.0 * e.machine.ranges.l2.hi;
+                for steps in &mut found {
+                    steps.retain(|step| *step > beyond);
+                }
+                Ok(step_at(&found, "the share", share as f64, true))
+            },
+        },
+        Claim {
+            text: "a list that the last level holds is walked at random more than 1.5 times as \
+                   fast as one four times as large as the cache (the second Pentium 4 at 1 MiB, \
+                   beside the first: 2.23 times)",
+            judge: |e| {
+                let near = e.level(RANDOM, e.machine.ranges.llc)?;
+                let far = in_memory(e, RANDOM)?;
+                Ok(at_least(
+                    "memory over the last level",
+                    ratio(far, near)?,
+                    1.5,
+                ))
+            },
+        },
+        Claim {
+            text: "the figure is of a random walk: from L2 to memory a random step grows 17.5 times \
+                   and more, as the figure's do, and a sequential one less",
+            judge: |e| {
+                let growth = |series| {
+                    let near = e.level(series, e.machine.ranges.l2)?;
+                    ratio(in_memory(e, series)?, near)
+                };
+                Ok(all_of([
+                    at_least("memory over L2 at random", growth(RANDOM)?, GROWTH),
+                    at_most("memory over L2 in sequence", growth(SEQUENTIAL)?, GROWTH),
+                ]))
+            },
+        },
+    ],
+};
+
+/// What a step takes in memory.
+fn in_memory(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    e.at(series, e.machine.place_in_memory(e.machine.in_memory())?)
+}

@@ -1,0 +1,204 @@
+//! Drepper 3.2, inclusive and exclusive caches.
+
+// Flushes a line of a ring by address.
+#![allow(unsafe_code)]
+
+use crate::cpu::{CacheKind, clflush, mfence};
+use crate::experiment::{
+    Case, Claim, Context, Evidence, Experiment, Machine, Setup, Subject, Untestable, at_least,
+    at_most, plain_curves,
+};
+use crate::kernel::{Kernel, Step, Walk};
+use crate::mem::{LINE, Region};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+use crate::time::{start, stop};
+use core::hint::black_box;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[INCLUSIVE];
+
+const LOST: &str = "times a hot line is lost";
+const NEAR: &str = "the same while lines of L1d pass";
+
+/// How often either is counted.
+const REPEATS: u64 = 5;
+
+/// Losses of a line that tell an inclusive last level: half as many as four times its size makes. A
+/// few lines are lost by chance wherever replacement is not by age alone.
+const LOSSES: f64 = 2.0;
+
+/// Bytes that stay in L1d beside the hot lines.
+const IN_L1: usize = 8 << 10;
+
+const INCLUSIVE: Experiment = Experiment {
+    id: "D5",
+    name: "drepper-inclusive-exclusive",
+    title: "Is the last level inclusive?",
+    question: "Does a line that is used all the time leave L1d and L2 when the last level is turned over?",
+    source: "Drepper 3.2: caches of Intel are inclusive, those of AMD exclusive",
+    today: "A page of lines is walked again and again while four times the last level's size and \
+            more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do not \
+            tell the last level that a line is in use: an inclusive one throws it out as if it \
+            were old, and has it removed from the others as well, some times in the course of the stream. \
+            Intel's last levels were inclusive from Nehalem on, and are not in servers since \
+            Skylake; AMD's are filled by what L2 throws out since K10, and keep what other cores \
+            share. Capacity tells little where other cores, or other guests, take their part of \
+            the last level.",
+    plot: None,
+    cases,
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the last level is inclusive: a line that is used all the time is lost twice \
+                   or more while four times the last level's size streams past",
+            judge: |e| Ok(at_least("times a line is lost", losses(e)?, LOSSES)),
+        },
+        Claim {
+            text: "the last level is as CPUID says: hot lines are lost if it is inclusive, and not \
+                   if it is not",
+            judge: |e| {
+                let lost = losses(e)?;
+                let stated = stated(e.machine)?;
+                Ok(if stated {
+                    at_least("CPUID says inclusive; times a line is lost", lost, LOSSES)
+                } else {
+                    at_most(
+                        "CPUID says not inclusive; times a line is lost",
+                        lost,
+                        LOSSES,
+                    )
+                })
+            },
+        },
+    ],
+};
+
+/// What CPUID says of the last level.
+fn stated(machine: &Machine) -> Result<bool, Untestable> {
+    let caches = machine.caches.iter();
+    let last = caches
+        .filter(|cache| cache.kind != CacheKind::Instruction)
+        .max_by_key(|cache| cache.level);
+    last.and_then(|cache| cache.inclusive).ok_or_else(|| {
+        Untestable::because("CPUID does not say whether the last level is inclusive")
+    })
+}
+
+/// How often a line was lost because of the stream, in most repetitions: all but the least and the
+/// most. Other slow steps, those interrupted, are as many where nothing is displaced.
+fn losses(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    e.machine.place_in_memory(e.machine.in_memory())?;
+    let most = |series| {
+        let points = e.series(series)?;
+        let mut counts: Vec<f64> = points.iter().map(|point| point.1.middle()).collect();
+        counts.sort_by(f64::total_cmp);
+        match counts[..] {
+            [_, lo, .., hi, _] => Ok(Interval::new(lo, hi)),
+            _ => Err(Untestable(format!("`{series}` was counted too seldom"))),
+        }
+    };
+    let (far, near) = (most(LOST)?, most(NEAR)?);
+    Ok(Interval::new(far.lo - near.hi, far.hi - near.lo))
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let total = machine.in_memory();
+    let mut cases = Vec::new();
+    for repeat in 1..=REPEATS {
+        for (series, stream) in [(LOST, total), (NEAR, IN_L1)] {
+            let setup = RetainSetup {
+                stream,
+                total,
+                seed: machine.seed + repeat,
+            };
+            cases.push(Case::new(series, repeat as f64, setup));
+        }
+    }
+    cases
+}
+
+/// A hot ring in L1d or L2, steps along which alternate with other lines that stream past. What is counted
+/// is steps that take longer by more than half of a miss to memory, over the lines of the ring: how
+/// often each line was lost. Steps are timed one by one: several hits in the last level together look
+/// like a miss to memory. They are few, since each may be interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RetainSetup {
+    /// Bytes that stream past, round and round.
+    pub stream: usize,
+    /// Bytes that stream past in all.
+    pub total: usize,
+    /// Decides the order of the ring, and tells repetitions apart.
+    pub seed: u64,
+}
+
+/// Lines of the ring: a page of them, an eighth of the smallest L1d.
+const HOT: usize = 64;
+
+/// Lines that stream past between two steps: in a lap of the ring 64 KiB, one or less in each set of
+/// any L2.
+const BETWEEN: usize = 16;
+
+/// Steps by which the time of a miss is found.
+const TRIALS: usize = 51;
+
+impl Setup for RetainSetup {
+    fn bytes(&self) -> usize {
+        HOT * LINE + self.stream
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let parts = region.split(HOT * LINE);
+        let (hot, mut stream) =
+            parts.ok_or_else(|| Untestable("no room for lines that stream past".to_owned()))?;
+        let order = Order::Random { seed: self.seed };
+        let ring = Ring::new(hot, Layout::npad(7), HOT, order).map_err(Untestable::because)?;
+        let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        // Pages that were never written may all be one page of zeroes.
+        stream.bytes_mut().fill(1);
+
+        black_box(walk.run(HOT as u64));
+        let undisturbed = median(|| step(&mut walk));
+        let missing = median(|| {
+            black_box(walk.run(HOT as u64));
+            let next = walk.ring().cursor();
+            // SAFETY: the cursor is an address in the ring, which is mapped.
+            unsafe { clflush(core::ptr::with_exposed_provenance(next)) };
+            mfence();
+            step(&mut walk)
+        });
+        if missing <= undisturbed {
+            return Err(Untestable(format!(
+                "a step takes {undisturbed} ticks, and {missing} to a flushed line"
+            )));
+        }
+        let slow = undisturbed + (missing - undisturbed) / 2;
+
+        let mut lost = 0_u32;
+        let rounds = self.total.div_ceil(stream.len());
+        for _ in 0..rounds {
+            for lines in stream.bytes().chunks(BETWEEN * LINE) {
+                for line in lines.iter().step_by(LINE) {
+                    black_box(*line);
+                }
+                lost += u32::from(step(&mut walk) > slow);
+            }
+        }
+        Ok(Subject::Count(f64::from(lost) / HOT as f64))
+    }
+}
+
+/// Ticks of a step.
+fn step(walk: &mut Walk<'_>) -> u64 {
+    let begin = start();
+    black_box(walk.run(1));
+    stop() - begin
+}
+
+fn median(mut ticks: impl FnMut() -> u64) -> u64 {
+    let mut all = [0; TRIALS];
+    all.fill_with(&mut ticks);
+    all.sort_unstable();
+    all[TRIALS / 2]
+}

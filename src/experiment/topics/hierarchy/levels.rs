@@ -1,0 +1,121 @@
+//! What each level of the hierarchy costs: Drepper 3.1's table for the Pentium M, and Sestoft's
+//! Figure 4.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::machine::ladder::{LINES, of_lines};
+use crate::experiment::shared::register::RegisterSetup;
+use crate::experiment::{
+    Axis, Capacity, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, events, plain_curves,
+};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
+
+/// The levels, from near to far.
+const LEVELS: [&str; 5] = ["register", "L1d", "L2", "last level", "memory"];
+
+const fn plot(unit: Unit) -> Option<Plot> {
+    Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::WORKING_SET,
+        y: Axis::log("time"),
+        unit,
+        reference: &[],
+    })
+}
+
+/// A chain in a register, and a random walk in the middle of each range.
+fn cases(machine: &Machine) -> Vec<Case> {
+    let ranges = &machine.ranges;
+    let walk = |level: usize, lines, bytes| of_lines(LEVELS[level], lines, bytes, machine.seed);
+    let near = [(1, ranges.l1), (2, ranges.l2)]
+        .map(|(level, range)| (level, range, machine.middle_of(range)));
+    let memory = (4, ranges.memory, machine.in_memory());
+    let mut cases = vec![Case::new(LEVELS[0], 8, RegisterSetup)];
+    // A range can be empty, or lie beyond what may be allocated. Its claim then says so.
+    let dense = near.into_iter().chain([memory]);
+    let dense = dense.filter(|(_, range, bytes)| range.holds(*bytes as f64));
+    cases.extend(dense.map(|(level, _, bytes)| walk(level, 1, bytes)));
+    // Others may leave little of a shared level, and change how much while a run goes on, but a
+    // walk over one line of eight needs hardly any of it: its lines fall into an eighth of L2's
+    // sets, which a span of four times L2 overfills, and are half as many as L2 holds.
+    cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
+    cases.sort_by_key(|case| LEVELS.iter().position(|level| *level == case.series));
+    cases
+}
+
+/// The span of that walk, if there is a level behind L2.
+fn behind_l2(machine: &Machine) -> Option<usize> {
+    let [_, l2, llc] = machine.ranges.capacities.get(..3)? else {
+        return None;
+    };
+    let stated = |of: &Capacity| of.reported.or(of.measured);
+    let span = 4.0 * stated(l2)?;
+    let level = stated(llc)? >= span / 2.0;
+    (level && span <= machine.largest as f64).then_some(span as usize)
+}
+
+/// Judges that every level costs at least `factor` times the one before it.
+fn each_step(e: &Evidence<'_>, factor: f64) -> Judged {
+    let cost = |level: &str| {
+        if e.points.iter().all(|point| point.series != level) {
+            return Err(Untestable(format!(
+                "no working set was found that lives in {level} alone"
+            )));
+        }
+        e.last(level).map(|(_, cost)| cost)
+    };
+    let mut parts = Vec::new();
+    for pair in LEVELS.windows(2) {
+        let step = ratio(cost(pair[1])?, cost(pair[0])?)?;
+        parts.push(at_least(
+            &format!("{} over {}", pair[1], pair[0]),
+            step,
+            factor,
+        ));
+    }
+    Ok(all_of(parts))
+}
+
+const PENTIUM_M: Experiment = Experiment {
+    id: "D7",
+    name: "drepper-table-pentium-m",
+    title: "Core cycles to reach each level",
+    question: "How many core cycles is each level of the memory hierarchy away?",
+    source: "Drepper 3.1, the table of a Pentium M: register 1 or less, L1d about 3, L2 about 14, \
+             memory about 240 core cycles",
+    today: "L1d is 4 to 5 cycles away because it is larger, L2 is where the paper's was, and \
+            between it and memory stands a last level as far away as memory was from slow CPUs. \
+            Memory in nanoseconds has hardly moved; in core cycles it is further. The walk in the \
+            last level uses one line of eight of four times L2, so that it needs half of L2's size \
+            there: a dense one showed memory where strangers had taken the rest of the level.",
+    plot: plot(Unit::CoreCycles),
+    cases,
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
+        judge: |e| each_step(e, 1.5),
+    }],
+};
+
+const SESTOFT_4: Experiment = Experiment {
+    id: "B11",
+    name: "sestoft-fig-4",
+    title: "Nanoseconds to reach each level",
+    question: "Is each level of the hierarchy several times slower than the one before it?",
+    source: "Sestoft, Figure 4, for an i7-4870HQ: 0.4 ns an instruction, L1 1.5 ns, L2 5 ns, L3 \
+             25 ns, memory 90 ns",
+    today: "The ratios have stayed: about 3 from L1 to L2, 4 to 5 from L2 to the last level, 4 and \
+            more to memory. Servers trade latency for size and cores, so that their last level and \
+            their memory are further away than those of the laptop of the note.",
+    plot: plot(Unit::Nanoseconds),
+    cases,
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "every level costs at least twice the level before it",
+        judge: |e| each_step(e, 2.0),
+    }],
+};

@@ -1,0 +1,302 @@
+//! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
+
+use crate::cpu::Caches;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::lines::LoadSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
+    Setup, Shape, Subject, Unit, Untestable, at_least, between, events,
+};
+use crate::kernel::Blocked;
+use crate::mem::{LINE, Region};
+use crate::os::Switches;
+use crate::os::sysfs::Sysfs;
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[LLC_SHARE];
+
+const SYSFS: &str = "share by sysfs, bytes";
+const CPUID: &str = "share by CPUID, bytes";
+const WASTE: &str = "share unused by a program made for 1 MiB, percent";
+const BLOCKS: &str = "in blocks, each read three times";
+const WHOLE: &str = "the whole array each time";
+
+/// How often a block is read.
+const TIMES: u32 = 3;
+
+/// The smallest last level of the paper's figures, that of the Pentium 4.
+const SMALLEST: f64 = (1 << 20) as f64;
+
+/// The most memory that an array takes.
+const AFFORDABLE: usize = 512 << 20;
+
+/// What CPUID says that one hardware thread may count on of the last level, in whole lines.
+pub(crate) fn share(machine: &Machine) -> Option<usize> {
+    let data = machine.caches.iter().filter(|cache| cache.level > 1);
+    let last = data.max_by_key(|cache| cache.level)?;
+    let bytes = last.share().unwrap_or(last.size) as usize;
+    Some(bytes / LINE * LINE).filter(|&bytes| bytes > 0)
+}
+
+/// Bytes of the array: in memory, and several blocks.
+fn array(machine: &Machine) -> usize {
+    let largest = AFFORDABLE.min(1 << machine.largest.ilog2());
+    let blocks = 4 * share(machine).unwrap_or(0);
+    blocks
+        .next_power_of_two()
+        .max(machine.in_memory())
+        .min(largest)
+}
+
+/// The sizes of a block: one that half of L1d holds and one for half of L2, the share, and
+/// halves and doubles of that, as many as there are.
+fn blocks(machine: &Machine) -> Vec<usize> {
+    let ranges = &machine.ranges;
+    let mut sizes = vec![ranges.l1.hi as usize, ranges.l2.hi as usize];
+    if let Some(share) = share(machine) {
+        sizes.extend([share / 4, share / 2, share, 2 * share]);
+    }
+    if machine.full {
+        sizes.extend(
+            machine
+                .working_sets()
+                .into_iter()
+                .filter(|&size| size >= 16 << 10),
+        );
+    }
+    let most = array(machine) / 2;
+    sizes.retain(|size| (LINE..=most).contains(size));
+    sizes
+        .iter_mut()
+        .for_each(|size| *size = *size / LINE * LINE);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+const LLC_SHARE: Experiment = Experiment {
+    id: "E25",
+    name: "drepper-llc-share",
+    title: "The share of the last level, and blocks of its size",
+    question: "How much of the last-level cache may a program count on, and is work cut to that \
+               size the fastest?",
+    source: "Drepper 6.2.3: the size of the highest level in sysfs over the bits of \
+             shared_cpu_map. The paper times no program; here every block of an array in memory \
+             is read three times before the next one, by 16-byte loads. Claims are about blocks of \
+             half the share, since the paper leaves room for code and other data",
+    today: "The formula counts the threads that this system knows. A guest is told the whole \
+            cache and shares it with strangers, so that it may get less than its share, or, while \
+            they sleep, more. Blocks that the last level holds still beat the whole array, but it \
+            is so far from the core that blocks which fit into L2 are faster still: what pays is \
+            to fit the nearest cache that the job can be cut to.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "block",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("read"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let count = |series, count| {
+            let setup = CountSetup {
+                name: series,
+                bytes: 0,
+                count,
+                argument: 0,
+            };
+            Case::new(series, 0.0, setup)
+        };
+        let mut cases = vec![
+            count(SYSFS, |_, _| by_sysfs()),
+            count(CPUID, |_, _| by_cpuid()),
+            count(WASTE, |_, _| {
+                by_sysfs().map(|share| 100.0 * (1.0 - SMALLEST / share).max(0.0))
+            }),
+        ];
+        let array = array(machine);
+        for block in blocks(machine) {
+            let setup = BlockedSetup {
+                array,
+                block,
+                times: TIMES,
+            };
+            cases.push(Case::new(BLOCKS, block as f64, setup));
+        }
+        let whole = LoadSetup {
+            bytes: array,
+            width: 16,
+            non_temporal: false,
+        };
+        cases.push(Case::new(WHOLE, array as f64, whole));
+        cases
+    },
+    curves: |e| {
+        let mut curves = e.curves();
+        curves.retain(|curve| [BLOCKS, WHOLE].contains(&curve.label.as_str()));
+        curves
+    },
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "CPUID and sysfs agree on the share",
+            judge: |e| {
+                let agreement = ratio(e.at(CPUID, 0.0)?, e.at(SYSFS, 0.0)?)?;
+                Ok(between("by CPUID over by sysfs", agreement, 1.0, 1.0))
+            },
+        },
+        Claim {
+            text: "the share is a safe lower limit: measuring finds as much or more",
+            judge: |e| {
+                let share = e.at(SYSFS, 0.0)?;
+                let found = capacity_found(e.machine)?;
+                Ok(at_least(
+                    "capacity found over share",
+                    ratio(found, share)?,
+                    1.0,
+                ))
+            },
+        },
+        Claim {
+            text: "a program made for the paper's smallest last level throws 87 % of it away, or \
+                   more",
+            judge: |e| Ok(at_least("percent unused", e.at(WASTE, 0.0)?, 87.0)),
+        },
+        Claim {
+            text: "blocks of half the share are read more than 1.25 times as fast as the whole \
+                   array",
+            judge: |e| {
+                let array = e.machine.place_in_memory(array(e.machine))?;
+                let faster = ratio(half_the_share(e)?, e.at(WHOLE, array)?)?;
+                Ok(at_least(
+                    "half the share over the whole array",
+                    faster,
+                    1.25,
+                ))
+            },
+        },
+        Claim {
+            text: "blocks of twice the share are no more than 10 % faster than of half the share",
+            judge: |e| {
+                let share = share(e.machine).ok_or_else(no_share)?;
+                let twice = e.at(BLOCKS, (2 * share) as f64)?;
+                let speed = ratio(half_the_share(e)?, twice)?;
+                Ok(at_least("half the share over twice the share", speed, 0.9))
+            },
+        },
+        Claim {
+            text: "no smaller blocks are more than 10 % faster than of half the share",
+            judge: |e| {
+                let half = half(e.machine)?;
+                let smaller = e.series(BLOCKS)?.into_iter().filter(|(x, _)| *x < half);
+                let fastest = smaller
+                    .map(|(_, speed)| speed.widened(0.01))
+                    .reduce(Interval::most)
+                    .ok_or_else(|| Untestable("no smaller blocks were read".to_owned()))?;
+                let speed = ratio(half_the_share(e)?, fastest)?;
+                Ok(at_least("half the share over the fastest", speed, 0.9))
+            },
+        },
+    ],
+};
+
+/// Bytes of half the share: the other half is left to code and whatever else the job needs.
+fn half(machine: &Machine) -> Result<f64, Untestable> {
+    let share = share(machine).ok_or_else(no_share)?;
+    Ok((share / 2 / LINE * LINE) as f64)
+}
+
+/// How fast blocks of half the share are read.
+fn half_the_share(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    e.at(BLOCKS, half(e.machine)?)
+}
+
+fn no_share() -> Untestable {
+    Untestable("CPUID describes no cache behind L1d".to_owned())
+}
+
+/// The capacity of the last level as the ladder found it, good to a factor of 1.5.
+fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
+    let mut levels = machine.ranges.capacities.iter().rev();
+    let last = levels.find(|at| at.reported.is_some() || at.measured.is_some());
+    let found = last.and_then(|at| at.measured);
+    let found = found.ok_or_else(|| {
+        Untestable("the ladder shows no step behind the last-level cache".to_owned())
+    })?;
+    Ok(Interval::new(found / 1.5, found * 1.5))
+}
+
+fn by_sysfs() -> Result<f64, Untestable> {
+    let cpu = Switches::now().cpu.unwrap_or(0);
+    let last = Sysfs::live().last_level(cpu);
+    Ok(last.map_err(Untestable::because)?.share() as f64)
+}
+
+fn by_cpuid() -> Result<f64, Untestable> {
+    let caches = Caches::detect();
+    let last = caches
+        .last_level()
+        .ok_or_else(|| Untestable("CPUID describes no caches".to_owned()))?;
+    let share = last.share().ok_or_else(|| {
+        Untestable("CPUID does not tell how many threads share the last level".to_owned())
+    })?;
+    Ok(share as f64)
+}
+
+/// An array, and blocks of it that are each read several times. An operation is a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockedSetup {
+    /// Bytes of the array.
+    pub array: usize,
+    /// Bytes of a block.
+    pub block: usize,
+    /// How often each block is read.
+    pub times: u32,
+}
+
+impl Setup for BlockedSetup {
+    fn bytes(&self) -> usize {
+        self.array
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let blocked =
+            Blocked::new(region, self.block / LINE, self.times).map_err(Untestable::because)?;
+        let lap = blocked.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(blocked),
+            lap,
+        })
+    }
+
+    /// A line's four loads are added to one sum, a cycle each.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let lines = self.block / LINE;
+        let reading = |bytes| {
+            let flow = Flow {
+                loaded: LINE,
+                width: Some(16),
+                ..Flow::default()
+            };
+            Some(moved(parameters, bytes, flow)?.max(4.0))
+        };
+        let again = f64::from(self.times.saturating_sub(1));
+        Some(Forecast {
+            cycles: lines as f64 * (reading(self.array)? + again * reading(self.block)?),
+            model: &MODEL,
+        })
+    }
+}
+
+static MODEL: Model = Model {
+    name: "a block's first reading at the array's rate, the others at its own",
+    bar: 0.25,
+    leaves_out: "what of the block the last level gives to neighbours, and prefetchers that start anew \
+                 with each reading",
+};

@@ -1,0 +1,221 @@
+//! Beyond the papers: from a load to the use of what it loads, by addressing mode, by register and
+//! by level.
+
+use crate::experiment::claim::paired::paired;
+use crate::experiment::machine::predict::{Places, random};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Machine, Parameters, Plot,
+    Range, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, between, plain_curves,
+};
+use crate::kernel::{Chase, Mode};
+use crate::mem::Region;
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[LOAD_TO_USE];
+
+/// The modes that are followed through every level: the simplest, and the one with all parts.
+const EVERYWHERE: [Mode; 2] = [Mode::Base, Mode::Scaled];
+
+/// Core cycles by which a mode may differ from another and cost the same.
+const SAME: f64 = 0.25;
+
+/// A cycle more, as far as the yardstick can tell.
+const A_CYCLE: f64 = 0.9;
+
+/// The working set inside L1d: no more than a link of 2 bytes can span.
+fn inside_l1(machine: &Machine) -> usize {
+    machine.middle_of(machine.ranges.l1).min(32 << 10)
+}
+
+const LOAD_TO_USE: Experiment = Experiment {
+    id: "X2",
+    name: "load-to-use",
+    title: "Load-to-use latency by addressing mode, register and level",
+    question: "How many core cycles after a load can its value serve as the next address, and \
+               does the way in which the address is formed matter?",
+    source: "Beyond the papers. Published: Intel's Optimization Reference Manual gives Sandy \
+             Bridge 4 cycles with a base and less than 2048 bytes of displacement, 5 with more or \
+             with an index; AMD's Software Optimization Guides give Zen to Zen 5 4 or 5 cycles, 4 \
+             with simple addresses, and 7 or 8 into a vector register",
+    today: "On Intel the quick path with a base alone came with Sandy Bridge and went with Ice \
+            Lake, whose loads take 5 cycles in every mode. On Zen 4 an index is free, a scaled \
+            one costs a cycle, and so does sign extension, which Intel does on the way from the \
+            cache. The way through a vector register is the load and the move back together. \
+            Behind L1d the modes differ by the same cycle, which soon is nothing beside the \
+            level's own latency.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::WORKING_SET,
+        y: Axis::log("time"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let case = |mode: Mode, working_set: usize| {
+            let setup = ChaseSetup {
+                working_set,
+                mode,
+                seed: machine.seed,
+            };
+            Case::new(mode.text(), working_set as f64, setup).in_turn()
+        };
+        let near = inside_l1(machine);
+        let mut cases: Vec<Case> = Mode::ALL.into_iter().map(|mode| case(mode, near)).collect();
+        let ranges = &machine.ranges;
+        let beyond = machine.one_a_range().into_iter();
+        for bytes in beyond.filter(|&bytes| !ranges.l1.holds(bytes as f64)) {
+            let pair = EVERYWHERE.map(|mode| case(mode, bytes).in_large_pages());
+            cases.extend(pair);
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the simplest load takes the published load-to-use latency, within half a cycle",
+            judge: |e| {
+                let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
+                let published = e.machine.load_to_use.ok_or_else(|| {
+                    Untestable(format!(
+                        "no published load-to-use latency for this CPU; measured {cycles} core \
+                         cycles"
+                    ))
+                })?;
+                let published = f64::from(published);
+                Ok(between(
+                    "core cycles from load to load",
+                    cycles,
+                    published - 0.5,
+                    published + 0.5,
+                ))
+            },
+        },
+        Claim {
+            text: "a displacement costs nothing, be it one byte or four",
+            judge: |e| costs_nothing(e, &[Mode::Disp8, Mode::Disp32], Mode::Base),
+        },
+        Claim {
+            text: "an index register costs at least one core cycle more",
+            judge: |e| {
+                let more = more(e, Mode::Index, Mode::Base)?;
+                Ok(at_least("core cycles more with an index", more, A_CYCLE))
+            },
+        },
+        Claim {
+            text: "a scaled index with a displacement costs at least one core cycle more",
+            judge: |e| {
+                let more = more(e, Mode::Scaled, Mode::Base)?;
+                Ok(at_least(
+                    "core cycles more with a scaled index",
+                    more,
+                    A_CYCLE,
+                ))
+            },
+        },
+        Claim {
+            text: "2 and 4 bytes, zero-extended, load as fast as 8",
+            judge: |e| costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index),
+        },
+        Claim {
+            text: "sign extension is free",
+            judge: |e| {
+                let parts = [
+                    costs_nothing(e, &[Mode::Movsxd], Mode::Load32)?,
+                    costs_nothing(e, &[Mode::Movsx16], Mode::Movzx16)?,
+                ];
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "the way through a vector register takes at least 2 core cycles more",
+            judge: |e| {
+                let more = more(e, Mode::Xmm8, Mode::Base)?;
+                Ok(at_least("core cycles more through xmm0", more, 2.0))
+            },
+        },
+        Claim {
+            text: "16 and 32 bytes reach a vector register as fast as 8",
+            judge: |e| costs_nothing(e, &[Mode::Xmm16, Mode::Ymm32], Mode::Xmm8),
+        },
+        Claim {
+            text: "64 bytes reach a vector register as fast as 32",
+            judge: |e| costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32),
+        },
+        Claim {
+            text: "in memory the mode does not matter: less than 10 % either way",
+            judge: |e| {
+                let memory = e.machine.ranges.memory;
+                let [simple, scaled] = EVERYWHERE.map(Mode::text);
+                let slower = paired(e, scaled, simple, memory)?;
+                Ok(between("scaled over simple address", slower, 0.9, 1.1))
+            },
+        },
+    ],
+};
+
+/// Judges that each of `modes` takes as long as `than` in L1d.
+fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
+    let mut parts = Vec::new();
+    for &mode in modes {
+        let more = more(e, mode, than)?;
+        let what = format!("core cycles more by {}", mode.text());
+        parts.push(between(&what, more, -SAME, SAME));
+    }
+    Ok(all_of(parts))
+}
+
+/// The core cycles by which `mode` takes longer than `than` in L1d, from the ratio of the two and
+/// the time of the latter.
+fn more(e: &Evidence<'_>, mode: Mode, than: Mode) -> Result<Interval, Untestable> {
+    let x = inside_l1(e.machine) as f64;
+    let here = Range { lo: x, hi: x };
+    let longer = paired(e, mode.text(), than.text(), here)?;
+    let cycles = e.at(than.text(), x)?.middle();
+    Ok(Interval::new(
+        (longer.lo - 1.0) * cycles,
+        (longer.hi - 1.0) * cycles,
+    ))
+}
+
+/// A random ring of lines, each load's address formed from the load before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChaseSetup {
+    /// Bytes of all lines together.
+    pub working_set: usize,
+    /// The load.
+    pub mode: Mode,
+    /// Decides the order of the lines.
+    pub seed: u64,
+}
+
+/// One line.
+const LINE_ELEMENT: Layout = Layout::npad(7);
+
+impl Setup for ChaseSetup {
+    fn bytes(&self) -> usize {
+        self.working_set
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let count = LINE_ELEMENT.count(self.working_set);
+        let order = Order::Random { seed: self.seed };
+        let ring = Ring::new(region, LINE_ELEMENT, count, order).map_err(Untestable::because)?;
+        let chase = Chase::new(ring, self.mode, &context.features).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(chase),
+            lap: count as u64,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places::lines(LINE_ELEMENT.count(self.working_set));
+        random(parameters, places, None)
+    }
+}

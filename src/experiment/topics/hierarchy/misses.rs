@@ -1,0 +1,266 @@
+//! Drepper 3.3.2, what L2 is asked for and does not have: Figure 3.16 and Table 3.2.
+
+use crate::counters::Quantity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Curve, Evidence, Experiment, Machine, Plot, Reference, Setup,
+    Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between, events,
+};
+use crate::mem::Region;
+use crate::pattern::{Layout, Order};
+use crate::sim;
+use crate::sim::{
+    Design, Geometry, Hierarchy, HierarchyDesign, Inclusion, Instructions, LevelDesign, Prefetcher,
+};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[TABLE_3_2];
+
+const SEQUENTIAL: &str = "sequential";
+const RANDOM: &str = "random";
+const SEQUENTIAL_SIMULATED: &str = "sequential, simulated";
+const RANDOM_SIMULATED: &str = "random, simulated";
+
+/// Working sets that are simulated, in sizes of L2.
+const SIMULATED: [usize; 3] = [1, 2, 4];
+
+const TABLE_3_2: Experiment = Experiment {
+    id: "D20",
+    name: "drepper-table-3.2",
+    title: "Misses of L2, in order and at random",
+    question: "How often does a walk of 8-byte elements ask L2 for a line, and how often in vain?",
+    source: "Drepper 3.3.2, Figure 3.16 and Table 3.2; their numbers fit samples of a profiler, one \
+             for 3,000 events, and the table's ratio is that of misses to all reads",
+    today: "In order, the prefetcher has the lines in L2 before they are asked for, on every CPU \
+            since; at random, nearly every element is another line, and the share of them that L2 \
+            holds is its share of the working set. What the vendors count as a read of L2 differs: \
+            by Intel's events those of the prefetcher of L1d are among them, so that a ratio in \
+            order says more about prefetchers than about the program. The counts stand in a table \
+            of their own, by the element.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("misses of L2"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-3.16.csv",
+            machine: PENTIUM_4,
+            x: "working_set_bytes",
+            columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
+        }],
+    }),
+    cases: |machine| {
+        let orders = [
+            (SEQUENTIAL, SEQUENTIAL_SIMULATED, Order::Sequential),
+            (
+                RANDOM,
+                RANDOM_SIMULATED,
+                Order::Random { seed: machine.seed },
+            ),
+        ];
+        let walk = |bytes, order| WalkSetup::follow(Layout::npad(0), bytes, order);
+        let mut cases = Vec::new();
+        for (timed, simulated, order) in orders {
+            let sizes = machine.working_sets().into_iter();
+            cases.extend(sizes.map(|bytes| Case::new(timed, bytes as f64, walk(bytes, order))));
+            for bytes in sizes_simulated(machine) {
+                let (Some(l1), Some(l2)) = (geometry(machine, 1), geometry(machine, 2)) else {
+                    continue;
+                };
+                let walk = walk(bytes, order);
+                let setup = RatioSetup { walk, l1, l2 };
+                cases.push(Case::new(simulated, bytes as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: ratios,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "simulated, with a prefetcher that follows streams, fewer than 5 % of a sequential \
+                   walk's reads of L2 miss, and of a random walk's more with every doubling from \
+                   L2's size on",
+            judge: |e| {
+                let mut parts = Vec::new();
+                let mut before: Option<Interval> = None;
+                for bytes in sizes_simulated(e.machine) {
+                    let x = bytes as f64;
+                    let in_order = e.at(SEQUENTIAL_SIMULATED, x)?;
+                    parts.push(at_most("percent sequentially", in_order, 5.0));
+                    let at_random = e.at(RANDOM_SIMULATED, x)?;
+                    if let Some(before) = before {
+                        let more =
+                            Interval::new(at_random.lo - before.hi, at_random.hi - before.lo);
+                        parts.push(at_least("percentage points more at random", more, 1.0));
+                    }
+                    before = Some(at_random);
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "counted, fewer than 5 % of a sequential walk's reads of L2 miss beyond L2",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for x in beyond(e.machine)? {
+                    parts.push(at_most("percent", missed(e, SEQUENTIAL, x)?, 5.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "counted, the share of a random walk's reads of L2 that miss is more than 1.1 times \
+                   as large at the largest working set as at twice the size of L2",
+            judge: |e| {
+                let (first, last) = ends(e.machine)?;
+                let more = ratio(missed(e, RANDOM, last)?, missed(e, RANDOM, first)?)?;
+                Ok(at_least("share at the largest over at twice L2", more, 1.1))
+            },
+        },
+        Claim {
+            text: "counted, a sequential walk's reads of L2 double with the working set beyond L2 \
+                   (1.9 to 2.1 times), and a random walk's more than double",
+            judge: |e| {
+                let (first, last) = ends(e.machine)?;
+                let doublings = (last / first).log2();
+                // Reads an element stay what they are if those of a walk double.
+                let growth = |series| {
+                    let reads = |x| e.count(series, x, Quantity::L2Accesses);
+                    let whole = ratio(reads(last)?, reads(first)?)?;
+                    let each = |end: f64| 2.0 * end.powf(1.0 / doublings);
+                    Ok::<_, Untestable>(Interval::new(each(whole.lo), each(whole.hi)))
+                };
+                Ok(all_of([
+                    between("times a doubling in order", growth(SEQUENTIAL)?, 1.9, 2.1),
+                    at_least("times a doubling at random", growth(RANDOM)?, 2.0),
+                ]))
+            },
+        },
+    ],
+};
+
+/// The cache of `level` as CPUID describes it, to be simulated.
+fn geometry(machine: &Machine, level: u8) -> Option<Geometry> {
+    let cache = machine.data_cache(level)?;
+    let ways = u64::from(cache.ways?);
+    Geometry::new(cache.size, ways, u64::from(cache.line)).ok()
+}
+
+/// The working sets that are simulated; none if CPUID does not describe both caches.
+fn sizes_simulated(machine: &Machine) -> Vec<usize> {
+    let known = geometry(machine, 1).is_some() && geometry(machine, 2).is_some();
+    let l2 = machine.data_cache(2).filter(|_| known);
+    let sizes = |size: u64| SIMULATED.map(|times| times * size as usize);
+    l2.map_or(Vec::new(), |cache| sizes(cache.size).to_vec())
+}
+
+/// The working sets of twice L2 and more.
+fn beyond(machine: &Machine) -> Result<Vec<f64>, Untestable> {
+    let l2 = machine.data_cache(2);
+    let l2 = l2.ok_or_else(|| Untestable("CPUID does not tell the size of L2".to_owned()))?;
+    let sizes = machine.working_sets().into_iter().map(|bytes| bytes as f64);
+    Ok(sizes.filter(|x| *x >= 2.0 * l2.size as f64).collect())
+}
+
+/// The smallest and the largest of them.
+fn ends(machine: &Machine) -> Result<(f64, f64), Untestable> {
+    match beyond(machine)?[..] {
+        [first, .., last] => Ok((first, last)),
+        _ => Err(Untestable(
+            "it takes two working sets beyond L2, and no more memory may be used".to_owned(),
+        )),
+    }
+}
+
+/// Misses in percent of the reads of L2, as counted.
+fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+    let misses = e.count(series, x, Quantity::L2Misses)?;
+    share(misses, e.count(series, x, Quantity::L2Accesses)?)
+        .ok_or_else(|| Untestable(format!("L2 was not read at {x}")))
+}
+
+/// Percent that `misses` are of `reads`; none may have missed.
+fn share(misses: Interval, reads: Interval) -> Option<Interval> {
+    let percent = |misses: f64, reads: f64| 100.0 * misses / reads;
+    (reads.lo > 0.0)
+        .then(|| Interval::new(percent(misses.lo, reads.hi), percent(misses.hi, reads.lo)))
+}
+
+/// Figure 3.16: the ratios as counted, where they were, and as simulated.
+fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
+    let mut curves = e.curves();
+    curves.retain(|curve| [SEQUENTIAL_SIMULATED, RANDOM_SIMULATED].contains(&&*curve.label));
+    for series in [SEQUENTIAL, RANDOM] {
+        let reads = e.counts(series, Quantity::L2Accesses).into_iter();
+        let points = reads.filter_map(|(x, reads)| {
+            let mut misses = e.counts(series, Quantity::L2Misses).into_iter();
+            let (_, misses) = misses.find(|(at, _)| *at == x)?;
+            Some((x, share(misses, reads)?))
+        });
+        let points: Vec<(f64, Interval)> = points.collect();
+        if !points.is_empty() {
+            curves.push(Curve {
+                label: series.to_owned(),
+                points,
+            });
+        }
+    }
+    curves
+}
+
+/// The misses of L2 in percent of its reads, of a lap of a walk that follows another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RatioSetup {
+    /// The walk.
+    pub walk: WalkSetup,
+    /// L1d.
+    pub l1: Geometry,
+    /// L2, with a prefetcher that follows streams.
+    pub l2: Geometry,
+}
+
+/// Lines that the prefetcher runs ahead: half as far as Intel's streamer may (optimization manual
+/// 248966, "Data Prefetch to L1 caches and L2", 20 lines).
+pub(crate) const AHEAD: u8 = 10;
+
+impl Setup for RatioSetup {
+    fn bytes(&self) -> usize {
+        self.walk.bytes()
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let Subject::Steady { mut kernel, lap } = self.walk.prepare(region, context)? else {
+            return Err(Untestable("a walk has a steady state".to_owned()));
+        };
+        let mut caches = Hierarchy::new(&self.design()).map_err(Untestable::because)?;
+        kernel.trace(lap, &mut |access| {
+            caches.reference(sim::Reference::of(access, 0));
+        });
+        caches.forget_counts();
+        kernel.trace(lap, &mut |access| {
+            caches.reference(sim::Reference::of(access, 0));
+        });
+        Ok(Subject::Count(100.0 * caches.counters(1).miss_ratio()))
+    }
+}
+
+impl RatioSetup {
+    fn design(&self) -> HierarchyDesign {
+        let level = |cache| LevelDesign::new(Design::lru(cache), Inclusion::NonInclusive);
+        let mut l2 = level(self.l2);
+        l2.prefetchers = vec![Prefetcher::Streamer { ahead: AHEAD }];
+        HierarchyDesign {
+            instructions: Instructions::Ignored,
+            levels: vec![level(self.l1), l2],
+            tlb: None,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The levels of the hierarchy: sizes, sets and ways, latencies, and who shares them.
+
+pub mod address;
+pub mod associativity;
+pub mod banks;
+pub mod capacity;
+pub mod compiled;
+pub mod critical_word;
+pub mod faster_memory;
+pub mod gcc;
+pub mod inclusive;
+pub mod levels;
+pub mod llc_share;
+pub mod loaduse;
+pub mod misses;
+pub mod random;
+pub mod replacement;
+pub mod reuse;
+pub mod sequential;
+pub mod topology;
+
+families![
+    topology,
+    address,
+    gcc,
+    levels,
+    reuse,
+    sequential,
+    random,
+    capacity,
+    misses,
+    critical_word,
+    associativity,
+    banks,
+    llc_share,
+    inclusive,
+    loaduse,
+    faster_memory,
+];

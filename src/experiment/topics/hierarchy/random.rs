@@ -1,0 +1,219 @@
+//! Drepper 3.2 and 3.3.2, random walks: Figures 3.4 and 3.15.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::machine::ranges::steps;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::{
+    Capacity, Case, Claim, Experiment, Judgement, Machine, Plot, Reference, Untestable, Verdict,
+    all_of, at_least, between, events, plain_curves,
+};
+use crate::kernel::Step;
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_3_4, FIG_3_15];
+
+const INC: &str = "random Inc, NPAD=15";
+
+const FIG_3_4: Experiment = Experiment {
+    id: "D8",
+    name: "drepper-fig-3.4",
+    title: "Access times of random writes",
+    question: "Do the sizes of the caches show in how long a random write takes?",
+    source: "Drepper 3.2, Figure 3.4; its data are those of one curve of Figure 3.14, so the \
+             elements are taken to be those: Inc on 128 bytes",
+    today: "There are three plateaus and memory where the paper had two and memory. The step from \
+            L2 is soft, because a physically indexed cache is filled unevenly by random 4 KiB \
+            pages, and the last level is shared, so that its step lies where this core's share \
+            ends and not at the size on the box.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.4.csv",
+        machine: "Pentium 4, 16 KiB L1d, 512 KiB L2, 2 MiB L3 (2007)",
+        x: "working_set_bytes",
+        columns: &[("value", "random write")],
+    }]),
+    cases: |machine| {
+        let seed = machine.seed;
+        let setup = |bytes| {
+            WalkSetup::follow(Layout::npad(15), bytes, Order::Random { seed }).with(Step::Inc)
+        };
+        machine
+            .working_sets()
+            .into_iter()
+            .map(|bytes| Case::new(INC, bytes as f64, setup(bytes)))
+            .collect()
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "a random write in memory costs more than 20 times one in L1d",
+            judge: |e| {
+                let near = e.level(INC, e.machine.ranges.l1)?;
+                let far = e.level(INC, e.machine.ranges.memory)?;
+                Ok(at_least("memory over L1d", ratio(far, near)?, 20.0))
+            },
+        },
+        Claim {
+            text: "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
+            judge: |e| {
+                let points = e.series(INC)?;
+                if points
+                    .last()
+                    .is_none_or(|last| last.0 < e.machine.ranges.memory.lo)
+                {
+                    return Err(Untestable(
+                        "no working set beyond the last-level cache was measured".to_owned(),
+                    ));
+                }
+                let found = steps_by_ends(&points);
+                Ok(all_of([
+                    step_at(&found, "L1d", usable(e.machine, 1)?, false),
+                    step_at(&found, "the last level", usable(e.machine, 3)?, true),
+                ]))
+            },
+        },
+    ],
+};
+
+/// The bytes of a cache level that a working set can count on.
+fn usable(machine: &Machine, level: u8) -> Result<f64, Untestable> {
+    machine
+        .ranges
+        .capacities
+        .iter()
+        .find(|capacity| capacity.level == level)
+        .map(Capacity::usable)
+        .filter(|bytes| *bytes > 0.0)
+        .ok_or_else(|| {
+            Untestable(format!(
+                "neither CPUID nor the ladder tells the size of level {level}"
+            ))
+        })
+}
+
+/// The steps of a curve by the lower ends of its points, by their middles and by their upper ends:
+/// where noise can make, move or hide a step, they differ.
+pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
+    [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
+        let curve: Vec<(f64, Interval)> = points
+            .iter()
+            .map(|&(x, value)| (x, Interval::exact(end(value))))
+            .collect();
+        steps(&curve)
+    })
+}
+
+/// Judges that one of the steps lies within a factor of 2 of `bytes`. Of a `shared` cache less may
+/// be ours while the curve is measured than when the ladder was: a factor of 4 decides nothing.
+pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judgement {
+    let distance = |step: f64| (step / bytes).ln().abs();
+    let nearest: Vec<f64> = found
+        .iter()
+        .filter_map(|steps| {
+            let nearest = steps.iter().copied();
+            nearest.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+        })
+        .collect();
+    let kib = bytes / 1024.0;
+    let what = format!("KiB of the step nearest to the {kib:.0} KiB of {name}:");
+    // A quarter of an octave to either side: the points are an octave apart.
+    let quarter = 2f64.powf(0.25);
+    let around = |step: &f64| Interval::new(step / 1024.0 / quarter, step / 1024.0 * quarter);
+    let at = nearest.iter().map(around).reduce(Interval::hull);
+    match at {
+        None => Judgement {
+            verdict: Verdict::DoesNotHold,
+            numbers: format!("no step at all, one wanted for the {kib:.0} KiB of {name}"),
+        },
+        Some(at) if nearest.len() < found.len() => Judgement {
+            verdict: Verdict::Inconclusive,
+            numbers: format!("{what} {at}, if there is one"),
+        },
+        Some(at) => {
+            let judged = between(&what, at, kib / 2.0, kib * 2.0);
+            let near = between(&what, at, kib / 4.0, kib * 4.0).verdict != Verdict::DoesNotHold;
+            if shared && near && judged.verdict == Verdict::DoesNotHold {
+                return Judgement {
+                    verdict: Verdict::Inconclusive,
+                    ..judged
+                };
+            }
+            judged
+        }
+    }
+}
+
+const FIG_3_15: Experiment = Experiment {
+    id: "D19",
+    name: "drepper-fig-3.15",
+    title: "Sequential against random, 8-byte elements",
+    question: "How much does order alone matter, and does a random walk ever level off?",
+    source: "Drepper 3.3.2, Figure 3.15",
+    today: "Both gaps have grown: prefetching got better and memory, in cycles, further away. A \
+            random walk keeps rising after the last cache because its page tables outgrow the \
+            caches too; on a guest every walk of the tables is two-dimensional, which makes the \
+            rise steeper unless the hypervisor backs the guest with large pages.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.15.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[("Sequential", "sequential"), ("Random", "random")],
+    }]),
+    cases: |machine| {
+        let seed = machine.seed;
+        let orders = [
+            ("sequential", Order::Sequential),
+            ("random", Order::Random { seed }),
+        ];
+        let case = |(series, order), bytes| {
+            let setup = WalkSetup::follow(Layout::npad(0), bytes, order);
+            Case::new(series, bytes as f64, setup)
+        };
+        // The rise inside the memory range takes two working sets there.
+        let mut sizes = machine.working_sets();
+        let beyond = 2 * machine.in_memory();
+        if beyond <= machine.largest && !sizes.contains(&beyond) {
+            sizes.push(beyond);
+        }
+        let each = |order| sizes.iter().map(move |&bytes| case(order, bytes));
+        orders.into_iter().flat_map(each).collect()
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "in memory a random step costs more than 10 times a sequential one",
+            judge: |e| {
+                let memory = e.machine.ranges.memory;
+                let gap = ratio(e.level("random", memory)?, e.level("sequential", memory)?)?;
+                Ok(at_least("random over sequential", gap, 10.0))
+            },
+        },
+        Claim {
+            text: "the random walk never levels off: with 4 KiB pages it still rises by more than \
+                   15 % inside the memory range",
+            judge: |e| {
+                // Not the smallest working set in the range: where that begins is measured anew
+                // in every run.
+                let first = e.machine.place_in_memory(e.machine.in_memory())?;
+                let (last, _) = e.last("random")?;
+                if last <= first {
+                    return Err(Untestable(format!(
+                        "it takes two working sets in the {}",
+                        e.machine.ranges.memory
+                    )));
+                }
+                let rise = ratio(e.at("random", last)?, e.at("random", first)?)?;
+                let what = format!(
+                    "{:.0} MiB over {:.0} MiB",
+                    last / 1048576.0,
+                    first / 1048576.0
+                );
+                Ok(at_least(&what, rise, 1.15))
+            },
+        },
+    ],
+};

@@ -1,0 +1,151 @@
+//! Drepper 3, the computation at the head of the section: what a cache gains.
+
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Shape, Unit, Untestable, all_of,
+    at_least, between,
+};
+use crate::model::Reuse;
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[CACHE_GAIN];
+
+const WITHOUT: &str = "the paper's cycles without a cache";
+const WITH: &str = "the paper's cycles with a cache";
+const SAVED: &str = "the paper's share saved, %";
+const NEAR: &str = "L1d";
+const FAR: &str = "memory";
+
+/// Cycles of the paper's cache and of its memory.
+const CACHE: f64 = 15.0;
+const MEMORY: f64 = 200.0;
+
+const CACHE_GAIN: Experiment = Experiment {
+    id: "D1",
+    name: "drepper-3-cache-gain",
+    title: "What a cache gains on data that is used again",
+    question: "How much of the time on memory does a cache save if 100 elements are used 100 times \
+               each?",
+    source: "Drepper 3: with memory at 200 cycles and the cache at 15, 2,000,000 cycles become \
+             168,500, \"an improvement of 91.5%\"",
+    today: "The arithmetic is right, and the gain larger, because the first level has stayed at 4 \
+            or 5 cycles and memory has moved away. Where the paper's 1 % of first uses cost an \
+            eighth of the time that was left, they now cost about as much as all the hits.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("uses of each element"),
+        y: Axis::log("100 elements"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let paper = |name, count| {
+            let setup = CountSetup {
+                name,
+                bytes: 0,
+                count,
+                argument: 0,
+            };
+            Case::new(name, 100, setup)
+        };
+        let mut cases = vec![
+            paper(WITHOUT, |_, _| Ok(Reuse::DREPPER.without_cache(MEMORY))),
+            paper(WITH, |_, _| Ok(Reuse::DREPPER.with_cache(CACHE, MEMORY))),
+            paper(
+                SAVED,
+                |_, _| Ok(Reuse::DREPPER.saved(CACHE, MEMORY) * 100.0),
+            ),
+        ];
+        // As in the table of what each level costs, so that they are measured once.
+        let seed = machine.seed;
+        let near = machine.middle_of(machine.ranges.l1);
+        for (series, bytes) in [(NEAR, near), (FAR, machine.in_memory())] {
+            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
+            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+        }
+        cases
+    },
+    curves: |e| {
+        let curve = |label: &str, total: Result<Interval, Untestable>| {
+            let points = vec![(Reuse::DREPPER.uses as f64, total.ok()?)];
+            Some(Curve {
+                label: label.to_owned(),
+                points,
+            })
+        };
+        [
+            curve(WITHOUT, e.at(WITHOUT, 100.0)),
+            curve(WITH, e.at(WITH, 100.0)),
+            curve("here without a cache", here(e).map(|here| here.without)),
+            curve("here with L1d", here(e).map(|here| here.with)),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",
+            judge: |e| {
+                let at = |series| e.at(series, 100.0);
+                Ok(all_of([
+                    between("cycles without", at(WITHOUT)?, 2e6, 2e6),
+                    between("cycles with", at(WITH)?, 168_500.0, 168_500.0),
+                    between("percent saved", at(SAVED)?, 91.5, 91.6),
+                ]))
+            },
+        },
+        Claim {
+            text: "with the latencies of this machine's L1d and memory it is at least as much",
+            judge: |e| {
+                let here = here(e)?;
+                Ok(at_least("percent saved here", here.saved, 91.5))
+            },
+        },
+        Claim {
+            text: "the hits, not the first uses, take most of the time that is left",
+            judge: |e| {
+                let (near, far) = latencies(e)?;
+                let uses = Reuse::DREPPER.uses as f64;
+                let hits = near.scaled(uses - 1.0).ratio(far);
+                let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
+                Ok(at_least("time of hits over that of first uses", hits, 1.0))
+            },
+        },
+    ],
+};
+
+/// The paper's computation with this machine's latencies.
+struct Here {
+    without: Interval,
+    with: Interval,
+    saved: Interval,
+}
+
+/// Latencies of L1d and memory.
+fn latencies(e: &Evidence<'_>) -> Result<(Interval, Interval), Untestable> {
+    let memory = e.machine.place_in_memory(e.machine.in_memory())?;
+    let (_, near) = e.last(NEAR)?;
+    Ok((near, e.at(FAR, memory)?))
+}
+
+fn here(e: &Evidence<'_>) -> Result<Here, Untestable> {
+    let (near, far) = latencies(e)?;
+    let reuse = Reuse::DREPPER;
+    let ends = |of: fn(&Reuse, f64, f64) -> f64| {
+        Interval::new(of(&reuse, near.lo, far.lo), of(&reuse, near.hi, far.hi))
+    };
+    Ok(Here {
+        without: ends(|reuse, _, far| reuse.without_cache(far)),
+        with: ends(Reuse::with_cache),
+        // The gain is least where the cache is slow and memory is near.
+        saved: Interval::new(
+            reuse.saved(near.hi, far.lo) * 100.0,
+            reuse.saved(near.lo, far.hi) * 100.0,
+        ),
+    })
+}

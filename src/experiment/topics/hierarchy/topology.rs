@@ -1,0 +1,359 @@
+//! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
+//! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
+
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Machine, Untestable, all_of, between, plain_curves,
+};
+use crate::mem::Region;
+use crate::os::Sysfs;
+use crate::os::limits::{level_2_cache, memory_here};
+use crate::os::preempt::current_cpu;
+use crate::os::sysfs::{Arrangement, CpuMask, Sharing};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[CACHE_RATIO, SCHEMATICS, ARRANGEMENT, SIBLINGS];
+
+type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
+
+fn counted(name: &'static str, argument: u64, count: Count) -> Case {
+    let setup = CountSetup {
+        name,
+        bytes: 0,
+        count,
+        argument,
+    };
+    Case::new(name, 0.0, setup)
+}
+
+const CACHE: &str = "bytes of the last level by CPUID";
+const MEMORY: &str = "bytes of memory";
+
+/// Bytes of the last level, or 0 if CPUID reports no cache.
+fn last_level(machine: &Machine) -> u64 {
+    let last = (1..=4).rev().find_map(|level| machine.data_cache(level));
+    last.map_or(0, |cache| cache.size)
+}
+
+const CACHE_RATIO: Experiment = Experiment {
+    id: "D2",
+    name: "drepper-3-cache-ratio",
+    title: "The size of the cache beside that of memory",
+    question: "Is the cache still about a thousandth of main memory?",
+    source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
+             memory (today: 4MB cache and 4GB main memory)\"",
+    today: "Desktops still are where the rule has them: 32 MiB beside 32 GiB. Servers have from a \
+            few hundred MiB to more than a GiB of last level beside their TiB. A virtual machine \
+            shows the cache of its host and the memory of its own, so that its ratio says \
+            nothing of either.",
+    plot: None,
+    cases: |machine| {
+        vec![
+            counted(CACHE, last_level(machine), |_, bytes| match bytes {
+                0 => Err(Untestable("CPUID reports no cache".to_owned())),
+                bytes => Ok(bytes as f64),
+            }),
+            counted(MEMORY, 0, |_, _| match memory_here().total {
+                0 => Err(Untestable("the kernel does not tell".to_owned())),
+                bytes => Ok(bytes as f64),
+            }),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[Claim {
+        text: "memory is around 1000 times as large as the last level: 500 to 2000 times",
+        judge: |e| {
+            let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
+            let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
+            Ok(between("memory over last level", ratio, 500.0, 2000.0))
+        },
+    }],
+};
+
+const THREADS: &str = "hyper-threads a core";
+const CORES: &str = "cores";
+const PACKAGES: &str = "processors";
+const LEVELS: &str = "levels of cache";
+const SPLIT: &str = "caches of the first level";
+const DIVIDED: &str = "cores whose hyper-threads do not share one L1d";
+const JOINT: &str = "L1d caches that serve several cores";
+const LAST: &str = "last-level caches a processor";
+const ACROSS: &str = "caches that serve several processors";
+
+/// What is counted, and how it is found in what the kernel tells.
+type Counted = (&'static str, fn(&Sharing) -> usize);
+
+const COUNTED: [Counted; 9] = [
+    (THREADS, |sharing| sharing.threads),
+    (CORES, |sharing| sharing.cores),
+    (PACKAGES, |sharing| sharing.packages),
+    (LEVELS, |sharing| sharing.levels),
+    (SPLIT, |sharing| 1 + usize::from(sharing.split)),
+    (DIVIDED, |sharing| sharing.divided),
+    (JOINT, |sharing| sharing.joint),
+    (LAST, |sharing| sharing.last_levels),
+    (ACROSS, |sharing| sharing.across),
+];
+
+const SCHEMATICS: Experiment = Experiment {
+    id: "D3",
+    name: "drepper-fig-3.1-3.3",
+    title: "Who shares which cache",
+    question: "Do threads share the first level, cores the last one, and processors none?",
+    source: "Drepper 3.1, Figures 3.1 (one cache between core and memory), 3.2 (three levels, with \
+             L1d and L1i apart) and 3.3 (two processors of two cores of two threads)",
+    today: "Three levels with a divided first one are what every server and desktop has. L2 went \
+            back from the processor to the core, so that it is the last level that cores share, and \
+            where a processor is built of several dies or complexes, each of them has a last \
+            level of its own: all cores of a processor share one on fewer and fewer machines. \
+            A virtual machine is told what its host chooses.",
+    plot: None,
+    cases: |_| {
+        let each = COUNTED.iter().zip(0..);
+        each.map(|((name, _), index)| {
+            counted(name, index, |_, index| {
+                let sharing = Sysfs::live().sharing().map_err(Untestable::because)?;
+                let (_, find) = COUNTED[index as usize];
+                Ok(find(&sharing) as f64)
+            })
+        })
+        .collect()
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "there are three levels of cache, the first of them divided into L1d and L1i",
+            judge: |e| {
+                Ok(all_of([
+                    between(LEVELS, count(e, LEVELS)?, 3.0, 3.0),
+                    between(SPLIT, count(e, SPLIT)?, 2.0, 2.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "the hyper-threads of a core share its first level",
+            judge: |e| {
+                several(e, THREADS, "no core shows more than one hyper-thread")?;
+                Ok(between(DIVIDED, count(e, DIVIDED)?, 0.0, 0.0))
+            },
+        },
+        Claim {
+            text: "every core has a first level of its own",
+            judge: |e| {
+                several(e, CORES, "there is one core")?;
+                Ok(between(JOINT, count(e, JOINT)?, 0.0, 0.0))
+            },
+        },
+        Claim {
+            text: "all cores of a processor share one last level",
+            judge: |e| {
+                several(e, CORES, "there is one core")?;
+                Ok(between(LAST, count(e, LAST)?, 1.0, 1.0))
+            },
+        },
+        Claim {
+            text: "processors share no cache",
+            judge: |e| {
+                several(e, PACKAGES, "there is one processor")?;
+                Ok(between(ACROSS, count(e, ACROSS)?, 0.0, 0.0))
+            },
+        },
+    ],
+};
+
+fn count(e: &Evidence<'_>, name: &str) -> Result<Interval, Untestable> {
+    e.at(name, 0.0)
+}
+
+/// Whether there are two or more of what a claim is about.
+fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestable> {
+    match count(e, name)?.hi < 2.0 {
+        true => Err(Untestable(otherwise.to_owned())),
+        false => Ok(()),
+    }
+}
+
+const ARRANGED: &str = "arrangement of the caches";
+
+/// The number by which an arrangement goes: 1 for the first.
+fn number(of: Arrangement) -> f64 {
+    let index = Arrangement::ALL.iter().position(|other| *other == of);
+    index.map_or(0.0, |index| index as f64 + 1.0)
+}
+
+const ARRANGEMENT: Experiment = Experiment {
+    id: "D43",
+    name: "drepper-3.5.3-placement",
+    title: "Which caches beyond the first level cores share",
+    question: "Are the caches of today's processors arranged in one of the ways of 2007?",
+    source: "Drepper 3.5.3: early multi-core processors have separate L2 caches and none beyond; \
+             Intel's dual cores share one, and its quad cores have one for each pair of cores; AMD's \
+             family 10h has separate L2 caches and a unified L3",
+    today: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own (1), all \
+            cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and one L3 (4), \
+            own L2 and several L3 (5), an L2 for some cores under an L3 (6), one core (7). AMD's \
+            way has become everybody's, and AMD itself went on: a processor of several complexes \
+            or dies has an L3 in each, so that threads that share data belong on the cores of one, \
+            and threads that do not on different ones. Pairs and fours that share an L2 are back \
+            in clusters of efficient cores. A guest is told what its host chooses. What sharing \
+            costs is D44's matter, and what it saves X12's.",
+    plot: None,
+    cases: |_| {
+        vec![counted(ARRANGED, 0, |_, _| {
+            let arranged = Sysfs::live().arrangement().map_err(Untestable::because)?;
+            Ok(number(arranged))
+        })]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the caches are arranged in one of the four ways of 2007",
+            judge: |e| {
+                let arranged = arranged(e)?;
+                Ok(between(ARRANGED, arranged, 1.0, 4.0))
+            },
+        },
+        Claim {
+            text: "cores share a second level, as on Intel's processors of 2007",
+            judge: |e| {
+                let arranged = arranged(e)?;
+                let shared = [
+                    Arrangement::SharedL2,
+                    Arrangement::L2OfGroups,
+                    Arrangement::L2InL3,
+                ];
+                let shared = shared.map(number).contains(&arranged.lo);
+                let what = format!("{ARRANGED} {}: L2s that cores share", arranged.lo);
+                let shared = Interval::exact(f64::from(u8::from(shared)));
+                Ok(between(&what, shared, 1.0, 1.0))
+            },
+        },
+        Claim {
+            text: "each core has its second level and all share the third, as on AMD's family 10h",
+            judge: |e| {
+                let wanted = number(Arrangement::SharedL3);
+                Ok(between(ARRANGED, arranged(e)?, wanted, wanted))
+            },
+        },
+    ],
+};
+
+/// The number of the arrangement, of processors that have several cores.
+fn arranged(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let arranged = count(e, ARRANGED)?;
+    if arranged.lo == number(Arrangement::OneCore) {
+        return Err(Untestable("each processor here has one core".to_owned()));
+    }
+    Ok(arranged)
+}
+
+const ABSENT: &str = "CPUs that their own mask of level 1 leaves out";
+const OTHERS: &str = "hyper-threads beside a CPU: its mask XOR itself";
+const ASTRAY: &str = "CPUs whose other hyper-threads are not who shares their L1d";
+const BY_SYSCONF: &str = "bytes of L2 by sysconf";
+const BY_SYSFS: &str = "bytes of L2 by sysfs";
+const BY_CPUID: &str = "bytes of L2 by CPUID";
+
+/// What is found of a CPU, the others of its core being known.
+type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Untestable>;
+
+/// Finds something of every CPU that is online.
+fn of_each(find: OfCpu) -> Result<Vec<usize>, Untestable> {
+    let sysfs = Sysfs::live();
+    let online = sysfs.online().map_err(Untestable::because)?;
+    let each = online.into_iter().map(|cpu| {
+        let itself = CpuMask::from_iter([cpu]);
+        let threads = sysfs.hyper_threads(&itself);
+        find(&sysfs, cpu, &threads.map_err(Untestable::because)?, &itself)
+    });
+    each.collect()
+}
+
+const SIBLINGS: Experiment = Experiment {
+    id: "E43",
+    name: "drepper-libnuma",
+    title: "How a program finds its hyper-threads and its cache",
+    question: "Does the mask of a core's hyper-threads, less the CPU itself, name those to which a \
+               helper thread can be bound, and is L2 as large as the system says?",
+    source: "Drepper 6.3.4: `NUMA_cpu_level_mask` of level 1, `CPU_XOR` with the CPU itself, and \
+             `sysconf(_SC_LEVEL2_CACHE_SIZE)`",
+    today: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is the \
+            same mask. It holds the CPU itself, so that XOR takes just this one out, and \
+            nothing is left where a core has one thread: the sign, in the paper, to do without a \
+            helper. `sysconf` asks CPUID, and the kernel does too: they can differ in a guest, and \
+            between cores of two kinds.",
+    plot: None,
+    cases: |machine| {
+        let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
+        vec![
+            counted(ABSENT, 0, |_, _| {
+                let absent = of_each(|_, cpu, threads, _| Ok(usize::from(!threads.contains(cpu))))?;
+                Ok(absent.into_iter().sum::<usize>() as f64)
+            }),
+            counted(OTHERS, 0, |_, _| {
+                let others = of_each(|_, _, threads, itself| Ok((threads ^ itself).count()))?;
+                Ok(others.into_iter().max().unwrap_or(0) as f64)
+            }),
+            counted(ASTRAY, 0, |_, _| {
+                let astray = of_each(|sysfs, cpu, threads, itself| {
+                    let sharers = sysfs.sharers_of_l1d(cpu).map_err(Untestable::because)?;
+                    Ok(usize::from(threads ^ itself != &sharers ^ itself))
+                })?;
+                Ok(astray.into_iter().sum::<usize>() as f64)
+            }),
+            counted(BY_SYSCONF, 0, |_, _| {
+                let bytes = level_2_cache().map(|bytes| bytes as f64);
+                bytes.ok_or_else(|| Untestable("sysconf does not tell".to_owned()))
+            }),
+            counted(BY_SYSFS, 0, |_, _| {
+                // The one that this thread reaches, where cores are of two kinds.
+                let cpu = current_cpu().unwrap_or(0);
+                let caches = Sysfs::live().caches(cpu).map_err(Untestable::because)?;
+                let mut second = caches.iter().filter(|cache| cache.level == 2);
+                let second = second.find(|cache| cache.holds_data());
+                let bytes = second.map(|cache| cache.size as f64);
+                bytes.ok_or_else(|| Untestable("the kernel describes no L2".to_owned()))
+            }),
+            counted(BY_CPUID, by_cpuid, |_, bytes| match bytes {
+                0 => Err(Untestable("CPUID reports no L2".to_owned())),
+                bytes => Ok(bytes as f64),
+            }),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "every CPU is in its mask, so that XOR takes it out",
+            judge: |e| Ok(between(ABSENT, count(e, ABSENT)?, 0.0, 0.0)),
+        },
+        Claim {
+            text: "what XOR leaves are the CPUs that share the L1d",
+            judge: |e| {
+                if count(e, OTHERS)?.hi < 1.0 {
+                    let none = "no core here has a hyper-thread beside the first";
+                    return Err(Untestable(none.to_owned()));
+                }
+                Ok(between(ASTRAY, count(e, ASTRAY)?, 0.0, 0.0))
+            },
+        },
+        Claim {
+            text: "sysconf, the kernel and CPUID agree on the bytes of L2",
+            judge: |e| {
+                let told = count(e, BY_SYSCONF)?.lo;
+                if told <= 0.0 {
+                    return Err(Untestable("sysconf does not tell".to_owned()));
+                }
+                let parts = [BY_SYSFS, BY_CPUID].map(|by| {
+                    let what = format!("{by}, {told} by sysconf:");
+                    Ok(between(&what, count(e, by)?, told, told))
+                });
+                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+            },
+        },
+    ],
+};

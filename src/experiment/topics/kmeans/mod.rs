@@ -1,0 +1,512 @@
+//! Sestoft's k-means, timed: sections 1 to 3.
+
+pub mod cluster_lines;
+pub mod run;
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::Family;
+use crate::experiment::topics::kmeans::run::{ClusteringSetup, KMeansSetup, KMeansWay, Told};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
+    Untestable, all_of, at_least, at_most, between, plain_curves, side_by_side,
+};
+use crate::pattern::kmeans::POINTS;
+use crate::stats::Interval;
+use problem::PROBLEM;
+
+mod problem;
+
+/// The families of this topic, in the order in which they are measured.
+pub(super) static FAMILIES: &[Family] = &[
+    Family {
+        name: "cluster_lines",
+        experiments: cluster_lines::ALL,
+    },
+    Family {
+        name: "kmeans",
+        experiments: ALL,
+    },
+];
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[PROBLEM, LISTS, IN_TURN, AT_ONCE, PADDED, STREAMS];
+
+/// The variants, by the name of their series.
+const WAYS: [(&str, KMeansWay); 7] = [
+    ("1P", KMeansWay::Lists),
+    ("2P", KMeansWay::InTurn),
+    ("2Q", KMeansWay::AtOnce),
+    ("2Q padded", KMeansWay::Padded),
+    ("3P", KMeansWay::Streams),
+    ("own sums", KMeansWay::OwnSums),
+    ("own sums, vectors", KMeansWay::Vectors),
+];
+
+const ONE_P: &str = WAYS[0].0;
+const TWO_P: &str = WAYS[1].0;
+const TWO_Q: &str = WAYS[2].0;
+const TWO_Q_PADDED: &str = WAYS[3].0;
+const THREE_P: &str = WAYS[4].0;
+const OWN: &str = WAYS[5].0;
+const VECTORS: &str = WAYS[6].0;
+
+fn way(series: &str) -> KMeansWay {
+    let found = WAYS.iter().find(|(name, _)| *name == series);
+    found.map_or(KMeansWay::InTurn, |(_, way)| *way)
+}
+
+/// The most tasks of the documents' runs, and of ours.
+const MOST_TASKS: usize = 64;
+
+/// Points of a thread in a quick run: few enough for many samples between two interruptions, and so
+/// many that waiting for each other takes a hundredth of an iteration.
+const QUICK_POINTS: usize = 4000;
+
+/// Tasks of which each has a core: as many as there are, up to the most.
+fn on_cores(machine: &Machine) -> usize {
+    machine.seating.cores().clamp(1, MOST_TASKS)
+}
+
+/// Numbers of tasks: one, four as on the note's i7, one a core; in a full run those of the note and
+/// the powers of two as well, of which some are more tasks than CPUs.
+fn tasks(machine: &Machine) -> Vec<usize> {
+    let cores = on_cores(machine);
+    let mut tasks = vec![1, cores.min(4), cores];
+    if machine.full {
+        tasks.extend([2, 4, 8, 16, 32, 48, MOST_TASKS]);
+    }
+    tasks.sort_unstable();
+    tasks.dedup();
+    tasks
+}
+
+/// The CPUs of as many threads as have something to do, each its own.
+fn cpus(machine: &Machine, tasks: usize) -> Vec<usize> {
+    let seats = machine.seating.seats().iter();
+    seats.map(|seat| seat.cpu).take(tasks).collect()
+}
+
+/// How many of the note's points take part.
+fn points(machine: &Machine, tasks: usize) -> usize {
+    if machine.full {
+        return POINTS;
+    }
+    let threads = cpus(machine, tasks).len().max(1);
+    (threads * QUICK_POINTS).min(POINTS)
+}
+
+fn setup(machine: &Machine, series: &str, tasks: usize) -> KMeansSetup {
+    KMeansSetup {
+        way: way(series),
+        points: points(machine, tasks),
+        tasks,
+        cpus: cpus(machine, tasks),
+        turn: 0,
+    }
+}
+
+/// How often variants are timed in turn that lie close together: what the host gives to others
+/// comes and goes within tenths of a second.
+const TURNS: u32 = 3;
+
+/// The series of a variant, turn by turn.
+fn in_turn(series: &str, turn: u32) -> String {
+    match turn {
+        0 => series.to_owned(),
+        turn => format!("{series}, turn {}", turn + 1),
+    }
+}
+
+/// The cases of some series, those of one number of tasks side by side; in `turns` turns where all
+/// have a core each.
+fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for tasks in tasks(machine) {
+        let compared = tasks == 1 || tasks == on_cores(machine);
+        for turn in 0..if compared { turns } else { 1 } {
+            cases.extend(series.iter().map(|name| {
+                let setup = KMeansSetup {
+                    turn,
+                    ..setup(machine, name, tasks)
+                };
+                Case::new(in_turn(name, turn), tasks as f64, setup)
+            }));
+        }
+    }
+    cases
+}
+
+/// The curves as ns a point: operations are iterations over all points.
+fn curves(e: &Evidence<'_>) -> Vec<Curve> {
+    let mut curves = plain_curves(e);
+    curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));
+    for curve in &mut curves {
+        for (tasks, time) in &mut curve.points {
+            *time = time.scaled(1.0 / points(e.machine, *tasks as usize) as f64);
+        }
+    }
+    curves
+}
+
+const fn plot(reference: &'static [Reference]) -> Option<Plot> {
+    Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("tasks"),
+        y: Axis::log("time of a point in an iteration"),
+        unit: Unit::Nanoseconds,
+        reference,
+    })
+}
+
+const FILE: &str = "sestoft_kmeans_per_point.csv";
+const I7: &str = "i7-4870HQ, 4 cores, Java 8 (2017)";
+const XEON: &str = "2 x Xeon E5-2680 v3, 24 cores, Java 8 (2017)";
+
+const fn reference(
+    machine: &'static str,
+    columns: &'static [(&'static str, &'static str)],
+) -> Reference {
+    Reference {
+        file: FILE,
+        machine,
+        x: "tasks",
+        columns,
+    }
+}
+
+/// How many times as long `of` takes as `to`, in so many tasks. Each turn of each pass gives a ratio,
+/// as what else the machine does is the same for both of a turn; of all of them the median counts, end
+/// by end.
+fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, Untestable> {
+    let place = tasks as f64;
+    // The points' own reasons, if they are not there.
+    e.at(of, place)?;
+    e.at(to, place)?;
+    let mut ratios = Vec::new();
+    for turn in 0..TURNS {
+        let passes = |series: &str| {
+            let mut points = e.pass_by_pass(&in_turn(series, turn)).into_iter();
+            let point = points.find(|(x, _)| *x == place);
+            point.map_or_else(Vec::new, |(_, passes)| passes)
+        };
+        let pairs = side_by_side([&passes(of), &passes(to)]).into_iter();
+        ratios.extend(pairs.filter_map(|[of, to]| of.ratio(to)));
+    }
+    let median = Interval::median_of(&ratios);
+    let none = || {
+        Untestable(format!(
+            "no ratio of `{of}` to `{to}` in {}",
+            of_tasks(tasks)
+        ))
+    };
+    // Half a percent keeps a ratio that lies on its threshold from deciding.
+    Ok(median.ok_or_else(none)?.widened(0.005))
+}
+
+/// So many tasks, in words.
+fn of_tasks(tasks: usize) -> String {
+    match tasks {
+        1 => "one task".to_owned(),
+        several => format!("{several} tasks"),
+    }
+}
+
+/// The most tasks that have a core each, of which there must be several.
+fn several(e: &Evidence<'_>, least: usize) -> Result<usize, Untestable> {
+    let tasks = on_cores(e.machine);
+    if tasks < least {
+        return Err(Untestable(format!(
+            "it takes {least} cores, and there are {tasks}"
+        )));
+    }
+    Ok(tasks)
+}
+
+const LISTS: Experiment = Experiment {
+    id: "B2",
+    name: "sestoft-kmeans-1p",
+    title: "k-means with locked lists",
+    question: "What does the exam's first variant gain from more tasks?",
+    source: "The exam of January 2017 behind Sestoft's note, variant 1P, which the note does not \
+             time: a cluster is a mean that does not change and a locked list of its points, and new \
+             clusters are made in every iteration",
+    today: "A list is pushed to as soon as its point is assigned, and its lock lies on the line of the \
+            mean that all others read, as the lock of every Java object lies in its head: 1P is a \
+            2Q with lists. Its means are plain numbers here, which the other variants read as \
+            atomic ones, by way of a general register: that makes it the faster one on one thread. \
+            With two it is not: whoever finds a lock taken while its list grows goes to sleep.",
+    plot: plot(&[]),
+    cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
+    curves,
+    events: &[],
+    claims: &[Claim {
+        text: "with a task on each core 1P gains less, beside one task, than 2P does",
+        judge: |e| {
+            let tasks = several(e, 2)?;
+            // The same as the quotient of both gains, but of times that were taken in turn.
+            let at = |tasks| over(e, ONE_P, TWO_P, tasks);
+            let less = ratio(at(1)?, at(tasks)?)?;
+            Ok(at_most(
+                &format!("1P's gain over 2P's, {}", of_tasks(tasks)),
+                less,
+                1.0,
+            ))
+        },
+    }],
+};
+
+const IN_TURN: Experiment = Experiment {
+    id: "B3",
+    name: "sestoft-kmeans-2p",
+    title: "k-means that assigns all points before it adds them",
+    question: "How much faster is k-means on several cores, if sums are shared but means are not \
+               written while they are read?",
+    source: "Sestoft, section 1, KMeans2P: 4.240 s with 1 task and 1.310 s with 8 on the i7 with 4 \
+             cores, 0.853 s with 48 on the Xeon",
+    today: "A quick run takes 4,000 of the points a thread, a full one all 200,000; a time is \
+            that of an iteration by the number of points, over and over through the whole way to \
+            rest. Tasks are done by a thread a CPU, as in a pool that steals work: more tasks than \
+            CPUs (8 and 48 on a machine of two) are smaller portions, not more threads. The sums lie \
+            behind locks of the standard library. To find the nearest mean takes half as long as it \
+            took in Java, and so the update step weighs more, in which each of two cores finds every \
+            other cluster's line in the other's cache: on a guest with two CPUs of a Zen 4 a point \
+            took 102 ns with one task and 60 with two, up to 82 while the host was busy; sums of its \
+            own (B6) take 67 and 34.",
+    plot: plot(&[
+        reference(I7, &[("i7_2P", TWO_P)]),
+        reference(XEON, &[("xeon_2P", TWO_P)]),
+    ]),
+    cases: |machine| cases(machine, &[TWO_P], 1),
+    curves,
+    events: &[],
+    claims: &[Claim {
+        text: "2P gains from up to four cores, as on the i7, where it is 3.2 times as fast on four: \
+               at least 0.6 times their number",
+        judge: |e| {
+            let tasks = several(e, 2)?.min(4);
+            // A quick run has more points for more threads.
+            let a_point = |tasks: usize| {
+                let iteration = e.at(TWO_P, tasks as f64)?;
+                Ok::<_, Untestable>(iteration.scaled(1.0 / points(e.machine, tasks) as f64))
+            };
+            let gain = ratio(a_point(1)?, a_point(tasks)?)?;
+            let what = format!("gain by {tasks} tasks, a core");
+            Ok(at_least(&what, gain.scaled(1.0 / tasks as f64), 0.6))
+        },
+    }],
+};
+
+const AT_ONCE: Experiment = Experiment {
+    id: "B4",
+    name: "sestoft-kmeans-2q",
+    title: "k-means that adds each point as soon as it is assigned",
+    question: "Is the variant that is shorter and does less the slower one, once there are several \
+               cores?",
+    source: "Sestoft, sections 1 and 2, KMeans2Q: 4.019 s with 1 task, 5 % less than 2P; 2.234 s with 8 \
+             on the i7, 70 % more; 6.587 s with 48 on the Xeon, 7.7 times as much",
+    today: "The mystery of the note: 2Q writes less, reads less and takes as many locks, but its \
+            writes to the sums fall between everybody's reads of the means beside them, and each \
+            takes the line away from all others. B15 counts these requests in a model, B7 spreads \
+            the note's slowdown over the accesses, and B8 times the bare lines. The effect grows \
+            with the cores that read: two show the beginning, 1.3 times on a guest with two CPUs of \
+            a Zen 4. Variants are timed in turn, three times a pass, and the median of the ratios \
+            counts: what a host gives to others comes and goes.",
+    plot: plot(&[
+        reference(I7, &[("i7_2P", TWO_P), ("i7_2Q", TWO_Q)]),
+        reference(XEON, &[("xeon_2P", TWO_P), ("xeon_2Q", TWO_Q)]),
+    ]),
+    cases: |machine| cases(machine, &[TWO_P, TWO_Q, TWO_Q_PADDED], TURNS),
+    curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "with one task 2Q takes 0.85 to 1.05 times as long as 2P (the note: 0.95)",
+            judge: |e| {
+                let slower = over(e, TWO_Q, TWO_P, 1)?;
+                Ok(between("2Q over 2P, one task", slower, 0.85, 1.05))
+            },
+        },
+        Claim {
+            text: "with a task on each of four cores and more, 2Q takes more than 1.2 times as long as \
+                   2P (the note: 1.7 on the i7, 7.7 on the Xeon)",
+            judge: |e| slower_at_once(e, 4, 1.2),
+        },
+        Claim {
+            text: "with a task on each core, two being enough, 2Q is slower than 2P",
+            judge: |e| slower_at_once(e, 2, 1.0),
+        },
+    ],
+};
+
+fn slower_at_once(e: &Evidence<'_>, cores: usize, least: f64) -> Judged {
+    let tasks = several(e, cores)?;
+    let slower = over(e, TWO_Q, TWO_P, tasks)?;
+    Ok(at_least(
+        &format!("2Q over 2P, {}", of_tasks(tasks)),
+        slower,
+        least,
+    ))
+}
+
+const PADDED: Experiment = Experiment {
+    id: "B5",
+    name: "sestoft-kmeans-2q-padded",
+    title: "The same with the sums away from the mean",
+    question: "Is it the line that the mean shares with the sums?",
+    source: "Sestoft, section 2: 16 longs between mean and sums, and after them. i7: 2P 1.344 s, 2Q \
+             padded 1.342 s; Xeon: 1.055 s and 1.469 s",
+    today: "128 bytes from the mean to lock and sums, and from those to the next cluster's mean: \
+            nothing else is changed, and what 2Q lost is back. That the Xeon of the note still takes \
+            1.4 times as long is what its 24 cores make of the sums themselves, whose lines they \
+            take from each other in both variants.",
+    plot: plot(&[
+        reference(I7, &[("i7_2P", TWO_P), ("i7_padded", TWO_Q_PADDED)]),
+        reference(XEON, &[("xeon_2P", TWO_P), ("xeon_padded", TWO_Q_PADDED)]),
+    ]),
+    cases: |machine| cases(machine, &[TWO_P, TWO_Q, TWO_Q_PADDED], TURNS),
+    curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "padded, 2Q takes less than 1.15 times as long as 2P, with a task on each core (the \
+                   note: 1.0 and 1.4)",
+            judge: |e| {
+                let tasks = several(e, 2)?;
+                let slower = over(e, TWO_Q_PADDED, TWO_P, tasks)?;
+                Ok(at_most(
+                    &format!("padded over 2P, {}", of_tasks(tasks)),
+                    slower,
+                    1.15,
+                ))
+            },
+        },
+        Claim {
+            text: "with a task on each core, 2Q is faster with the padding than without",
+            judge: |e| {
+                let tasks = several(e, 2)?;
+                let faster = over(e, TWO_Q_PADDED, TWO_Q, tasks)?;
+                Ok(at_most(
+                    &format!("padded over 2Q, {}", of_tasks(tasks)),
+                    faster,
+                    1.0,
+                ))
+            },
+        },
+    ],
+};
+
+/// All but the variant that all others are held against.
+fn others() -> impl Iterator<Item = &'static str> {
+    let names = WAYS.iter().map(|(name, _)| *name);
+    names.filter(|name| *name != VECTORS)
+}
+
+fn iterations_of(series: &str) -> String {
+    format!("{series}: iterations more or less than one thread")
+}
+
+fn means_of(series: &str) -> String {
+    format!("{series}: distance of its means from one thread's")
+}
+
+const STREAMS: Experiment = Experiment {
+    id: "B6",
+    name: "sestoft-kmeans-3p",
+    title: "k-means without anything that is shared and changes",
+    question: "Is the functional variant as fast as the best of the others, and what is faster still?",
+    source: "Sestoft, section 3, KMeans3P on parallel streams: 1.264 s on the i7 (2P 1.310 s) and \
+             0.553 s on the Xeon (2P 0.853 s), the best of both",
+    today: "3P is on rayon here: threads of a pool group the points, groups are joined, and new \
+            clusters made of them; lines of means stay shared. Two variants of our own go on from \
+            there. With own sums each task adds to 81 sums that nobody else sees, added up in the \
+            order of the tasks: no lock, no list, no line that is written by two. With vectors it \
+            also holds 32 points in registers (8 with AVX2) and passes all means by, each loaded once \
+            for all of them, and rounds as the plain loop does, so that the means are the same. \
+            Sums of its own are what it takes to use the cores, vectors what it takes to use each.",
+    plot: plot(&[
+        reference(I7, &[("i7_2P", TWO_P), ("i7_3P", THREE_P)]),
+        reference(XEON, &[("xeon_2P", TWO_P), ("xeon_3P", THREE_P)]),
+    ]),
+    cases: |machine| {
+        let mut all = cases(machine, &[TWO_P, THREE_P], TURNS);
+        all.extend(cases(
+            machine,
+            &[ONE_P, TWO_Q, TWO_Q_PADDED, OWN, VECTORS],
+            1,
+        ));
+        let tasks = on_cores(machine);
+        for (series, _) in WAYS {
+            let clustered = KMeansSetup {
+                points: points(machine, 1),
+                ..setup(machine, series, tasks)
+            };
+            for (name, told) in [
+                (iterations_of(series), Told::IterationsApart),
+                (means_of(series), Told::MeansApart),
+            ] {
+                let of = clustered.clone();
+                all.push(Case::new(name, tasks as f64, ClusteringSetup { of, told }));
+            }
+        }
+        all
+    },
+    curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "with a task on each core 3P takes less than 1.1 times as long as 2P (the note: 0.96 \
+                   and 0.65)",
+            judge: |e| {
+                let tasks = several(e, 2)?;
+                let slower = over(e, THREE_P, TWO_P, tasks)?;
+                Ok(at_most(
+                    &format!("3P over 2P, {}", of_tasks(tasks)),
+                    slower,
+                    1.1,
+                ))
+            },
+        },
+        Claim {
+            text: "all variants find the same means, to 10^-9, and in the same number of iterations, \
+                   one more or less",
+            judge: |e| {
+                let tasks = on_cores(e.machine) as f64;
+                let mut parts = Vec::new();
+                for (series, _) in WAYS {
+                    let (iterations, means) = (iterations_of(series), means_of(series));
+                    parts.push(between(&iterations, e.at(&iterations, tasks)?, 0.0, 1.0));
+                    let means_apart = e.at(&means, tasks)?.scaled(1e9);
+                    parts.push(between(&format!("{means} in 10^-9"), means_apart, 0.0, 1.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "sums of its own alone make a variant faster than 2P, with a task on each core",
+            judge: |e| {
+                let tasks = several(e, 2)?;
+                let faster = over(e, OWN, TWO_P, tasks)?;
+                Ok(at_most(
+                    &format!("own sums over 2P, {}", of_tasks(tasks)),
+                    faster,
+                    1.0,
+                ))
+            },
+        },
+        Claim {
+            text: "own sums with vectors are faster than every other variant, with one task and with \
+                   a task on each core",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for tasks in [1, on_cores(e.machine)] {
+                    for other in others() {
+                        let faster = over(e, VECTORS, other, tasks)?;
+                        let what = format!("vectors over {other}, {}", of_tasks(tasks));
+                        parts.push(at_most(&what, faster, 1.0));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};

@@ -1,0 +1,188 @@
+//! The problem itself: its points, its iterations, its end.
+
+use crate::cpu::Features;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::kmeans::run::{
+    Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
+};
+use crate::experiment::topics::kmeans::{VECTORS, setup};
+use crate::experiment::{
+    Case, Claim, Experiment, Machine, Untestable, all_of, between, plain_curves,
+};
+use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
+use crate::mem::Region;
+use crate::pattern::kmeans::{
+    CLUSTERS, POINTS, Point, {self},
+};
+use std::sync::Arc;
+
+const DIFFERENT: &str = "points and indices that differ from the note's";
+const ITERATIONS: &str = "iterations until no mean moves";
+const MEANS: &str = "largest distance of a mean from the note's";
+const COUNTS: &str = "points that are in another cluster than the note's";
+
+/// Points, indices and means that an independent program found, by `item` of the file.
+const VECTORS_FILE: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/reference/sestoft_kmeans_dataset_vectors.csv"
+));
+
+/// The numbers of an item of the file; other words are left out.
+fn noted(item: &str) -> Result<Vec<f64>, Untestable> {
+    let line = VECTORS_FILE
+        .lines()
+        .find_map(|line| line.strip_prefix(item)?.strip_prefix(','));
+    let line = line.ok_or_else(|| Untestable(format!("`{item}` is not in the file")))?;
+    let words = line.split_whitespace();
+    Ok(words.filter_map(|word| word.parse().ok()).collect())
+}
+
+fn all_points() -> Result<(Vec<Point>, [usize; CLUSTERS]), Untestable> {
+    let mut points = vec![Point::default(); POINTS];
+    let first = kmeans::scatter(&mut points);
+    let first = first.ok_or_else(|| Untestable("there are too few points".to_owned()))?;
+    Ok((points, first))
+}
+
+/// How many of the note's points and first indices are others here.
+fn different(_: Region<'_>, _: u64) -> Result<f64, Untestable> {
+    let (points, first) = all_points()?;
+    let mut different = 0;
+    for index in [0, 1, POINTS - 1] {
+        let Point { x, y } = points[index];
+        different += usize::from(noted(&format!("points[{index}]"))? != [x, y]);
+    }
+    let indices = noted("initial index order (first five)")?;
+    let last = noted("initial index order (last)")?;
+    let expected = indices
+        .iter()
+        .zip(&first)
+        .chain(last.iter().zip(&first[CLUSTERS - 1..]));
+    different += expected
+        .filter(|(noted, here)| **noted != **here as f64)
+        .count();
+    Ok(different as f64)
+}
+
+/// The whole run, by the quickest variant, on one thread.
+fn whole(machine: &Machine) -> KMeansSetup {
+    KMeansSetup {
+        points: POINTS,
+        ..setup(machine, VECTORS, 1)
+    }
+}
+
+pub(crate) const PROBLEM: Experiment = Experiment {
+    id: "B1",
+    name: "sestoft-kmeans-problem",
+    title: "200,000 points, 81 clusters, 108 iterations",
+    question: "Is this the note's problem, to the last bit?",
+    source: "Sestoft, section 1: 200,000 points, 81 clusters and 108 iterations of the loop, the mean \
+             of 10 runs; the exam's program of January 2017 for how the points come about",
+    today: "Points from `java.util.Random(42)`, 81 of which are the first means in the order in which \
+            a Java set of their indices is read; nearest by the square of the distance, of several \
+            the first; at rest when no coordinate of any mean moves by more than 10^-10. Sums in \
+            another order end in other last bits, and all the same after 108 iterations. This row's \
+            run is that of the vectors of B6, on one thread. The note's seconds are those of 108 \
+            times 200,000 points as B3 to B6 show one: 196 ns are 4.24 s.",
+    plot: None,
+    cases: |machine| {
+        let of = whole(machine);
+        let told = |series, told| {
+            Case::new(
+                series,
+                0.0,
+                ClusteringSetup {
+                    of: of.clone(),
+                    told,
+                },
+            )
+        };
+        let counted = |series, count| {
+            let setup = CountSetup {
+                name: series,
+                bytes: 0,
+                count,
+                argument: of.cpus.first().map_or(0, |cpu| *cpu as u64),
+            };
+            Case::new(series, 0.0, setup)
+        };
+        vec![
+            counted(DIFFERENT, different),
+            told(ITERATIONS, Told::Iterations),
+            counted(MEANS, means_apart),
+            counted(COUNTS, counts_apart),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "points and first means are those of the exam's program, bit for bit",
+            judge: |e| Ok(between(DIFFERENT, e.at(DIFFERENT, 0.0)?, 0.0, 0.0)),
+        },
+        Claim {
+            text: "it takes 108 iterations",
+            judge: |e| Ok(between(ITERATIONS, e.at(ITERATIONS, 0.0)?, 108.0, 108.0)),
+        },
+        Claim {
+            text: "the means end where an independent program found them, to 10^-9, with the same \
+                   points",
+            judge: |e| {
+                Ok(all_of([
+                    between(MEANS, e.at(MEANS, 0.0)?, 0.0, 1e-9),
+                    between(COUNTS, e.at(COUNTS, 0.0)?, 0.0, 0.0),
+                ]))
+            },
+        },
+    ],
+};
+
+/// The whole run on one CPU.
+fn ended(cpu: u64) -> Result<Arc<Clustering>, Untestable> {
+    let of = KMeansSetup {
+        way: KMeansWay::Vectors,
+        points: POINTS,
+        tasks: 1,
+        cpus: vec![cpu as usize],
+        turn: 0,
+    };
+    Clustering::once(&of, &Features::detect())
+}
+
+/// The means of which the file tells.
+const TOLD: [usize; 2] = [0, CLUSTERS - 1];
+
+/// How far the means of which the file tells are from there.
+fn means_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
+    let ended = ended(cpu)?;
+    let mut apart = 0.0_f64;
+    for index in TOLD {
+        let Point { x, y } = ended.means[index];
+        for (here, there) in [x, y].iter().zip(noted(&format!("final mean[{index}]"))?) {
+            apart = apart.max((here - there).abs());
+        }
+    }
+    Ok(apart)
+}
+
+/// How many points more or fewer than there these means have.
+fn counts_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
+    let ended = ended(cpu)?;
+    let (points, _) = all_points()?;
+    let coordinates = |points: &[Point], of: fn(&Point) -> f64| points.iter().map(of).collect();
+    let [xs, ys]: [Vec<f64>; 2] = [coordinates(&points, |p| p.x), coordinates(&points, |p| p.y)];
+    let means = &ended.means;
+    let [x, y]: [Vec<f64>; 2] = [coordinates(means, |p| p.x), coordinates(means, |p| p.y)];
+    let mut sums = [Sum::default(); CLUSTERS];
+    let way = NearestWay::widest(&Features::detect());
+    add_to_nearest(way, &xs, &ys, Means { x: &x, y: &y }, &mut sums);
+    let mut apart = 0.0;
+    for index in TOLD {
+        // Two coordinates, and the count.
+        let count = noted(&format!("final mean[{index}]"))?.get(2).copied();
+        let count = count.ok_or_else(|| Untestable("the file has no count".to_owned()))?;
+        apart += (sums[index].count as f64 - count).abs();
+    }
+    Ok(apart)
+}

@@ -1,0 +1,319 @@
+//! Tasks, and the threads that do them: what the note's work-stealing pool is for.
+
+use crate::experiment::topics::kmeans::run::cluster::Apart;
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::kmeans::{CLUSTERS, Point};
+use core::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+
+/// A way to do k-means in tasks. An iteration is some steps; a step ends when all its tasks have.
+pub(crate) trait Variant: Send + Sync {
+    /// Steps of an iteration.
+    fn steps(&self) -> usize {
+        1
+    }
+
+    /// What a task does in a step, with the points that are its own.
+    fn part(&self, step: usize, task: usize, points: Range<usize>);
+
+    /// Ends an iteration, while no task is under way: finds the new means, and returns whether
+    /// all have come to rest.
+    fn finish(&self) -> bool;
+
+    /// Begins anew with the first means.
+    fn reset(&self);
+
+    /// The means as they are.
+    fn means(&self) -> Vec<Point>;
+}
+
+/// Looks at a gate before a waiting thread gives its CPU away.
+const LOOKS: u32 = 2000;
+
+/// Where threads wait for each other. The last to arrive has something to do before it opens.
+#[derive(Debug, Default)]
+struct Gate {
+    arrived: Apart<AtomicUsize>,
+    opened: Apart<AtomicUsize>,
+}
+
+impl Gate {
+    fn pass(&self, threads: usize, last: impl FnOnce()) {
+        let (arrived, opened) = (&self.arrived.0, &self.opened.0);
+        // It cannot open before this thread has arrived.
+        let before = opened.load(Ordering::Acquire);
+        if arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+            last();
+            arrived.store(0, Ordering::Relaxed);
+            opened.store(before.wrapping_add(1), Ordering::Release);
+            return;
+        }
+        let mut looks = 0;
+        while opened.load(Ordering::Acquire) == before {
+            if looks < LOOKS {
+                looks += 1;
+                core::hint::spin_loop();
+            } else {
+                // Whoever is awaited may want this CPU.
+                thread::yield_now();
+            }
+        }
+    }
+}
+
+/// A k-means under way, as its threads share it.
+pub(crate) struct Run {
+    variant: Box<dyn Variant>,
+    points: usize,
+    tasks: usize,
+    threads: usize,
+    /// The next task that nobody has taken in this step.
+    next: Apart<AtomicUsize>,
+    gate: Gate,
+    /// Iterations since the beginning.
+    iterations: AtomicU64,
+    /// Whether all means have come to rest.
+    at_rest: AtomicBool,
+    /// Whether it then begins anew, so that any number of iterations are the note's.
+    anew: bool,
+}
+
+impl Run {
+    /// Of `points` points in `tasks` tasks, done by so many threads, once or over and over.
+    pub(crate) fn new(
+        variant: Box<dyn Variant>,
+        points: usize,
+        [tasks, threads]: [usize; 2],
+        anew: bool,
+    ) -> Self {
+        variant.reset();
+        Run {
+            anew,
+            variant,
+            points,
+            tasks,
+            threads,
+            next: Apart(AtomicUsize::new(threads)),
+            gate: Gate::default(),
+            iterations: AtomicU64::new(0),
+            at_rest: AtomicBool::new(false),
+        }
+    }
+
+    /// The points of a task; the last takes the rest.
+    fn points_of(&self, task: usize) -> Range<usize> {
+        let each = self.points / self.tasks;
+        let end = match task + 1 {
+            last if last == self.tasks => self.points,
+            next => next * each,
+        };
+        task * each..end
+    }
+
+    /// What thread `index` does in an iteration: the task of its number, and then whichever is
+    /// left.
+    fn iterate(&self, index: usize) {
+        let steps = self.variant.steps();
+        for step in 0..steps {
+            let mut task = index;
+            while task < self.tasks {
+                self.variant.part(step, task, self.points_of(task));
+                task = self.next.0.fetch_add(1, Ordering::Relaxed);
+            }
+            self.gate.pass(self.threads, || {
+                self.next.0.store(self.threads, Ordering::Relaxed);
+                if step + 1 == steps {
+                    self.end_iteration();
+                }
+            });
+        }
+    }
+
+    fn end_iteration(&self) {
+        let at_rest = self.variant.finish();
+        self.at_rest.store(at_rest, Ordering::Relaxed);
+        self.iterations.fetch_add(1, Ordering::Relaxed);
+        if at_rest && self.anew {
+            self.variant.reset();
+        }
+    }
+
+    /// Does iterations until all means are at rest, or `most` are done.
+    pub(crate) fn to_rest(&self, index: usize, most: u64) {
+        // All threads see the same between two gates.
+        while !self.at_rest.load(Ordering::Relaxed) && self.iterations() < most {
+            self.iterate(index);
+        }
+    }
+
+    pub(crate) fn iterations(&self) -> u64 {
+        self.iterations.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn means(&self) -> Vec<Point> {
+        self.variant.means()
+    }
+}
+
+/// One of the threads. An operation is an iteration, in which all of them take part.
+pub(crate) struct Worker {
+    pub(crate) run: Arc<Run>,
+    pub(crate) index: usize,
+}
+
+impl Kernel for Worker {
+    /// Returns the iterations since the beginning.
+    fn run(&mut self, operations: u64) -> u64 {
+        for _ in 0..operations {
+            self.run.iterate(self.index);
+        }
+        self.run.iterations()
+    }
+
+    fn work(&self) -> Work {
+        work(self.run.points_of(0).len())
+    }
+
+    /// Reports what every variant does: for each point of the task of this thread's number the
+    /// point and all means. Sums come on top, where and when the variant has it.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        trace(self.run.points_of(self.index), operations, sink);
+    }
+}
+
+/// Bytes of a point, and of a mean.
+const POINT: u32 = size_of::<Point>() as u32;
+
+/// What assigning so many points takes.
+pub(crate) fn work(points: usize) -> Work {
+    let loads = points as u32 * (CLUSTERS as u32 + 1);
+    Work {
+        loads,
+        bytes_read: loads * POINT,
+        flops: 5 * (points * CLUSTERS) as u64,
+        ..Work::default()
+    }
+}
+
+/// The accesses that assigning these points takes: means lie on lines of their own before the
+/// points.
+pub(crate) fn trace(points: Range<usize>, operations: u64, sink: &mut dyn FnMut(Access)) {
+    const LINE: usize = crate::mem::LINE;
+    for _ in 0..operations {
+        for point in points.clone() {
+            sink(Access::load(
+                CLUSTERS * LINE + point * POINT as usize,
+                POINT,
+            ));
+            (0..CLUSTERS).for_each(|mean| sink(Access::load(mean * LINE, POINT)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::experiment::topics::kmeans::run::cluster::lock;
+
+    /// Notes which step of which task was done when, and comes to rest every third iteration.
+    #[derive(Default)]
+    struct Noted {
+        seen: Mutex<Vec<(usize, usize, Range<usize>)>>,
+        iterations: AtomicU64,
+        resets: AtomicU64,
+    }
+
+    impl Variant for Arc<Noted> {
+        fn steps(&self) -> usize {
+            2
+        }
+
+        fn part(&self, step: usize, task: usize, points: Range<usize>) {
+            lock(&self.seen).push((step, task, points));
+        }
+
+        fn finish(&self) -> bool {
+            (self.iterations.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(3)
+        }
+
+        fn reset(&self) {
+            self.resets.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn means(&self) -> Vec<Point> {
+            Vec::new()
+        }
+    }
+
+    fn in_threads(noted: &Arc<Noted>, tasks: usize, threads: usize, anew: bool) -> Arc<Run> {
+        let variant = Box::new(Arc::clone(noted));
+        let run = Arc::new(Run::new(variant, 103, [tasks, threads], anew));
+        thread::scope(|scope| {
+            for index in 0..threads {
+                let run = Arc::clone(&run);
+                scope.spawn(move || {
+                    if anew {
+                        Worker { run, index }.run(7);
+                    } else {
+                        run.to_rest(index, 100);
+                    }
+                });
+            }
+        });
+        run
+    }
+
+    #[test]
+    fn every_task_is_done_once_a_step_and_no_step_before_the_one_before_it() {
+        for (tasks, threads) in [(1, 1), (8, 3), (4, 4), (10, 1)] {
+            let noted = Arc::new(Noted::default());
+            let run = in_threads(&noted, tasks, threads, false);
+            assert_eq!(
+                (run.iterations(), noted.resets.load(Ordering::Relaxed)),
+                (3, 1)
+            );
+            let mut seen = lock(&noted.seen);
+            assert_eq!(seen.len(), 3 * 2 * tasks);
+            for (number, step) in seen.chunks_mut(tasks).enumerate() {
+                step.sort_by_key(|(_, task, _)| *task);
+                let mut end = 0;
+                for (task, (of, number_of, points)) in step.iter().enumerate() {
+                    assert_eq!((*of, *number_of), (number % 2, task));
+                    assert_eq!(points.start, end);
+                    end = points.end;
+                }
+                assert_eq!(end, 103);
+            }
+        }
+    }
+
+    #[test]
+    fn at_rest_it_begins_anew_if_it_is_to() {
+        let noted = Arc::new(Noted::default());
+        let run = in_threads(&noted, 4, 2, true);
+        assert_eq!(run.iterations(), 7);
+        assert_eq!(noted.resets.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn what_comes_to_no_rest_ends_as_well() {
+        let noted = Arc::new(Noted::default());
+        let run = Run::new(Box::new(noted), 10, [1, 1], false);
+        run.to_rest(0, 2);
+        assert_eq!(run.iterations(), 2);
+    }
+
+    #[test]
+    fn a_trace_is_the_declared_work() {
+        let mut loads = 0;
+        trace(5..9, 2, &mut |access| {
+            assert_eq!(access.bytes, POINT);
+            loads += 1;
+        });
+        assert_eq!(loads, 2 * work(4).loads);
+    }
+}

@@ -1,0 +1,161 @@
+//! Drepper 6.2.1, alignment: Figure 6.4.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::{paired, slowdown};
+use crate::experiment::shared::burst::BurstSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Plot, Reference, Shape, Unit, all_of, at_least, between, events,
+};
+use crate::kernel::{Places, Step, Transfer};
+use crate::mem::LINE;
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_6_4];
+
+/// Bytes by which the elements are displaced: the pointer lies across two lines, the counter
+/// behind it does not.
+const SKEW: usize = 60;
+
+/// Elements of the comparison of split lines with split pages: all lie at one offset of their
+/// page, and so in one set or two of L1d, which every CPU has ways enough for.
+const SPLITS: usize = 4;
+
+const SERIES: [(&str, &str, &str); 2] = [
+    (
+        "sequential",
+        "sequential, aligned",
+        "sequential, misaligned",
+    ),
+    ("random", "random, aligned", "random, misaligned"),
+];
+/// Aligned data, moved by the instruction that insists on it, and by the one that does not care.
+const INSTRUCTIONS: [(&str, Transfer, &str, Transfer); 2] = [
+    (
+        "loads by movdqa",
+        Transfer::LoadAligned,
+        "loads by movdqu",
+        Transfer::Load,
+    ),
+    (
+        "stores by movdqa",
+        Transfer::StoreAligned,
+        "stores by movdqu",
+        Transfer::Store,
+    ),
+];
+
+/// Lines that they move the first half of: 8 KiB.
+const MOVED: usize = 128;
+
+const SPLIT_LINE: &str = "one a page, split line";
+const SPLIT_PAGE: &str = "one a page, split page";
+
+const FIG_6_4: Experiment = Experiment {
+    id: "E15",
+    name: "drepper-fig-6.4",
+    title: "Elements that straddle lines",
+    question: "What does it cost when every element lies across two cache lines?",
+    source: "Drepper 6.2.1, Figure 6.4; element size and displacement are not stated there: \
+             64-byte elements and 60 bytes here, so that the pointer itself is split",
+    today: "The paper lost 300 % in the caches. A split load is now two accesses in one \
+            instruction: in L1d it costs its latency again or less, and beyond L1d the second \
+            line is mostly on its way already. A load across two 4 KiB pages needs two translations, \
+            which may hide where each load waits for the one before, and shows where none does (X6).",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("slowdown by misalignment"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-6.4.csv",
+            machine: "machine not stated (2007)",
+            x: "working_set_bytes",
+            columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
+        }],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let aligned = Layout::npad(7);
+        let mut cases = Vec::new();
+        let orders = [Order::Sequential, Order::Random { seed }];
+        for ((_, straight, split), order) in SERIES.into_iter().zip(orders) {
+            for bytes in machine.few_working_sets(2) {
+                for (series, layout) in [(straight, aligned), (split, aligned.skewed(SKEW))] {
+                    let setup = WalkSetup::follow(layout, bytes, order).with(Step::Inc);
+                    cases.push(Case::new(series, bytes as f64, setup).in_turn());
+                }
+            }
+        }
+        let page = aligned.one_a_page();
+        for (series, skew) in [(SPLIT_LINE, SKEW), (SPLIT_PAGE, 4092)] {
+            let setup = WalkSetup::follow(page.skewed(skew), SPLITS * 64, Order::Sequential);
+            cases.push(Case::new(series, (SPLITS * 64) as f64, setup));
+        }
+        for (aligned, insisting, any, easy) in INSTRUCTIONS {
+            for (series, transfer) in [(aligned, insisting), (any, easy)] {
+                let setup = BurstSetup {
+                    places: Places::sequential(0, LINE, MOVED),
+                    transfer,
+                    width: 16,
+                };
+                cases.push(Case::new(series, (MOVED * LINE) as f64, setup).in_turn());
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        SERIES
+            .iter()
+            .filter_map(|(label, straight, split)| slowdown(e, label, straight, split))
+            .collect()
+    },
+    events: events::SPLITS,
+    claims: &[
+        Claim {
+            text: "in L1d a split costs something, and less than the paper's 300 %",
+            judge: |e| {
+                let l1 = e.machine.ranges.l1;
+                let mut parts = Vec::new();
+                for (label, straight, split) in SERIES {
+                    let slower = paired(e, split, straight, l1)?;
+                    parts.push(between(
+                        &format!("misaligned over aligned, {label}"),
+                        slower,
+                        1.0,
+                        4.0,
+                    ));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in memory splitting costs the random walk 20 % or more",
+            judge: |e| {
+                let (_, straight, split) = SERIES[1];
+                let slower = paired(e, split, straight, e.machine.ranges.memory)?;
+                Ok(at_least("misaligned over aligned", slower, 1.2))
+            },
+        },
+        Claim {
+            text: "straddling a page costs more than 1.1 times straddling a line",
+            judge: |e| {
+                let x = (SPLITS * 64) as f64;
+                let gap = ratio(e.at(SPLIT_PAGE, x)?, e.at(SPLIT_LINE, x)?)?;
+                Ok(at_least("split page over split line", gap, 1.1))
+            },
+        },
+        Claim {
+            text: "on aligned data movdqu takes as long as movdqa, within 5 %",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (aligned, _, any, _) in INSTRUCTIONS {
+                    let slower = paired(e, any, aligned, e.machine.ranges.l1)?;
+                    parts.push(between(&format!("{any} over movdqa"), slower, 0.95, 1.05));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};

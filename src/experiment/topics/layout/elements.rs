@@ -1,0 +1,233 @@
+//! Drepper 6.2.1, elements of several lines of which few bytes are used: Figure 6.2.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::{paired, paired_points, slowdown};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Range, Reference, Setup, Shape,
+    Subject, Unit, Untestable, all_of, at_least, between, events,
+};
+use crate::kernel::Pair;
+use crate::mem::Region;
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_6_2];
+
+/// A curve of the figure: its label, the lines of an element, and whether it is sequential.
+struct Spread {
+    label: &'static str,
+    lines: usize,
+    sequential: bool,
+    /// The series with both words in the first line, and with one in the last.
+    near: &'static str,
+    far: &'static str,
+}
+
+/// The three curves of the figure, and the one that it leaves out.
+const SPREADS: [Spread; 4] = [
+    Spread {
+        label: "sequential, 4 lines",
+        lines: 4,
+        sequential: true,
+        near: "sequential, 4 lines, both words in the first",
+        far: "sequential, 4 lines, first and last",
+    },
+    Spread {
+        label: "random, 2 lines",
+        lines: 2,
+        sequential: false,
+        near: "random, 2 lines, both words in the first",
+        far: "random, 2 lines, first and last",
+    },
+    Spread {
+        label: "random, 4 lines",
+        lines: 4,
+        sequential: false,
+        near: "random, 4 lines, both words in the first",
+        far: "random, 4 lines, first and last",
+    },
+    Spread {
+        label: "sequential, 2 lines",
+        lines: 2,
+        sequential: true,
+        near: "sequential, 2 lines, both words in the first",
+        far: "sequential, 2 lines, first and last",
+    },
+];
+
+const FIG_6_2: Experiment = Experiment {
+    id: "E11",
+    name: "drepper-fig-6.2",
+    title: "Two values of an element in one line, or in its first and last",
+    question: "What does it cost to spread what is used together over two cache lines?",
+    source: "Drepper 6.2.1, Figure 6.2. The paper does not show the addition; here both values \
+             and the pointer are loaded and the sum stays in a register. It has no curve of \
+             sequential elements of 2 lines",
+    today: "The walk waits for the pointer alone: a CPU that executes out of order fetches the \
+            second line beside the first, and in random order that hides it. In sequence it \
+            cannot be hidden where the prefetchers run at the limit of the bus, since twice the \
+            lines are moved. But of elements of two lines it uses every line, which a prefetcher \
+            follows best of all: in memory that can make the walk faster than with every other \
+            line.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("slowdown of two lines"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-6.2.csv",
+            machine: "Core 2 (2007)",
+            x: "working_set_bytes",
+            columns: &[
+                ("Sequential 4 CLs", "sequential, 4 lines"),
+                ("Random 2 CLs", "random, 2 lines"),
+                ("Random 4 CLs", "random, 4 lines"),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let mut cases = Vec::new();
+        for spread in &SPREADS {
+            let order = match spread.sequential {
+                true => Order::Sequential,
+                false => Order::Random { seed },
+            };
+            let words = 8 * spread.lines;
+            let layout = Layout::npad(words - 1);
+            for working_set in machine.working_sets_or_one_a_range() {
+                for (series, second) in [(spread.near, 2), (spread.far, words - 1)] {
+                    let setup = PairSetup {
+                        working_set,
+                        layout,
+                        order,
+                        words: [1, second],
+                    };
+                    cases.push(Case::new(series, working_set as f64, setup).in_turn());
+                }
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        SPREADS
+            .iter()
+            .filter_map(|spread| slowdown(e, spread.label, spread.near, spread.far))
+            .collect()
+    },
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "inside L1d a second line costs nothing: less than 5 % either way",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for spread in &SPREADS {
+                    let slower = paired(e, spread.far, spread.near, e.machine.ranges.l1)?;
+                    let what = format!("two lines over one, {}", spread.label);
+                    parts.push(between(&what, slower, 0.95, 1.05));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "beyond L1d a second line costs more than 3 % somewhere",
+            judge: |e| {
+                let most = beyond_l1(e, Interval::most)?;
+                Ok(at_least("the most of two lines over one", most, 1.03))
+            },
+        },
+        Claim {
+            text: "beyond L1d a second line nowhere speeds the walk up by more than 3 %",
+            judge: |e| {
+                let least = beyond_l1(e, Interval::least)?;
+                Ok(at_least("the least of two lines over one", least, 0.97))
+            },
+        },
+        Claim {
+            text: "in random order a second line costs more than 3 % in L2, and less than that in \
+                   memory",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for spread in SPREADS.iter().filter(|spread| !spread.sequential) {
+                    let l2 = peak(e, spread, e.machine.ranges.l2)?;
+                    let memory = paired(e, spread.far, spread.near, e.machine.ranges.memory)?;
+                    let label = spread.label;
+                    let what = format!("two lines over one in L2, {label}");
+                    parts.push(at_least(&what, l2, 1.03));
+                    let what = format!("and over that in memory, {label}");
+                    parts.push(at_least(&what, ratio(l2, memory)?, 1.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+/// The greatest ratio of a curve in a range.
+fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Result<Interval, Untestable> {
+    let points = paired_points(e, spread.far, spread.near)?;
+    let inside = points.into_iter().filter(|(x, _)| range.holds(*x));
+    inside
+        .map(|(_, ratio)| ratio)
+        .reduce(Interval::most)
+        .ok_or_else(|| {
+            Untestable(format!(
+                "`{}` was not measured in the {range}",
+                spread.label
+            ))
+        })
+}
+
+/// What the ratios of all curves come to beyond L1d: the greatest or the least of them.
+fn beyond_l1(
+    e: &Evidence<'_>,
+    pick: fn(Interval, Interval) -> Interval,
+) -> Result<Interval, Untestable> {
+    let beyond = e.machine.ranges.l2.lo;
+    let mut ratios = Vec::new();
+    for spread in &SPREADS {
+        let points = paired_points(e, spread.far, spread.near)?;
+        ratios.extend(points.into_iter().filter(|(x, _)| *x >= beyond));
+    }
+    ratios
+        .into_iter()
+        .map(|(_, ratio)| ratio)
+        .reduce(pick)
+        .ok_or_else(|| Untestable("no working set beyond L1d was measured".to_owned()))
+}
+
+/// A ring of elements of whole lines, two words of which are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PairSetup {
+    /// Bytes of all elements together.
+    pub working_set: usize,
+    /// Where the elements lie.
+    pub layout: Layout,
+    /// In which order they are visited.
+    pub order: Order,
+    /// The words.
+    pub words: [usize; 2],
+}
+
+impl PairSetup {
+    fn count(&self) -> usize {
+        self.layout.count(self.working_set).max(1)
+    }
+}
+
+impl Setup for PairSetup {
+    fn bytes(&self) -> usize {
+        self.layout.span(self.count())
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let ring = Ring::new(region, self.layout, self.count(), self.order)
+            .map_err(Untestable::because)?;
+        let pair = Pair::new(ring, self.words).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(pair),
+            lap: self.count() as u64,
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! Drepper 6.2.1, a structure with a hole: Figure 6.3.
+
+use crate::experiment::claim::paired::{paired, paired_points, slowdown};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
+    Untestable, all_of, at_least, at_most, between, events,
+};
+use crate::kernel::Pick;
+use crate::mem::{LINE, Region};
+use crate::pattern::{Order, Picks};
+use crate::stats::Interval;
+use core::ffi::{c_int, c_long};
+use core::mem::{offset_of, size_of};
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_6_3];
+
+/// The structure of the figure, laid out as C does.
+#[repr(C)]
+struct Foo {
+    a: c_int,
+    fill: [c_long; 7],
+    b: c_int,
+}
+
+/// The same with `b` in the hole behind `a`, as `pahole --reorganize` prints it.
+#[repr(C)]
+struct Reorganised {
+    a: c_int,
+    b: c_int,
+    fill: [c_long; 7],
+}
+
+/// The structure of the figure in the order that the Rust compiler chooses.
+#[expect(dead_code, reason = "only its size is looked at")]
+struct Chosen {
+    a: c_int,
+    fill: [c_long; 7],
+    b: c_int,
+}
+
+/// What is counted: what it is, what it comes to here, and what it is in the figure.
+type Counted = (&'static str, usize, f64);
+
+/// Bytes of all members.
+const MEMBERS: usize = 2 * size_of::<c_int>() + size_of::<[c_long; 7]>();
+/// The first byte behind `b`, the last member of `Foo`.
+const END: usize = offset_of!(Foo, b) + size_of::<c_int>();
+
+/// Figure 6.3, line by line.
+const FOO: [Counted; 7] = [
+    ("bytes before fill", offset_of!(Foo, fill), 8.0),
+    ("bytes before b", offset_of!(Foo, b), 64.0),
+    ("bytes of foo", size_of::<Foo>(), 72.0),
+    ("cache lines", size_of::<Foo>().div_ceil(LINE), 2.0),
+    ("bytes of holes", END - MEMBERS, 4.0),
+    ("bytes of padding", size_of::<Foo>() - END, 4.0),
+    ("bytes of the last line", size_of::<Foo>() % LINE, 8.0),
+];
+
+const MOVED: [Counted; 3] = [
+    ("bytes before b, moved", offset_of!(Reorganised, b), 4.0),
+    ("bytes of foo, b moved", size_of::<Reorganised>(), 64.0),
+    (
+        "cache lines, b moved",
+        size_of::<Reorganised>().div_ceil(LINE),
+        1.0,
+    ),
+];
+
+const RUST: [Counted; 3] = [
+    ("bytes of foo in Rust", size_of::<Chosen>(), 64.0),
+    (
+        "cache lines in Rust",
+        size_of::<Chosen>().div_ceil(LINE),
+        1.0,
+    ),
+    (
+        "bytes of holes and padding in Rust",
+        size_of::<Chosen>() - MEMBERS,
+        0.0,
+    ),
+];
+
+const RANDOM: [&str; 2] = ["as defined, at random", "reorganised, at random"];
+const IN_ORDER: [&str; 2] = ["as defined, in order", "reorganised, in order"];
+
+/// Bytes of the two structures, in the order of the series.
+const SIZES: [usize; 2] = [size_of::<Foo>(), size_of::<Reorganised>()];
+
+/// Structures, as bytes of reorganised ones: what the horizontal axis counts in both cases.
+fn sizes(machine: &Machine) -> Vec<usize> {
+    if machine.full {
+        return machine.working_sets();
+    }
+    let ranges = &machine.ranges;
+    vec![
+        ranges.l1.hi as usize,
+        machine.middle_of(ranges.l2),
+        machine.in_memory(),
+    ]
+}
+
+const FIG_6_3: Experiment = Experiment {
+    id: "E12",
+    name: "drepper-fig-6.3",
+    title: "A structure with a hole takes two lines instead of one",
+    question: "How large is the structure of Figure 6.3, and what does its second line cost?",
+    source: "Drepper 6.2.1, Figure 6.3: what pahole prints, `linefill layout` prints of every \
+             binary. The paper measures nothing here; the times are ours: of structures in an \
+             array that indices pick, a or the word that holds it, and b or the word that holds \
+             it, are read",
+    today: "The layout follows from the ABI and has not changed. Rust orders the members of a \
+            structure itself, unless repr(C) forbids it, and comes to one line without being \
+            asked. A structure of 72 bytes in an array lies across two lines wherever it starts, \
+            so each one that is read at random is two misses; they are under way together, and \
+            the second line is the first one's neighbour, in the same row of the memory chip and \
+            often fetched along with it, so it mostly costs less than the first. In order, \
+            prefetchers fetch both in time, and only bytes count.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "structures, in bytes of reorganised ones",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::linear("slowdown by the second line"),
+        unit: Unit::Percent,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let mut cases: Vec<Case> = FOO
+            .into_iter()
+            .chain(MOVED)
+            .chain(RUST)
+            .map(counted)
+            .collect();
+        let orders = [
+            (RANDOM, Order::Random { seed }, sizes(machine)),
+            (IN_ORDER, Order::Sequential, vec![machine.in_memory()]),
+        ];
+        for (series, order, sizes) in orders {
+            for bytes in sizes {
+                let count = bytes / size_of::<Reorganised>();
+                for (series, element) in series.into_iter().zip(SIZES) {
+                    let setup = PickSetup {
+                        element,
+                        count,
+                        order,
+                    };
+                    cases.push(Case::new(series, bytes as f64, setup).in_turn());
+                }
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        [("at random", RANDOM), ("in order", IN_ORDER)]
+            .into_iter()
+            .filter_map(|(label, [defined, other])| slowdown(e, label, other, defined))
+            .collect()
+    },
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on \
+                   the last line",
+            judge: |e| agree(e, &FOO),
+        },
+        Claim {
+            text: "with b moved into the hole it is 64 bytes on 1 line",
+            judge: |e| agree(e, &MOVED),
+        },
+        Claim {
+            text: "Rust's own order comes to 64 bytes on 1 line without being asked",
+            judge: |e| agree(e, &RUST),
+        },
+        Claim {
+            text: "inside L1d the second line makes no difference: less than 10 % either way",
+            judge: |e| {
+                let slower = paired(e, RANDOM[0], RANDOM[1], e.machine.ranges.l1)?;
+                Ok(between("two lines over one, in L1d", slower, 0.9, 1.1))
+            },
+        },
+        Claim {
+            text: "in memory structures on two lines take more than 1.1 times as long to read at \
+                   random",
+            judge: |e| {
+                let slower = far(e, RANDOM)?;
+                Ok(at_least("two lines over one, at random", slower, 1.1))
+            },
+        },
+        Claim {
+            text: "in memory and in order they cost nearer to their bytes, an eighth more, than to \
+                   their lines, twice as many: less than 1.5 times",
+            judge: |e| {
+                let slower = far(e, IN_ORDER)?;
+                Ok(at_most("72 bytes over 64, in order", slower, 1.5))
+            },
+        },
+    ],
+};
+
+fn counted((name, value, _): Counted) -> Case {
+    let setup = CountSetup {
+        name,
+        bytes: 0,
+        count: |_, value| Ok(value as f64),
+        argument: value as u64,
+    };
+    Case::new(name, 0.0, setup)
+}
+
+/// Whether every number is that of the figure.
+fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> crate::experiment::Judged {
+    let mut parts = Vec::new();
+    for (name, _, wanted) in numbers {
+        parts.push(between(name, e.at(name, 0.0)?, *wanted, *wanted));
+    }
+    Ok(all_of(parts))
+}
+
+/// The ratio of a pair of series in memory.
+fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Result<Interval, Untestable> {
+    let points = paired_points(e, defined, other)?;
+    let place = e.machine.place_in_memory(e.machine.in_memory())?;
+    let at = points.into_iter().find(|(x, _)| *x == place);
+    at.map(|(_, ratio)| ratio)
+        .ok_or_else(|| Untestable(format!("`{defined}` was not measured in memory")))
+}
+
+/// An array of elements whose first and last words are read. An operation is an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PickSetup {
+    /// Bytes of an element.
+    pub element: usize,
+    /// How many there are.
+    pub count: usize,
+    /// In which order they are read.
+    pub order: Order,
+}
+
+impl Setup for PickSetup {
+    fn bytes(&self) -> usize {
+        Picks::span(self.element, self.count)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let picks = Picks::new(region, self.element, self.count, self.order)
+            .map_err(Untestable::because)?;
+        let lap = picks.count() as u64;
+        Ok(Subject::Steady {
+            kernel: Box::new(Pick::new(picks)),
+            lap,
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Drepper 6.2.1, the order structure: two fields of a line are read.
+
+use crate::experiment::claim::paired::{paired, paired_points};
+use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
+    Range, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, between, events,
+};
+use crate::kernel::Outstanding;
+use crate::mem::Region;
+use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
+use crate::stats::Interval;
+use core::mem::{offset_of, size_of};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[ORDER_SPLIT];
+
+const WHOLE: &str = "whole orders, 64 bytes";
+const SPLIT: &str = "price and paid, 16 bytes";
+const APART: &str = "prices and paid apart, 9 bytes, vectors";
+
+const ARRANGEMENTS: [(&str, Arrangement); 3] = [
+    (WHOLE, Arrangement::Whole),
+    (SPLIT, Arrangement::Split),
+    (APART, Arrangement::Apart),
+];
+
+/// Bytes as the compiler lays the structures out, and as pahole prints them for C.
+const BYTES: [(&str, usize, f64); 5] = [
+    ("bytes of an order", size_of::<WholeOrder>(), 64.0),
+    ("bytes before paid", offset_of!(WholeOrder, paid), 8.0),
+    ("bytes before buyer", offset_of!(WholeOrder, buyer), 16.0),
+    (
+        "bytes before buyer_id",
+        offset_of!(WholeOrder, buyer_id),
+        56.0,
+    ),
+    ("bytes of the split-off part", size_of::<HotOrder>(), 16.0),
+];
+
+/// Bytes of a batch of whole orders: what the horizontal axis counts in every arrangement.
+const BATCH: usize = Orders::BATCH * size_of::<WholeOrder>();
+
+/// Bytes of whole orders: one size a range in a quick run, of which the last, if it can be
+/// afforded, puts the split array into memory as well.
+fn sizes(machine: &Machine) -> Vec<usize> {
+    let largest = 1 << machine.largest.ilog2();
+    let far = (4 * machine.in_memory()).min(largest);
+    let ranges = &machine.ranges;
+    let mut sizes = if machine.full {
+        machine.working_sets()
+    } else {
+        vec![
+            ranges.l1.hi as usize,
+            machine.middle_of(ranges.l2),
+            machine.middle_of(ranges.llc),
+        ]
+    };
+    sizes.push(far);
+    let whole = sizes.iter().map(|bytes| bytes / BATCH * BATCH);
+    let mut sizes: Vec<usize> = whole.filter(|&bytes| bytes > 0).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+const ORDER_SPLIT: Experiment = Experiment {
+    id: "E17",
+    name: "drepper-order-split",
+    title: "The sum of outstanding payments, over whole orders and over split ones",
+    question: "What do the fields cost that a loop over an array of structures does not read?",
+    source: "Drepper 6.2.1, struct order, with the factor of Figure 3.11. The horizontal axis is \
+             the number of orders times 64 bytes in every arrangement. Whether an order is paid \
+             is laid over its price as a mask: a branch on random payments would be mispredicted \
+             every other time and hide what memory costs. The third arrangement is ours: prices \
+             and payments in an array each, added up four at a time by AVX2",
+    today: "Prefetchers stream the unused bytes in as well, so inside the caches the arithmetic \
+            hides most of them. In memory the loop runs at the speed of one core's share of the \
+            bus, and 16 bytes an order instead of 64 are a quarter of the time, if the arithmetic \
+            keeps up: the paper's factor still holds. Arrays apart gain twice, since their \
+            numbers lie as vector instructions want them.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "orders, in bytes of whole ones",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time for 16 orders"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let count = |series, bytes: usize| {
+            let setup = CountSetup {
+                name: series,
+                bytes: 0,
+                count: |_, bytes| Ok(bytes as f64),
+                argument: bytes as u64,
+            };
+            Case::new(series, 0.0, setup)
+        };
+        let mut cases: Vec<Case> = BYTES
+            .into_iter()
+            .map(|(series, bytes, _)| count(series, bytes))
+            .collect();
+        for bytes in sizes(machine) {
+            for (series, arrangement) in ARRANGEMENTS {
+                let setup = OrdersSetup {
+                    batches: bytes / BATCH,
+                    arrangement,
+                    seed,
+                };
+                cases.push(Case::new(series, bytes as f64, setup).in_turn());
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let timed = |label: &str| ARRANGEMENTS.iter().any(|(series, _)| *series == label);
+        let mut curves = e.curves();
+        curves.retain(|curve| timed(&curve.label));
+        curves
+    },
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (series, _, wanted) in BYTES {
+                    let bytes = e.at(series, 0.0)?;
+                    parts.push(between(series, bytes, wanted, wanted));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in memory whole orders take more than 1.5 times as long as split ones",
+            judge: |e| {
+                let slower = far(e, WHOLE, SPLIT)?;
+                Ok(at_least("whole over split, in memory", slower, 1.5))
+            },
+        },
+        Claim {
+            text: "inside L1d it makes no difference: less than 10 % either way",
+            judge: |e| {
+                let slower = near(e, WHOLE, SPLIT)?;
+                Ok(between("whole over split, in L1d", slower, 0.9, 1.1))
+            },
+        },
+        Claim {
+            text: "in memory it is near the paper's factor of 5: whole orders take 3 to 6 times as \
+                   long",
+            judge: |e| {
+                let slower = far(e, WHOLE, SPLIT)?;
+                // Split orders that a cache holds would say how the cache compares.
+                e.machine.place_in_memory(most(e.machine) / 4)?;
+                Ok(between("whole over split, in memory", slower, 3.0, 6.0))
+            },
+        },
+        Claim {
+            text: "arrays apart are more than twice as fast as split orders in L1d, and more than \
+                   1.2 times in memory",
+            judge: |e| {
+                Ok(all_of([
+                    at_least("split over apart, in L1d", near(e, SPLIT, APART)?, 2.0),
+                    at_least("split over apart, in memory", far(e, SPLIT, APART)?, 1.2),
+                ]))
+            },
+        },
+    ],
+};
+
+/// The ratio of two arrangements where whole orders fit into half of L1d.
+fn near(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+    // A working set that is rounded down to whole batches may fall below the range.
+    let l1 = Range {
+        lo: 0.0,
+        ..e.machine.ranges.l1
+    };
+    paired(e, of, to, l1)
+}
+
+/// The ratio of two arrangements of the most orders, which lie in memory.
+fn far(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+    let points = paired_points(e, of, to)?;
+    let place = e.machine.place_in_memory(most(e.machine))?;
+    let (_, ratio) = points
+        .into_iter()
+        .find(|(x, _)| *x == place)
+        .ok_or_else(nothing)?;
+    Ok(ratio)
+}
+
+/// The most bytes of whole orders.
+fn most(machine: &Machine) -> usize {
+    sizes(machine).pop().unwrap_or(0)
+}
+
+fn nothing() -> Untestable {
+    Untestable("no number of orders was measured that lies in memory".to_owned())
+}
+
+/// Orders, and the sum of what is not paid. An operation is a batch of 16 orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OrdersSetup {
+    /// Batches of orders.
+    pub batches: usize,
+    /// How they lie.
+    pub arrangement: Arrangement,
+    /// Decides the prices, and which are paid.
+    pub seed: u64,
+}
+
+impl OrdersSetup {
+    fn count(&self) -> usize {
+        self.batches * Orders::BATCH
+    }
+}
+
+impl Setup for OrdersSetup {
+    fn bytes(&self) -> usize {
+        self.arrangement.bytes(self.count())
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let orders = Orders::new(region, self.arrangement, self.count(), self.seed)
+            .map_err(Untestable::because)?;
+        let sum = Outstanding::new(orders, &context.features).map_err(Untestable::because)?;
+        let lap = sum.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(sum),
+            lap,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let flow = Flow {
+            loaded: self.arrangement.bytes(Orders::BATCH),
+            ..Flow::default()
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes(), flow)?,
+            model: &SUMS,
+        })
+    }
+}
+
+static SUMS: Model = Model {
+    name: "lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "the arithmetic, which takes longer than the lines do as long as those come from a cache",
+};

@@ -1,0 +1,259 @@
+//! Drepper 6.2.1, where objects begin: alignment of variables, of what is allocated, of arrays.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, plain_curves,
+};
+use crate::mem::{LINE, Region};
+use core::hint::black_box;
+use core::mem::size_of;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[ALIGNMENT];
+
+/// What asks for a line of its own.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Asked<const N: usize>([u8; N]);
+
+/// The same bytes without asking, aligned as words are.
+type Unasked = [u64; 8];
+
+/// Objects that are allocated one by one.
+const BOXES: usize = 4096;
+/// Elements of the arrays, and the bytes of one that fill no line.
+const ELEMENTS: usize = 64;
+const PART: usize = 40;
+
+const ASKED: &str = "percent of objects that asked on a line";
+const PLACES: [(u64, &str); 4] = [
+    (0, "static"),
+    (1, "on the stack"),
+    (2, "boxed"),
+    (3, "in vectors"),
+];
+const ON_WORDS: &str = "unasked boxes of 4096 on a multiple of 16";
+const ON_LINES: &str = "unasked boxes of 4096 on a line";
+const SPACING: &str = "bytes from a box to the next, unasked";
+const SPACING_ASKED: &str = "bytes from a box to the next, asked";
+const FIRST: &str = "elements of 40 bytes on a line, of 64 in an array that asked";
+const EACH: &str = "elements that asked on a line, of 64";
+const STRIDE: &str = "bytes from an element of 40 bytes that asked to the next";
+
+type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
+
+/// What is counted once.
+const COUNTS: [(&str, Count); 7] = [
+    (ON_WORDS, |_, _| Ok(on(&unasked(), 16))),
+    (ON_LINES, |_, _| Ok(on(&unasked(), LINE))),
+    (SPACING, |_, _| spacing(unasked())),
+    (SPACING_ASKED, |_, _| spacing(asked())),
+    (FIRST, |_, _| Ok(on(&parts(), LINE))),
+    (EACH, |_, _| Ok(on(&addresses(&asked_parts()), LINE))),
+    (STRIDE, |_, _| Ok(stride())),
+];
+
+const ALIGNMENT: Experiment = Experiment {
+    id: "E14",
+    name: "drepper-alignment",
+    title: "Where objects begin, asked and unasked",
+    question: "Does an object that asks for a line of its own get one, and what does one get that \
+               does not ask?",
+    source: "Drepper 6.2.1 on posix_memalign and the attribute aligned, of variables and of types. \
+             Rust has the type's alone, repr(align(64)), and passes it to the allocator, which \
+             calls posix_memalign",
+    today: "In C a type that asks is aligned by the compiler wherever the compiler places it, but \
+            malloc does not know; in Rust allocation asks by itself. What does not ask gets what \
+            the allocator gives to everything: of the system's allocator 16 bytes, so that most \
+            objects of a line's size lie across two. Other allocators sort objects by size and \
+            may align what is as large as a line without being asked.",
+    plot: None,
+    cases: |_| {
+        let asked = PLACES.into_iter().map(|(place, _)| {
+            let setup = CountSetup {
+                name: ASKED,
+                bytes: 0,
+                count: |_, place| Ok(on_a_line(place)),
+                argument: place,
+            };
+            Case::new(ASKED, place as f64, setup)
+        });
+        let counts = COUNTS.into_iter().map(|(name, count)| {
+            let setup = CountSetup {
+                name,
+                bytes: 0,
+                count,
+                argument: 0,
+            };
+            Case::new(name, 0.0, setup)
+        });
+        asked.chain(counts).collect()
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "what asks begins on a line wherever it lives: static, on the stack, boxed, in \
+                   vectors",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (place, name) in PLACES {
+                    let percent = e.at(ASKED, place as f64)?;
+                    let what = format!("{name}, percent");
+                    parts.push(between(&what, percent, 100.0, 100.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "unasked, allocation gives multiples of 16 bytes, and a line to fewer than half",
+            judge: |e| {
+                let all = BOXES as f64;
+                Ok(all_of([
+                    between("on a multiple of 16", e.at(ON_WORDS, 0.0)?, all, all),
+                    at_most("on a line", e.at(ON_LINES, 0.0)?, all / 2.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are \
+                   on a line, and all if they ask themselves, which makes them 64 bytes",
+            judge: |e| {
+                let all = ELEMENTS as f64;
+                Ok(all_of([
+                    between("the array asks", e.at(FIRST, 0.0)?, 8.0, 8.0),
+                    between("the elements ask", e.at(EACH, 0.0)?, all, all),
+                    between("bytes to the next", e.at(STRIDE, 0.0)?, 64.0, 64.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "asking is not free: boxes of a line that ask take more than 1.2 times the \
+                   memory",
+            judge: |e| {
+                let more = ratio(e.at(SPACING_ASKED, 0.0)?, e.at(SPACING, 0.0)?)?;
+                Ok(at_least("asked over unasked", more, 1.2))
+            },
+        },
+    ],
+};
+
+/// An address as a number. The compiler knows how a reference is aligned and would answer for the
+/// memory; it does not know that this number is one.
+fn address<T>(object: &T) -> usize {
+    black_box(core::ptr::from_ref(object).addr())
+}
+
+fn addresses<T>(objects: &[T]) -> Vec<usize> {
+    objects.iter().map(address).collect()
+}
+
+/// How many addresses are multiples of `bytes`.
+fn on(addresses: &[usize], bytes: usize) -> f64 {
+    let on = addresses.iter().filter(|address| *address % bytes == 0);
+    on.count() as f64
+}
+
+/// Objects of 64 bytes that do not ask, allocated one after the other and kept.
+fn unasked() -> Vec<usize> {
+    let boxes: Vec<Box<Unasked>> = (0..BOXES).map(|_| black_box(Box::new([1; 8]))).collect();
+    boxes.iter().map(|object| address(&**object)).collect()
+}
+
+/// The same that ask.
+fn asked() -> Vec<usize> {
+    let one = || black_box(Box::new(Asked([1; LINE])));
+    let boxes: Vec<Box<Asked<LINE>>> = (0..BOXES).map(|_| one()).collect();
+    boxes.iter().map(|object| address(&**object)).collect()
+}
+
+/// The median distance from an object to the next in memory.
+fn spacing(mut addresses: Vec<usize>) -> Result<f64, Untestable> {
+    addresses.sort_unstable();
+    let mut distances: Vec<usize> = addresses.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    distances.sort_unstable();
+    let median = distances.get(distances.len() / 2);
+    median
+        .map(|bytes| *bytes as f64)
+        .ok_or_else(|| Untestable("fewer than two objects were allocated".to_owned()))
+}
+
+/// The elements of an array that asks, which do not.
+fn parts() -> Vec<usize> {
+    #[repr(align(64))]
+    struct Array([[u8; PART]; ELEMENTS]);
+    addresses(&black_box(Box::new(Array([[1; PART]; ELEMENTS]))).0)
+}
+
+fn asked_parts() -> Vec<Asked<PART>> {
+    black_box(vec![Asked([1; PART]); ELEMENTS])
+}
+
+fn stride() -> f64 {
+    let elements = addresses(&asked_parts());
+    let strides = elements.windows(2).map(|pair| pair[1] - pair[0]);
+    strides.max().unwrap_or(size_of::<Asked<PART>>()) as f64
+}
+
+/// What share of the objects that asked, in one of [`PLACES`], is on a line, in percent.
+fn on_a_line(place: u64) -> f64 {
+    static ONE: Asked<1> = Asked([1]);
+    static MANY: [Asked<PART>; 3] = [const { Asked([1; PART]) }; 3];
+    let addresses = match place {
+        0 => [vec![address(&ONE)], addresses(&MANY)].concat(),
+        1 => on_the_stack(),
+        2 => asked(),
+        _ => (1..200)
+            .flat_map(|n| addresses(&black_box(vec![Asked([1; PART]); n])))
+            .collect(),
+    };
+    on(&addresses, LINE) / addresses.len() as f64 * 100.0
+}
+
+/// Variables in frames of many sizes, each inside the one before.
+fn on_the_stack() -> Vec<usize> {
+    #[inline(never)]
+    fn frame<const N: usize>(deeper: &dyn Fn() -> Vec<usize>) -> Vec<usize> {
+        let before = black_box([1_u8; N]);
+        let variable = black_box(Asked([before[0]; 8]));
+        let mut found = deeper();
+        found.push(address(&variable));
+        found
+    }
+    let frames = || {
+        frame::<8>(&|| frame::<24>(&|| frame::<40>(&|| frame::<72>(&|| frame::<136>(&Vec::new)))))
+    };
+    [
+        frame::<16>(&frames),
+        frame::<1>(&frames),
+        frame::<56>(&frames),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_off_a_line_are_seen() {
+        let bytes = [0_u8; 128];
+        let all = addresses(&bytes);
+        assert_eq!(on(&all, LINE), 2.0);
+        assert_eq!(on(&all, 16), 8.0);
+    }
+
+    #[test]
+    fn the_spacing_is_the_median_in_the_order_of_addresses() {
+        assert_eq!(spacing(vec![160, 0, 80, 4096]), Ok(80.0));
+        assert!(spacing(vec![64]).is_err());
+    }
+
+    #[test]
+    fn every_place_has_objects() {
+        assert_eq!(on_the_stack().len(), 18);
+        assert_eq!((unasked().len(), asked().len()), (BOXES, BOXES));
+        assert_eq!(parts().len(), ELEMENTS);
+    }
+}

@@ -1,0 +1,387 @@
+//! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::shared::burst::{BurstSetup, no_width};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Machine, Plot, Setup, Shape, Subject,
+    Unit, Untestable, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{Places, Straddle, Transfer, Width};
+use crate::mem::{LINE, PAGE, Region};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
+
+/// Places in L1d of which each access straddles two lines of its own: 8 KiB.
+const LINES: usize = 64;
+
+/// Places that straddle two pages each. They all fall into the last set of L1d and the first, in
+/// which every L1d has room for so many.
+const PAGES: usize = 4;
+
+/// Places a burst takes in turn: all of a round, so that no lane is left out.
+const BURSTS_OF_PAGES: usize = 8;
+
+/// Widths that every x86-64 CPU has. The others are judged where there are any.
+const ALWAYS: usize = 16;
+
+/// How much a claim may be exceeded by offsets that should not matter.
+const SAME: f64 = 1.1;
+
+/// The paper's slowdown of 300 %, as a factor.
+const PAPER: f64 = 4.0;
+
+const LATENCY: Experiment = Experiment {
+    id: "X5",
+    name: "split-latency",
+    title: "The latency of a load by its width and its offset in the line",
+    question: "How long does a load wait that lies across two lines, or across two pages?",
+    source: "Beyond Drepper 6.2.1, Figure 6.4: a walk whose pointers are loaded by 4 to 64 bytes. \
+             The 4-byte walk has a subtraction in each step, those of 16 bytes and more a move out \
+             of the vector register",
+    today: "Within a line the offset does not matter, whatever the width. Across two lines a load \
+            takes two accesses, which come one after the other: one cycle more on Zen, about a \
+            second latency on Intel. Loads of 64 bytes straddle lines at every offset but 0; where \
+            they are made of halves, one with a half in each line costs nothing. Two pages need \
+            two translations; where both are at hand, a load that everybody waits for need not \
+            take longer than across two lines.",
+    plot: Some(by_offset("latency")),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        let random = Order::Random { seed: machine.seed };
+        let element = Layout::npad(7);
+        for width in Width::BYTES {
+            for offset in offsets(machine, width) {
+                let spaced = element.spaced(2 * LINE);
+                let paged = element.one_a_page();
+                for (series, layout, count) in [
+                    (lines(width), spaced.skewed(offset), LINES),
+                    (pages(width), paged.skewed(PAGE - LINE + offset), PAGES),
+                ] {
+                    let setup = StraddleSetup {
+                        layout,
+                        count,
+                        order: random,
+                        width,
+                    };
+                    cases.push(Case::new(series, offset as f64, setup));
+                }
+            }
+        }
+        let spaced = element.spaced(2 * LINE);
+        let count = machine.middle_of(machine.ranges.l2) / (2 * LINE);
+        for (series, order) in [
+            ("8 bytes, sequential in L2", Order::Sequential),
+            (RANDOM, random),
+        ] {
+            for offset in few(machine) {
+                let setup = StraddleSetup {
+                    layout: spaced.skewed(offset),
+                    count,
+                    order,
+                    width: 8,
+                };
+                cases.push(Case::new(series, offset as f64, setup).in_large_pages());
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::SPLITS,
+    claims: &[
+        Claim {
+            text: "within its line a load takes the same time at every offset, to 10 %",
+            judge: |e| within_lines(e, lines),
+        },
+        Claim {
+            text: "across two lines a load takes less than the paper's 300 % more than within one",
+            judge: |e| across_lines(e, lines),
+        },
+        Claim {
+            text: "across two pages a load takes more than 1.1 times as long as across two lines",
+            judge: |e| across_pages(e, lines, pages),
+        },
+        Claim {
+            text: "in L2 a random load across two lines takes less than the paper's 300 % more",
+            judge: |e| {
+                let aligned = e.at(RANDOM, 0.0)?;
+                let slower = ratio(e.at(RANDOM, SPLIT as f64)?, aligned)?;
+                Ok(at_most(
+                    "8 bytes across two lines over in one",
+                    slower,
+                    PAPER,
+                ))
+            },
+        },
+    ],
+};
+
+const RANDOM: &str = "8 bytes, random in L2";
+
+/// An offset at which 8 bytes lie half in the next line.
+const SPLIT: usize = LINE - 4;
+
+const THROUGHPUT: Experiment = Experiment {
+    id: "X6",
+    name: "split-throughput",
+    title: "Independent loads and stores by their width and their offset in the line",
+    question: "How many accesses a cycle are left of independent ones that lie across two lines, \
+               or across two pages?",
+    source: "Beyond Drepper 6.2.1, Figure 6.4: bursts of eight accesses, none of which waits for \
+             another",
+    today: "A load across two lines is two loads, and so half of the throughput is left; a store \
+            across two lines costs two or more. Stores that go over the end of a page are another \
+            matter on AMD: each takes tens of cycles, and loads there about ten, as no pipeline \
+            is laid out for them. Intel's need little more than across two lines since Skylake.",
+    plot: Some(by_offset("time of eight accesses")),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for direction in [Transfer::Load, Transfer::Store] {
+            for width in Width::BYTES {
+                for offset in offsets(machine, width) {
+                    let page = PAGE - LINE + offset;
+                    for (series, places) in [
+                        (lines(width), Places::sequential(offset, LINE, LINES)),
+                        (
+                            pages(width),
+                            Places::sequential(page, PAGE, BURSTS_OF_PAGES),
+                        ),
+                    ] {
+                        let setup = BurstSetup {
+                            places,
+                            transfer: direction,
+                            width,
+                        };
+                        let series = directed(direction, &series);
+                        cases.push(Case::new(series, offset as f64, setup));
+                    }
+                }
+            }
+            let beyond = machine.middle_of(machine.ranges.l2) / LINE;
+            let count = 1 << beyond.ilog2();
+            for (order, places) in [
+                (
+                    "sequential",
+                    Places::sequential as fn(usize, usize, usize) -> Places,
+                ),
+                ("scattered", Places::scattered),
+            ] {
+                for offset in few(machine) {
+                    let setup = BurstSetup {
+                        places: places(offset, LINE, count),
+                        transfer: direction,
+                        width: 8,
+                    };
+                    let series = directed(direction, &format!("8 bytes, {order} in L2"));
+                    cases.push(Case::new(series, offset as f64, setup).in_large_pages());
+                }
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::SPLITS,
+    claims: &[
+        Claim {
+            text: "within their lines loads take the same time at every offset, to 10 %",
+            judge: |e| within_lines(e, loads),
+        },
+        Claim {
+            text: "across two lines loads take less than the paper's 300 % more than within one",
+            judge: |e| across_lines(e, loads),
+        },
+        Claim {
+            text: "across two lines stores take less than the paper's 300 % more than within one",
+            judge: |e| across_lines(e, stores),
+        },
+        Claim {
+            text: "across two pages loads take more than 1.1 times as long as across two lines",
+            judge: |e| across_pages(e, loads, paged_loads),
+        },
+        Claim {
+            text: "across two pages stores take more than 1.1 times as long as across two lines",
+            judge: |e| across_pages(e, stores, paged_stores),
+        },
+    ],
+};
+
+const fn by_offset(what: &'static str) -> Plot {
+    Plot {
+        shape: Shape::Lines,
+        x: Axis::linear("byte of the line at which the access begins"),
+        y: Axis::log(what),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }
+}
+
+/// The series of accesses of `width` bytes that lie in a line or across two of one page.
+fn lines(width: usize) -> String {
+    format!("{width} bytes")
+}
+
+/// The series of accesses at the end of a page.
+fn pages(width: usize) -> String {
+    format!("{width} bytes, the line a page's last")
+}
+
+fn directed(direction: Transfer, series: &str) -> String {
+    let verb = if direction.stores() {
+        "stores"
+    } else {
+        "loads"
+    };
+    format!("{verb} of {series}")
+}
+
+fn loads(width: usize) -> String {
+    directed(Transfer::Load, &lines(width))
+}
+
+fn stores(width: usize) -> String {
+    directed(Transfer::Store, &lines(width))
+}
+
+fn paged_loads(width: usize) -> String {
+    directed(Transfer::Load, &pages(width))
+}
+
+fn paged_stores(width: usize) -> String {
+    directed(Transfer::Store, &pages(width))
+}
+
+/// The offsets measured: all in a full run; in a quick one the first, an odd one in the middle, the
+/// last within the line, the one that halves the access, and the last.
+fn offsets(machine: &Machine, width: usize) -> Vec<usize> {
+    if machine.full {
+        return (0..LINE).collect();
+    }
+    let last = LINE - width;
+    let mut offsets = vec![0, last, LINE - width / 2, LINE - 1];
+    if last > 0 {
+        offsets.push((last / 2) | 1);
+    }
+    offsets.sort_unstable();
+    offsets.dedup();
+    offsets
+}
+
+/// The offsets measured beyond L1d.
+fn few(machine: &Machine) -> Vec<usize> {
+    if machine.full {
+        (0..LINE).step_by(4).collect()
+    } else {
+        vec![0, SPLIT]
+    }
+}
+
+/// The name of a width's series.
+type Named = fn(usize) -> String;
+
+/// The value of every width. Those that the CPU lacks are left out.
+fn each_width(
+    e: &Evidence<'_>,
+    series: Named,
+    value: impl Fn(usize) -> Result<Interval, Untestable>,
+) -> Result<Vec<(usize, Interval)>, Untestable> {
+    let there = |width: &usize| *width <= ALWAYS || e.series(&series(*width)).is_ok();
+    let widths = Width::BYTES.into_iter().filter(there);
+    widths.map(|width| Ok((width, value(width)?))).collect()
+}
+
+/// The largest of the values, and its width.
+fn most(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
+    let larger = |seen, (width, value)| Some(Extreme::most(seen, width, value));
+    values.into_iter().fold(None, larger).ok_or_else(none)
+}
+
+/// The smallest of the values, and its width.
+fn least(values: Vec<(usize, Interval)>) -> Result<Extreme<usize>, Untestable> {
+    let smaller = |seen, (width, value)| Some(Extreme::least(seen, width, value));
+    values.into_iter().fold(None, smaller).ok_or_else(none)
+}
+
+/// The point of `series` whose access has its first byte in one line, or page, and the rest in the
+/// next.
+fn across(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    e.at(series, (LINE - 1) as f64)
+}
+
+/// The slowest over the quickest of the points whose access lies in one line.
+fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
+    let spread = |width| {
+        let inside = |offset: &usize| offset + width <= LINE;
+        let first = e.at(&series(width), 0.0)?;
+        let mut ends = (first, first);
+        for offset in offsets(e.machine, width).into_iter().filter(inside) {
+            let value = e.at(&series(width), offset as f64)?;
+            ends = (ends.0.least(value), ends.1.most(value));
+        }
+        ratio(ends.1, ends.0)
+    };
+    let most = most(each_width(e, series, spread)?)?;
+    let what = format!(
+        "slowest over quickest offset in a line, at most, with {} bytes",
+        most.at
+    );
+    Ok(at_most(&what, most.value, SAME))
+}
+
+/// An access across two lines over one that is aligned.
+fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
+    let slower = |width| ratio(across(e, &series(width))?, e.at(&series(width), 0.0)?);
+    let most = most(each_width(e, series, slower)?)?;
+    let what = format!(
+        "across two lines over in one, at most, with {} bytes",
+        most.at
+    );
+    Ok(at_most(&what, most.value, PAPER))
+}
+
+/// An access across two pages over one across two lines.
+fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
+    let slower = |width| ratio(across(e, &pages(width))?, across(e, &lines(width))?);
+    let least = least(each_width(e, pages, slower)?)?;
+    let what = format!(
+        "across two pages over across two lines, at least, with {} bytes",
+        least.at
+    );
+    Ok(at_least(&what, least.value, SAME))
+}
+
+/// A ring and a walk along it that loads the pointers by one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StraddleSetup {
+    /// Where the elements lie; they hold a load each.
+    pub layout: Layout,
+    /// How many there are.
+    pub count: usize,
+    /// In which order they are visited.
+    pub order: Order,
+    /// Bytes of a load: 4, 8, 16, 32 or 64.
+    pub width: usize,
+}
+
+impl Setup for StraddleSetup {
+    fn bytes(&self) -> usize {
+        self.layout.span(self.count)
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
+        let ring =
+            Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)?;
+        let walk = Straddle::new(ring, width).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(walk),
+            lap: self.count as u64,
+        })
+    }
+}

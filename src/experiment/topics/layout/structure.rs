@@ -1,0 +1,239 @@
+//! Drepper 3.3.1 and 3.3.2, how caches and lists are made: the size formula, Figure 3.9 and
+//! `struct l`.
+
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Case, Claim, Experiment, Judgement, Untestable, Verdict, all_of, between, events, plain_curves,
+};
+use crate::mem::Region;
+use crate::os::sysfs::Sysfs;
+use crate::pattern::{Layout, Order, Ring};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SIZE_FORMULA, FIG_3_9, STRUCT_L];
+
+const SIZE_FORMULA: Experiment = Experiment {
+    id: "D11",
+    name: "drepper-size-formula",
+    title: "Cache size = line size x associativity x number of sets",
+    question: "Do the caches of this machine obey the formula?",
+    source: "Drepper 3.3.1",
+    today: "The formula is arithmetic and holds; what changed is that the number of sets need not \
+            be a power of two any more, since last-level caches hash addresses onto slices.",
+    plot: None,
+    cases: |_| {
+        vec![Case::new(
+            "caches that disagree",
+            0.0,
+            CountSetup {
+                name: "caches whose size is not line x ways x sets",
+                bytes: 0,
+                count: |_, _| caches_that_disagree(),
+                argument: 0,
+            },
+        )]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[Claim {
+        text: "for every cache that the kernel reports, size = line x ways x sets",
+        judge: |e| {
+            let wrong = e.at("caches that disagree", 0.0)?;
+            Ok(between("caches that disagree", wrong, 0.0, 0.0))
+        },
+    }],
+};
+
+fn caches_that_disagree() -> Result<f64, Untestable> {
+    let caches = Sysfs::live().caches(0).map_err(Untestable::because)?;
+    let mut told = 0;
+    let mut wrong = 0;
+    for cache in caches {
+        let (Some(line), Some(ways), Some(sets)) = (cache.line, cache.ways, cache.sets) else {
+            continue;
+        };
+        told += 1;
+        if line * ways * sets != cache.size {
+            wrong += 1;
+        }
+    }
+    if told == 0 {
+        return Err(Untestable(
+            "the kernel reports no cache with its line, ways and sets".to_owned(),
+        ));
+    }
+    Ok(f64::from(wrong))
+}
+
+type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
+
+/// List lengths at which the lists are looked at.
+const LENGTHS: [u64; 4] = [2, 100, 4096, 50_000];
+
+const FIG_3_9: Experiment = Experiment {
+    id: "D12",
+    name: "drepper-fig-3.9",
+    title: "A sequential and a random list",
+    question: "Are the lists of the walks what they are meant to be?",
+    source: "Drepper 3.3.2, Figure 3.9",
+    today: "Nothing: both are circular lists, one in the order of the addresses with a single \
+            link back, one in random order. They are built by inserting every element behind a \
+            random earlier one, which makes all cycles equally likely.",
+    plot: None,
+    cases: |_| {
+        let mut cases = Vec::new();
+        for length in LENGTHS {
+            for (series, count) in [
+                ("elements on the cycle, sequential", on_cycle as Count),
+                ("elements on the cycle, random", on_random_cycle),
+                ("links back, sequential", links_back),
+                ("links back, random", random_links_back),
+            ] {
+                cases.push(Case::new(
+                    series,
+                    length as f64,
+                    CountSetup {
+                        name: series,
+                        bytes: (length * 64) as usize,
+                        count,
+                        argument: length,
+                    },
+                ));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "both lists are one cycle through all elements",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for order in ["sequential", "random"] {
+                    for length in LENGTHS {
+                        let x = length as f64;
+                        let cycle = e.at(&format!("elements on the cycle, {order}"), x)?;
+                        parts.push(between(&format!("{order} list of {length}"), cycle, x, x));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "the sequential list has one link back, the random one half of its links, 48 to \
+                   52 %",
+            judge: |e| {
+                let x = LENGTHS[3] as f64;
+                Ok(all_of([
+                    between(
+                        "links back, sequential",
+                        e.at("links back, sequential", x)?,
+                        1.0,
+                        1.0,
+                    ),
+                    between(
+                        "links back, random",
+                        e.at("links back, random", x)?,
+                        0.48 * x,
+                        0.52 * x,
+                    ),
+                ]))
+            },
+        },
+    ],
+};
+
+fn ring(region: Region<'_>, count: u64, order: Order) -> Result<Ring<'_>, Untestable> {
+    Ring::new(region, Layout::npad(7), count as usize, order).map_err(Untestable::because)
+}
+
+const RANDOM: Order = Order::Random { seed: 3 };
+
+fn on_cycle(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+    Ok(ring(region, count, Order::Sequential)?.cycle_length() as f64)
+}
+
+fn on_random_cycle(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+    Ok(ring(region, count, RANDOM)?.cycle_length() as f64)
+}
+
+fn links_back(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+    Ok(backward(&ring(region, count, Order::Sequential)?))
+}
+
+fn random_links_back(region: Region<'_>, count: u64) -> Result<f64, Untestable> {
+    Ok(backward(&ring(region, count, RANDOM)?))
+}
+
+/// Links that lead to a lower address.
+fn backward(ring: &Ring<'_>) -> f64 {
+    let mut at = ring.cursor();
+    let mut back = 0;
+    for _ in 0..ring.count() {
+        let next = ring.next(at);
+        back += u32::from(next < at);
+        at = next;
+    }
+    f64::from(back)
+}
+
+/// NPAD and the size of an element in bytes on 64-bit machines, as the paper lists them.
+const SIZES: [(u64, f64); 5] = [(0, 8.0), (1, 16.0), (7, 64.0), (15, 128.0), (31, 256.0)];
+
+const STRUCT_L: Experiment = Experiment {
+    id: "D13",
+    name: "drepper-struct-l",
+    title: "struct l and how many elements a working set holds",
+    question: "Does a working set of 2^N bytes hold 2^N / sizeof(struct l) elements, all on one \
+               cycle?",
+    source: "Drepper 3.3.2",
+    today: "Nothing: a pointer and a long are still 8 bytes each on a 64-bit Unix.",
+    plot: None,
+    cases: |_| {
+        SIZES
+            .into_iter()
+            .map(|(npad, _)| {
+                Case::new(
+                    "elements on the cycle of a 1 MiB list",
+                    npad as f64,
+                    CountSetup {
+                        name: "elements on the cycle of a 1 MiB list",
+                        bytes: 1 << 20,
+                        count: |region, npad| {
+                            let layout = Layout::npad(npad as usize);
+                            let count = layout.count(1 << 20);
+                            let ring = Ring::new(region, layout, count, RANDOM)
+                                .map_err(Untestable::because)?;
+                            Ok(ring.cycle_length() as f64)
+                        },
+                        argument: npad,
+                    },
+                )
+            })
+            .collect()
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
+               holds 2^20 / sizeof of them on one cycle",
+        judge: |e| {
+            let mut parts = Vec::new();
+            for (npad, bytes) in SIZES {
+                let count = e.at("elements on the cycle of a 1 MiB list", npad as f64)?;
+                let expected = f64::from(1 << 20) / bytes;
+                parts.push(between(&format!("NPAD={npad}"), count, expected, expected));
+            }
+            parts.push(Judgement {
+                verdict: if size_of::<*const u8>() == 8 {
+                    Verdict::Holds
+                } else {
+                    Verdict::DoesNotHold
+                },
+                numbers: format!("a pointer has {} bytes", size_of::<*const u8>()),
+            });
+            Ok(all_of(parts))
+        },
+    }],
+};

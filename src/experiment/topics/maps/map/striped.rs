@@ -1,0 +1,190 @@
+//! A map that takes a lock for reads and for writes.
+
+// Reaches buckets through a shared reference, under a lock that the compiler does not see as
+// theirs: locks and buckets must be arrays of their own, for where they lie is what is studied.
+#![allow(unsafe_code)]
+
+use crate::experiment::topics::maps::map::places::Stripes;
+use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
+use std::cell::UnsafeCell;
+use std::sync::atomic::Ordering;
+
+/// A key with its value, and the rest of its bucket.
+struct Node {
+    key: u32,
+    value: u64,
+    next: Bucket,
+}
+
+type Bucket = Option<Box<Node>>;
+
+/// Bucket `b` belongs to stripe `b % stripes`: the number of buckets is a multiple of theirs.
+type Table = Box<[UnsafeCell<Bucket>]>;
+
+/// Sestoft's `StripedMap`: the lock of a key's stripe is taken for every operation.
+pub struct StripedMap {
+    stripes: Stripes,
+    /// Replaced by whoever has all locks, read by whoever has one.
+    table: UnsafeCell<Table>,
+}
+
+// SAFETY: what the cells hold can be sent to other threads, and is reached in two ways alone:
+// `with` has the lock of the stripe to which the bucket belongs, and reads the table; `grow` has
+// all locks.
+unsafe impl Sync for StripedMap {}
+
+impl core::fmt::Debug for StripedMap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StripedMap {{ len: {} }}", self.len())
+    }
+}
+
+impl StripedMap {
+    /// An empty map of so many stripes with a bucket a key for `keys` keys.
+    ///
+    /// # Panics
+    /// If `stripes` is 0.
+    pub fn new(stripes: usize, keys: usize) -> Self {
+        StripedMap {
+            stripes: Stripes::new(stripes, 1),
+            table: UnsafeCell::new(table(buckets(stripes, keys))),
+        }
+    }
+
+    /// Does something to the bucket of a key, with its lock taken. `then` returns by how many
+    /// keys there are more, and what to return.
+    fn with<R>(&self, key: u32, then: impl FnOnce(&mut Bucket) -> (i32, R)) -> R {
+        let hash = spread(key);
+        let stripe = self.stripes.of(hash);
+        let guard = lock(self.stripes.lock(stripe));
+        // SAFETY: nobody replaces the table without the lock that is held here.
+        let table = unsafe { &*self.table.get() };
+        let cell = table[hash % table.len()].get();
+        // SAFETY: as the number of buckets is a multiple of that of the stripes, the bucket is of
+        // this stripe, whose lock is held; `then` cannot reach it in another way.
+        let (more, result) = then(unsafe { &mut *cell });
+        let mut crowded = None;
+        if more != 0 {
+            let size = self.stripes.size(stripe);
+            let now = size.load(Ordering::Relaxed).wrapping_add_signed(more);
+            size.store(now, Ordering::Relaxed);
+            let many = now as usize * self.stripes.count() > table.len();
+            crowded = many.then_some(table.len());
+        }
+        drop(guard);
+        if let Some(buckets) = crowded {
+            self.grow(buckets);
+        }
+        result
+    }
+
+    /// Doubles the table, unless somebody else has since it had so many buckets.
+    fn grow(&self, buckets: usize) {
+        self.stripes.with_all(|| {
+            // SAFETY: all locks are held, so that nobody else reads the table or a bucket.
+            let old = unsafe { &mut *self.table.get() };
+            if old.len() != buckets {
+                return;
+            }
+            let mut new = table(2 * buckets);
+            for cell in old.iter_mut() {
+                let mut rest = cell.get_mut().take();
+                while let Some(mut node) = rest {
+                    rest = node.next.take();
+                    let bucket = spread(node.key) % new.len();
+                    let bucket = new[bucket].get_mut();
+                    node.next = bucket.take();
+                    *bucket = Some(node);
+                }
+            }
+            *old = new;
+        });
+    }
+
+    fn insert(&self, key: u32, value: u64, replace: bool) -> Option<u64> {
+        self.with(key, |bucket| {
+            if let Some(held) = value_of(bucket, key) {
+                let before = *held;
+                if replace {
+                    *held = value;
+                }
+                return (0, Some(before));
+            }
+            let next = bucket.take();
+            *bucket = Some(Box::new(Node { key, value, next }));
+            (1, None)
+        })
+    }
+}
+
+fn table(buckets: usize) -> Table {
+    (0..buckets).map(|_| UnsafeCell::new(None)).collect()
+}
+
+fn value_of(mut bucket: &mut Bucket, key: u32) -> Option<&mut u64> {
+    while let Some(node) = bucket {
+        if node.key == key {
+            return Some(&mut node.value);
+        }
+        bucket = &mut node.next;
+    }
+    None
+}
+
+impl SharedMap for StripedMap {
+    fn get(&self, key: u32) -> Option<u64> {
+        self.with(key, |bucket| (0, value_of(bucket, key).copied()))
+    }
+
+    fn put(&self, key: u32, value: u64) -> Option<u64> {
+        self.insert(key, value, true)
+    }
+
+    fn put_if_absent(&self, key: u32, value: u64) -> Option<u64> {
+        self.insert(key, value, false)
+    }
+
+    fn remove(&self, key: u32) -> Option<u64> {
+        self.with(key, |mut bucket| {
+            while bucket.as_ref().is_some_and(|node| node.key != key) {
+                bucket = match bucket {
+                    Some(node) => &mut node.next,
+                    None => return (0, None),
+                };
+            }
+            match bucket.take() {
+                Some(node) => {
+                    *bucket = node.next;
+                    (-1, Some(node.value))
+                }
+                None => (0, None),
+            }
+        })
+    }
+
+    /// Stripe by stripe, each under its lock.
+    fn for_each(&self, each: &mut dyn FnMut(u32, u64)) {
+        let count = self.stripes.count();
+        for stripe in 0..count {
+            let _guard = lock(self.stripes.lock(stripe));
+            // SAFETY: nobody replaces the table without the lock that is held here.
+            let table = unsafe { &*self.table.get() };
+            for cell in table.iter().skip(stripe).step_by(count) {
+                // SAFETY: the bucket is of this stripe, whose lock is held.
+                let mut node = unsafe { &*cell.get() };
+                while let Some(held) = node {
+                    each(held.key, held.value);
+                    node = &held.next;
+                }
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        let size = |stripe| {
+            let _guard = lock(self.stripes.lock(stripe));
+            self.stripes.size(stripe).load(Ordering::Relaxed) as usize
+        };
+        (0..self.stripes.count()).map(size).sum()
+    }
+}

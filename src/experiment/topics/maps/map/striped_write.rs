@@ -1,0 +1,308 @@
+//! A map that takes a lock for writes, and none for reads.
+//!
+//! Nodes never change once they are published, so that a reader walks a bucket as it was when the
+//! reader found its head. A writer replaces the head. What it takes out of a bucket may still be
+//! walked by readers, and nobody counts these: it is kept until somebody has the map for himself
+//! ([`StripedWriteMap::reclaim`], or its end). Java leaves that to its garbage collector.
+
+// Nodes are reached by pointers that a writer has published, and freed when nobody else can.
+#![allow(unsafe_code)]
+
+use crate::experiment::topics::maps::map::places::{APART, Stripes};
+use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
+use std::ptr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A key with its value, and the rest of its bucket. Never changed.
+struct Node {
+    key: u32,
+    value: u64,
+    next: *const Node,
+}
+
+/// The heads of the buckets. Bucket `b` belongs to stripe `b % stripes`.
+struct Table {
+    heads: Box<[AtomicPtr<Node>]>,
+}
+
+/// What a stripe's writers took out of its buckets. On lines of its own, so that it adds nothing
+/// to what the stripes' neighbours disturb each other by.
+#[derive(Default)]
+#[repr(align(128))]
+struct Retired(Mutex<Vec<*mut Node>>);
+
+/// Sestoft's `StripedWriteMap`, whose writers lock a stripe and whose readers wait for nobody; and,
+/// padded, his `StripedWriteMapPadded`.
+///
+/// A reader reads the size of the key's stripe first, as the note's does: in Java that makes the
+/// bucket visible that was written before the size. Here the bucket's own pointer is published, and
+/// the size is read for what it costs: it shares its line with the sizes of other stripes. It is no
+/// answer: a reader that took a size of 0 for an absent key could find a key absent after another
+/// had found it present, while its put is not yet over.
+pub struct StripedWriteMap {
+    stripes: Stripes,
+    /// Replaced by whoever has all locks.
+    table: AtomicPtr<Table>,
+    retired: Box<[Retired]>,
+    /// Tables that were replaced, with the nodes in them.
+    outgrown: Mutex<Vec<*mut Table>>,
+}
+
+// SAFETY: nodes and tables can be sent to other threads. They are reached by pointers that are
+// stored with release and loaded with acquire order, never changed after that (heads are atomic),
+// and freed by those alone who have the map for themselves.
+unsafe impl Send for StripedWriteMap {}
+// SAFETY: the same.
+unsafe impl Sync for StripedWriteMap {}
+
+impl core::fmt::Debug for StripedWriteMap {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "StripedWriteMap {{ len: {} }}", self.len())
+    }
+}
+
+/// What a writer does with a key.
+enum Change {
+    Nothing,
+    Put(u64),
+    Remove,
+}
+
+impl Table {
+    fn new(buckets: usize) -> Self {
+        let heads = (0..buckets).map(|_| AtomicPtr::new(ptr::null_mut()));
+        Table {
+            heads: heads.collect(),
+        }
+    }
+
+    fn head(&self, hash: usize) -> &AtomicPtr<Node> {
+        &self.heads[hash % self.heads.len()]
+    }
+
+    /// Frees the nodes that are in the buckets.
+    ///
+    /// # Safety
+    /// Nobody else uses them, now or later.
+    unsafe fn free(&mut self) {
+        for head in &mut self.heads {
+            let mut node = *head.get_mut();
+            while !node.is_null() {
+                // SAFETY: a node comes from `new_node`, is in one bucket of one table, and
+                // nobody else uses it.
+                node = unsafe { Box::from_raw(node) }.next.cast_mut();
+            }
+        }
+    }
+}
+
+fn new_node(key: u32, value: u64, next: *const Node) -> *mut Node {
+    Box::into_raw(Box::new(Node { key, value, next }))
+}
+
+/// A bucket from its head on.
+///
+/// # Safety
+/// The nodes live as long as the iterator does.
+unsafe fn chain<'a>(mut at: *const Node) -> impl Iterator<Item = &'a Node> {
+    core::iter::from_fn(move || {
+        // SAFETY: the caller vouches for it.
+        let node = unsafe { at.as_ref() }?;
+        at = node.next;
+        Some(node)
+    })
+}
+
+impl StripedWriteMap {
+    /// An empty map of so many stripes with a bucket a key for `keys` keys.
+    ///
+    /// # Panics
+    /// If `stripes` is 0.
+    pub fn new(stripes: usize, keys: usize) -> Self {
+        Self::spaced(stripes, keys, 1)
+    }
+
+    /// The same with 15 unused locks and sizes between those that are used.
+    ///
+    /// # Panics
+    /// If `stripes` is 0.
+    pub fn padded(stripes: usize, keys: usize) -> Self {
+        Self::spaced(stripes, keys, APART)
+    }
+
+    fn spaced(stripes: usize, keys: usize, apart: usize) -> Self {
+        let table = Box::new(Table::new(buckets(stripes, keys)));
+        StripedWriteMap {
+            stripes: Stripes::new(stripes, apart),
+            table: AtomicPtr::new(Box::into_raw(table)),
+            retired: (0..stripes).map(|_| Retired::default()).collect(),
+            outgrown: Mutex::default(),
+        }
+    }
+
+    /// The table as it is now. It may be outgrown at any time, and lives on.
+    fn table(&self) -> &Table {
+        // SAFETY: a table is freed by `&mut self` alone, which this reference excludes.
+        unsafe { &*self.table.load(Ordering::Acquire) }
+    }
+
+    /// Changes what the map holds for a key, as `change` has it of what it holds now. Returns what
+    /// it held before.
+    fn write(&self, key: u32, change: impl FnOnce(Option<u64>) -> Change) -> Option<u64> {
+        let hash = spread(key);
+        let stripe = self.stripes.of(hash);
+        let guard = lock(self.stripes.lock(stripe));
+        // Nobody replaces the table without this lock.
+        let table = self.table();
+        let place = table.head(hash);
+        let head = place.load(Ordering::Relaxed);
+        // SAFETY: nodes are freed by `&mut self` alone.
+        let before = unsafe { chain(head) }.find(|node| node.key == key);
+        let before = before.map(|node| node.value);
+        let (new, more) = match change(before) {
+            Change::Put(value) => {
+                let rest = self.without(head, key, before.is_some(), stripe);
+                (new_node(key, value, rest), i32::from(before.is_none()))
+            }
+            Change::Remove if before.is_some() => {
+                (self.without(head, key, true, stripe).cast_mut(), -1)
+            }
+            Change::Remove | Change::Nothing => return before,
+        };
+        place.store(new, Ordering::Release);
+        let size = self.stripes.size(stripe);
+        let now = size.load(Ordering::Relaxed).wrapping_add_signed(more);
+        size.store(now, Ordering::Release);
+        let buckets = table.heads.len();
+        let crowded = now as usize * self.stripes.count() > buckets;
+        drop(guard);
+        if crowded {
+            self.grow(buckets);
+        }
+        before
+    }
+
+    /// The bucket without a key that is in it: new nodes for those before it, and those behind it
+    /// as they are. What is no longer in it is retired.
+    fn without(&self, head: *mut Node, key: u32, is_in: bool, stripe: usize) -> *const Node {
+        if !is_in {
+            return head;
+        }
+        let mut retired = lock(&self.retired[stripe].0);
+        let (mut at, mut before) = (head, Vec::new());
+        loop {
+            retired.push(at);
+            // SAFETY: the key's node is in the bucket, so there is one; nodes are freed by
+            // `&mut self` alone.
+            let node = unsafe { &*at };
+            if node.key == key {
+                let keep = before.iter().fold(node.next, |rest, node: &&Node| {
+                    new_node(node.key, node.value, rest)
+                });
+                return keep;
+            }
+            before.push(node);
+            at = node.next.cast_mut();
+        }
+    }
+
+    /// Doubles the table, unless somebody else has since it had so many buckets. Readers may go on
+    /// in the old one: it is as it was when it was replaced, which was after they had begun.
+    fn grow(&self, buckets: usize) {
+        self.stripes.with_all(|| {
+            let old = self.table();
+            if old.heads.len() != buckets {
+                return;
+            }
+            let new = Table::new(2 * buckets);
+            for head in &old.heads {
+                // SAFETY: nodes are freed by `&mut self` alone.
+                for node in unsafe { chain(head.load(Ordering::Relaxed)) } {
+                    let place = new.head(spread(node.key));
+                    let next = place.load(Ordering::Relaxed);
+                    let node = new_node(node.key, node.value, next);
+                    place.store(node, Ordering::Relaxed);
+                }
+            }
+            let new = Box::into_raw(Box::new(new));
+            let old = self.table.swap(new, Ordering::AcqRel);
+            lock(&self.outgrown).push(old);
+        });
+    }
+
+    /// Frees what writers took out of the map. Takes the map for itself, so that no reader is
+    /// underway.
+    pub fn reclaim(&mut self) {
+        for retired in &mut self.retired {
+            for node in lock(&retired.0).drain(..) {
+                // SAFETY: a node comes from `new_node`, was retired once, is in no bucket of a
+                // table, and `&mut self` excludes readers.
+                drop(unsafe { Box::from_raw(node) });
+            }
+        }
+        for table in lock(&self.outgrown).drain(..) {
+            // SAFETY: the table comes from a box, is no longer the map's, and `&mut self` excludes
+            // readers. Its nodes were copied for the next table.
+            unsafe { Box::from_raw(table).free() };
+        }
+    }
+
+    /// How many nodes and tables are kept for readers that may be underway.
+    pub fn kept(&self) -> usize {
+        let nodes = self.retired.iter().map(|retired| lock(&retired.0).len());
+        nodes.sum::<usize>() + lock(&self.outgrown).len()
+    }
+}
+
+impl Drop for StripedWriteMap {
+    fn drop(&mut self) {
+        self.reclaim();
+        // SAFETY: the table comes from a box, and the map ends here.
+        unsafe { Box::from_raw(*self.table.get_mut()).free() };
+    }
+}
+
+impl SharedMap for StripedWriteMap {
+    fn get(&self, key: u32) -> Option<u64> {
+        let hash = spread(key);
+        let size = self.stripes.size(self.stripes.of(hash));
+        core::hint::black_box(size.load(Ordering::Acquire));
+        let head = self.table().head(hash).load(Ordering::Acquire);
+        // SAFETY: nodes are freed by `&mut self` alone.
+        let mut nodes = unsafe { chain(head) };
+        nodes.find(|node| node.key == key).map(|node| node.value)
+    }
+
+    fn put(&self, key: u32, value: u64) -> Option<u64> {
+        self.write(key, |_| Change::Put(value))
+    }
+
+    fn put_if_absent(&self, key: u32, value: u64) -> Option<u64> {
+        self.write(key, |before| match before {
+            None => Change::Put(value),
+            Some(_) => Change::Nothing,
+        })
+    }
+
+    fn remove(&self, key: u32) -> Option<u64> {
+        self.write(key, |_| Change::Remove)
+    }
+
+    /// Bucket by bucket, without a lock.
+    fn for_each(&self, each: &mut dyn FnMut(u32, u64)) {
+        for head in &self.table().heads {
+            // SAFETY: nodes are freed by `&mut self` alone.
+            for node in unsafe { chain(head.load(Ordering::Acquire)) } {
+                each(node.key, node.value);
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        let sizes = 0..self.stripes.count();
+        sizes
+            .map(|stripe| self.stripes.size(stripe).load(Ordering::Acquire) as usize)
+            .sum()
+    }
+}

@@ -1,0 +1,276 @@
+//! Maps divided among locks: Sestoft, section 5.
+
+pub mod map;
+pub mod operations;
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::maps::map::MapKind;
+use crate::experiment::topics::maps::operations::{MapPairSetup, MapSetup, MapSize, MapSizeSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, at_most, between,
+};
+use crate::stats::Interval;
+
+family![maps];
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[STRIPED];
+
+/// Operations of the note's run, by all threads together.
+const OPERATIONS: u64 = 1_600_000;
+
+/// Its keys: 16 operations a key.
+const RANGE: u32 = 100_000;
+
+/// A quick run has so many times fewer of both: a key is met as often.
+const QUICK: u32 = 32;
+
+/// The most threads of the note's figures.
+const NOTE: usize = 32;
+
+/// The maps of the note that were not the library's.
+const OWN: [MapKind; 3] = [
+    MapKind::Striped,
+    MapKind::StripedWrite,
+    MapKind::StripedWritePadded,
+];
+
+/// What stands for Java's `ConcurrentHashMap`.
+const PEERS: [MapKind; 2] = [MapKind::Dash, MapKind::Papaya];
+
+/// Numbers of threads: one, one a core, and twice as many as CPUs; in a full run those between, and
+/// as many as in the note.
+fn threads(machine: &Machine) -> Vec<usize> {
+    let (cores, cpus) = (machine.seating.cores().max(1), machine.seating.cpus());
+    let mut all = vec![1, cores];
+    if machine.full {
+        all.extend((0..).map(|k| 1 << k).take_while(|&n| n <= NOTE));
+    }
+    all.extend(Some(2 * cpus).filter(|twice| (2..=2 * NOTE).contains(twice)));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A thread a core, if there are several.
+fn on_cores(e: &Evidence<'_>) -> Result<f64, Untestable> {
+    match e.machine.seating.cores() {
+        cores @ 2.. => Ok(cores as f64),
+        cores => Err(Untestable(format!(
+            "it takes 2 cores, and there are {cores}"
+        ))),
+    }
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let fewer = if machine.full { 1 } else { QUICK };
+    let run = |map, threads| {
+        let cpus = machine.seating.of(threads).ok()?;
+        Some(MapSetup {
+            map,
+            operations: OPERATIONS / u64::from(fewer),
+            range: RANGE / fewer,
+            cpus,
+        })
+    };
+    let mut cases = Vec::new();
+    for threads in threads(machine) {
+        let x = threads as f64;
+        for run in MapKind::ALL.into_iter().filter_map(|map| run(map, threads)) {
+            let map = run.map;
+            cases.push(Case::new(map.name(), x, run.clone()).in_turn());
+            let sizes = [(off(map), MapSize::Off), (said(map), MapSize::Said)];
+            for (series, size) in sizes {
+                // What several threads leave depends on who came first.
+                if size == MapSize::Off || threads == 1 {
+                    let run = run.clone();
+                    cases.push(Case::new(series, x, MapSizeSetup { run, size }));
+                }
+            }
+        }
+    }
+    let cores = machine.seating.cores();
+    for pair in PAIRS {
+        if let (2.., Some(run)) = (cores, run(pair.map, cores)) {
+            let setup = MapPairSetup {
+                run,
+                other: pair.other,
+                share: pair.share,
+            };
+            cases.push(Case::new(pair.series(), cores as f64, setup));
+        }
+    }
+    cases
+}
+
+/// Two maps that a claim compares.
+#[derive(Clone, Copy)]
+struct Pair {
+    map: MapKind,
+    other: MapKind,
+    /// The share of the other's time that the map's is compared with.
+    share: f64,
+}
+
+/// The pairs of the claims, in their order.
+const PAIRS: [Pair; 4] = [
+    Pair {
+        map: MapKind::Striped,
+        other: MapKind::StripedWrite,
+        share: 1.0,
+    },
+    Pair {
+        map: MapKind::StripedWrite,
+        other: MapKind::StripedWritePadded,
+        share: 0.95,
+    },
+    Pair {
+        map: MapKind::Dash,
+        other: MapKind::Striped,
+        share: 1.05,
+    },
+    Pair {
+        map: MapKind::Papaya,
+        other: MapKind::Striped,
+        share: 1.05,
+    },
+];
+
+impl Pair {
+    fn series(self) -> String {
+        let (map, other) = (self.map.name(), self.other.name());
+        format!("{map} less {} of {other}", self.share)
+    }
+
+    /// Nanoseconds an operation by which the map takes longer than the share of the other's.
+    fn longer(self, e: &Evidence<'_>) -> Result<(String, Interval), Untestable> {
+        let threads = on_cores(e)?;
+        let alone = |map: MapKind| e.at(map.name(), threads);
+        let ratio = ratio(alone(self.map)?, alone(self.other)?)?;
+        let longer = e.at(&self.series(), threads)?;
+        let what = format!(
+            "{threads} threads, each measured by itself: {} over {} {ratio}; in turn, ns an \
+             operation: {}",
+            self.map.name(),
+            self.other.name(),
+            self.series()
+        );
+        Ok((what, longer))
+    }
+}
+
+/// How far a map's size is off after a run.
+fn off(map: MapKind) -> String {
+    format!("{}: size off by", map.name())
+}
+
+/// A map's size after a run.
+fn said(map: MapKind) -> String {
+    format!("{}: size", map.name())
+}
+
+const STRIPED: Experiment = Experiment {
+    id: "B10",
+    name: "sestoft-stripedmap",
+    title: "A map with a lock for some of its keys",
+    question: "What do reads without locks, and locks on lines of their own, gain a map that threads \
+               share?",
+    source: "Sestoft, section 5, Figures 2 and 3: 1.6 million operations shared by 1 to 32 threads",
+    today: "A lock for reads makes each of them two atomic operations on a line that others want, too: \
+            two cores of a Zen 4 guest took 19 ns an operation with it and 11 without, all threads \
+            together, and padding took another tenth off; while the host kept the same cores four \
+            times as far apart it was 50 and 32. At two threads 32 stripes seldom meet, so that \
+            DashMap, a reader-writer lock a shard, does little better than plain locks; and papaya, \
+            which has none, pays more for the guard around each operation than the locks cost while \
+            the cores are near, and no more while they are far. Both stand for Java's \
+            ConcurrentHashMap, with a hash of one multiplication. What writers take out of a map \
+            that readers do not lock is kept until the run is over, where Java leaves it to the \
+            garbage collector. A quick run has a 32nd of the note's operations and keys, and a key \
+            is met as often. Claims rest on differences of two maps that run in turn, each the \
+            quickest of four: the way of a line between the cores of a guest may quadruple from one \
+            second to the next.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("threads"),
+        y: Axis::log("time an operation of all threads together"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    events: &[],
+    cases,
+    curves,
+    claims: &[
+        Claim {
+            text: "a thread on each core: a lock for reads, too, makes the map slower than one for \
+                   writes alone",
+            judge: |e| slower(e, PAIRS[0]),
+        },
+        Claim {
+            text: "a thread on each core: padding between locks and sizes makes the map at most 5 % \
+                   slower (the note, from 24 threads on: 1.1 to 1.5 times as fast)",
+            judge: |e| slower(e, PAIRS[1]),
+        },
+        Claim {
+            text: "a thread on each core: DashMap takes at most 1.05 times as long as StripedMap",
+            judge: |e| quicker(e, PAIRS[2]),
+        },
+        Claim {
+            text: "a thread on each core: papaya::HashMap takes at most 1.05 times as long as \
+                   StripedMap",
+            judge: |e| quicker(e, PAIRS[3]),
+        },
+        Claim {
+            text: "after every run the size of each of the note's maps is what was put less what was \
+                   removed, and what counting finds; and all have the same after one thread's",
+            judge: |e| sizes(e, &OWN),
+        },
+        Claim {
+            text: "the same of DashMap and papaya::HashMap",
+            judge: |e| sizes(e, &PEERS),
+        },
+    ],
+};
+
+/// Claims that the map of a pair takes longer than the share of the other's.
+fn slower(e: &Evidence<'_>, pair: Pair) -> Judged {
+    let (what, longer) = pair.longer(e)?;
+    Ok(at_least(&what, longer, 0.0))
+}
+
+/// Claims that it does not.
+fn quicker(e: &Evidence<'_>, pair: Pair) -> Judged {
+    let (what, longer) = pair.longer(e)?;
+    Ok(at_most(&what, longer, 0.0))
+}
+
+fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
+    let mut parts: Vec<Judgement> = Vec::new();
+    let Interval { lo, hi } = e.at(&said(MapKind::Striped), 1.0)?;
+    for &map in maps {
+        parts.push(between(&said(map), e.at(&said(map), 1.0)?, lo, hi));
+        for threads in threads(e.machine) {
+            let found = e.at(&off(map), threads as f64)?;
+            let what = format!("{} with {threads} threads", off(map));
+            parts.push(between(&what, found, 0.0, 0.0));
+        }
+    }
+    Ok(all_of(parts))
+}
+
+/// The times, those of more threads than CPUs as curves of their own.
+fn curves(e: &Evidence<'_>) -> Vec<Curve> {
+    let cpus = e.machine.seating.cpus().max(1) as f64;
+    let mut curves = Vec::new();
+    for map in MapKind::ALL {
+        let points = e.series(map.name()).unwrap_or_default();
+        let (on_own, shared) = points.into_iter().partition(|(x, _)| *x <= cpus);
+        let parts = [("", on_own), (", more threads than CPUs", shared)];
+        curves.extend(parts.into_iter().map(|(more, points)| Curve {
+            label: format!("{}{more}", map.name()),
+            points,
+        }));
+    }
+    curves.retain(|curve: &Curve| !curve.points.is_empty());
+    curves
+}

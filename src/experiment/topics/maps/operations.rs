@@ -1,0 +1,213 @@
+//! Threads that do the note's program to a map they share.
+
+use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
+use crate::experiment::{Context, Run, Setup, Subject, Untestable};
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::Region;
+use crate::os::{Manner, Member, team};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Stripes of the note's maps.
+const STRIPES: usize = 32;
+
+/// Threads that look up, put and remove keys, from an empty map on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MapSetup {
+    /// The map.
+    pub map: MapKind,
+    /// Operations of all threads together.
+    pub operations: u64,
+    /// Keys are 0 up to below this.
+    pub range: u32,
+    /// The CPU of each thread.
+    pub cpus: Vec<usize>,
+}
+
+impl MapSetup {
+    fn make(&self) -> Result<Arc<dyn SharedMap>, Untestable> {
+        self.map.make(STRIPES, self.range as usize)
+    }
+
+    /// The shares of the threads. What does not divide evenly is left out, as in the note.
+    fn shares(&self) -> impl Iterator<Item = Share> {
+        let threads = self.cpus.len() as u64;
+        let operations = self.operations / threads.max(1);
+        let range = self.range;
+        (0..threads as u32).map(move |thread| Share {
+            thread,
+            operations,
+            range,
+        })
+    }
+}
+
+/// Where the threads find the map of the run that is on.
+type Slot = Arc<Mutex<Arc<dyn SharedMap>>>;
+
+/// A thread's share, each time of another map.
+struct Sharer {
+    slot: Slot,
+    share: Share,
+    came_to: Arc<Mutex<Tally>>,
+}
+
+impl Kernel for Sharer {
+    /// Does the share, however many operations that are. Returns how many keys were there at its
+    /// end.
+    fn run(&mut self, _: u64) -> u64 {
+        let map = Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner));
+        let tally = map.exercise(self.share);
+        let mut all = self.came_to.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.with(tally);
+        tally.counted
+    }
+
+    /// Nothing is said: what an operation touches depends on the map and on what it holds.
+    fn work(&self) -> Work {
+        Work::default()
+    }
+
+    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
+}
+
+/// The threads, and what they share.
+struct Sharers {
+    members: Vec<Member<'static>>,
+    slot: Slot,
+    came_to: Arc<Mutex<Tally>>,
+}
+
+impl Sharers {
+    fn of(setup: &MapSetup) -> Result<Self, Untestable> {
+        let slot: Slot = Arc::new(Mutex::new(setup.make()?));
+        let came_to = Arc::default();
+        let member = |(&cpu, share)| Member {
+            cpu,
+            kernel: Box::new(Sharer {
+                slot: Arc::clone(&slot),
+                share,
+                came_to: Arc::clone(&came_to),
+            }),
+        };
+        let members = setup.cpus.iter().zip(setup.shares()).map(member).collect();
+        Ok(Sharers {
+            members,
+            slot,
+            came_to,
+        })
+    }
+}
+
+impl Setup for MapSetup {
+    /// None of the region: maps take the memory that they need.
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        Ok(runs(self, self, None, Sharers::of(self)?))
+    }
+}
+
+/// Runs of one map, less a share of another's if that is asked for.
+fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharers) -> Subject<'m> {
+    let (one, other, slot) = (one.clone(), other.clone(), sharers.slot);
+    let operations = one.operations;
+    let renew = move |which| {
+        let setup = match which {
+            Run::One => &one,
+            Run::Other => &other,
+        };
+        // A kind that could be made once can be made again.
+        if let Ok(map) = setup.make() {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = map;
+        }
+    };
+    Subject::Runs {
+        members: sharers.members,
+        renew: Box::new(renew),
+        operations,
+        less,
+    }
+}
+
+/// How much longer a map takes than a share of another's time, the two measured in turn: the way of
+/// a line between cores may change from one second to the next, and both with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MapPairSetup {
+    /// The map.
+    pub run: MapSetup,
+    /// The other one.
+    pub other: MapKind,
+    /// The share of its time.
+    pub share: f64,
+}
+
+impl Setup for MapPairSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let other = MapSetup {
+            map: self.other,
+            ..self.run.clone()
+        };
+        other.make()?;
+        let sharers = Sharers::of(&self.run)?;
+        Ok(runs(&self.run, &other, Some(self.share), sharers))
+    }
+}
+
+/// What is said of a map's size after a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MapSize {
+    /// How many keys it says that it has.
+    Said,
+    /// How far that is from the keys that were put less those that were removed, and from the keys
+    /// counted one by one, together.
+    Off,
+}
+
+/// The size of a map after a run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MapSizeSetup {
+    /// The run.
+    pub run: MapSetup,
+    /// What is said of it.
+    pub size: MapSize,
+}
+
+impl Setup for MapSizeSetup {
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let mut sharers = Sharers::of(&self.run)?;
+        let manner = Manner {
+            ahead: 0,
+            keep_on: false,
+        };
+        team(&mut sharers.members, manner, |team| {
+            team.round(1);
+        })
+        .map_err(Untestable::because)?;
+        let map = sharers.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = *sharers
+            .came_to
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let said = map.len() as u64;
+        let value = match self.size {
+            MapSize::Said => said,
+            MapSize::Off => {
+                let mut counted = 0_u64;
+                map.for_each(&mut |_, _| counted += 1);
+                // More removed than put would be off as well.
+                said.abs_diff(tally.added.wrapping_sub(tally.removed)) + said.abs_diff(counted)
+            }
+        };
+        Ok(Subject::Count(value as f64))
+    }
+}

@@ -1,0 +1,308 @@
+//! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
+
+use crate::experiment::machine::predict::{add_latency, window};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay, all};
+use crate::mem::{LINE, Region};
+use crate::model::addition_in_sums;
+use crate::pattern::{Product, Rng};
+use crate::sim::{Cache, Design, Geometry, Reference};
+
+/// Decides the elements, which do not change what anything costs.
+const SEED: u64 = 1;
+
+/// A way to multiply matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Multiply {
+    /// One of the paper's.
+    Paper(MatmulWay),
+    /// In tiles, by AVX2 and FMA.
+    Avx2,
+    /// In tiles, by AVX-512.
+    Avx512,
+}
+
+impl Multiply {
+    /// The ways, from the slowest of the paper's to the widest.
+    pub const ALL: [Multiply; 6] = [
+        Multiply::Paper(MatmulWay::Original),
+        Multiply::Paper(MatmulWay::Transposed),
+        Multiply::Paper(MatmulWay::SubMatrix),
+        Multiply::Paper(MatmulWay::Vectorised),
+        Multiply::Avx2,
+        Multiply::Avx512,
+    ];
+
+    /// Bytes of matrices of `side` rows and columns, with whatever any way keeps beside them.
+    fn bytes(self, side: usize) -> usize {
+        match self {
+            Multiply::Paper(way) => way.bytes(side),
+            // Which tiles it will be is not known yet; packed, a matrix grows by less than this.
+            Multiply::Avx2 | Multiply::Avx512 => 5 * Product::matrix_bytes(side + 24),
+        }
+    }
+
+    fn tiles(self, context: &Context) -> Result<TileWay, Untestable> {
+        let (way, needs) = match self {
+            Multiply::Avx512 => (context.features.avx512().map(TileWay::Avx512), "AVX-512"),
+            _ => (context.features.fma().map(TileWay::Avx2), "AVX2 and FMA"),
+        };
+        way.ok_or_else(|| Untestable(format!("it needs {needs}, which this CPU lacks")))
+    }
+
+    /// The kernel, and its operations of a whole multiplication.
+    fn kernel<'m>(
+        self,
+        product: Product<'m>,
+        context: &Context,
+    ) -> Result<(Multiplication<'m>, u64), Untestable> {
+        Ok(match self {
+            Multiply::Paper(way) => {
+                let matmul = Matmul::new(product, way).map_err(Untestable::because)?;
+                let pass = matmul.pass();
+                (Multiplication::Paper(matmul), pass)
+            }
+            Multiply::Avx2 | Multiply::Avx512 => {
+                let way = self.tiles(context)?;
+                let matmul = TileMatmul::new(product, way).map_err(Untestable::because)?;
+                let pass = matmul.pass();
+                (Multiplication::Tiles(matmul), pass)
+            }
+        })
+    }
+}
+
+/// A kernel of either kind.
+enum Multiplication<'m> {
+    Paper(Matmul<'m>),
+    Tiles(TileMatmul<'m>),
+}
+
+impl<'m> Multiplication<'m> {
+    fn boxed(self) -> Box<dyn Kernel + 'm> {
+        match self {
+            Multiplication::Paper(matmul) => Box::new(matmul),
+            Multiplication::Tiles(matmul) => Box::new(matmul),
+        }
+    }
+
+    fn finish(self, operations: u64) -> Product<'m> {
+        match self {
+            Multiplication::Paper(mut matmul) => {
+                matmul.run(operations);
+                matmul.into_product()
+            }
+            Multiplication::Tiles(mut matmul) => {
+                matmul.run(operations);
+                matmul.into_product()
+            }
+        }
+    }
+}
+
+static SUMS: Model = Model {
+    name: "sums of additions that wait for each other",
+    bar: 0.25,
+    leaves_out: "the loops around the sum, and the misses of a column whose lines share sets",
+};
+
+/// Operations of the inner loop of `asm/matmul.S`: a load, a product with memory, a sum, two steps,
+/// and a decrement with its jump.
+const OPERATIONS: f64 = 6.0;
+
+/// Square matrices, and a way to multiply them. An operation is a part of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatmulSetup {
+    /// Rows and columns.
+    pub side: usize,
+    /// The way.
+    pub way: Multiply,
+}
+
+impl Setup for MatmulSetup {
+    fn bytes(&self) -> usize {
+        self.way.bytes(self.side)
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let product = Product::new(region, self.side, SEED).map_err(Untestable::because)?;
+        let (kernel, pass) = self.way.kernel(product, context)?;
+        // A few rows take all of `mul2` with them; the whole would take a second and more.
+        let rows = 16 * pass / self.side as u64;
+        Ok(Subject::Steady {
+            kernel: kernel.boxed(),
+            lap: rows.clamp(1, pass),
+        })
+    }
+
+    /// A multiply-add waits for the addition before it, but not for those of other sums.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let Multiply::Paper(MatmulWay::Original | MatmulWay::Transposed) = self.way else {
+            return None;
+        };
+        // An operation is a line of the result.
+        let multiply_adds = self.side * (LINE / size_of::<f64>());
+        let ahead = window(parameters)? / OPERATIONS;
+        let each = addition_in_sums(add_latency(parameters)?, self.side as f64, ahead);
+        Some(Forecast {
+            cycles: each * multiply_adds as f64,
+            model: &SUMS,
+        })
+    }
+}
+
+/// Square matrices of random elements, multiplied in a way and by the plain loops: the largest
+/// difference of an element, relative to the sum of the magnitudes of its products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DifferenceSetup {
+    /// Rows and columns.
+    pub side: usize,
+    /// The way.
+    pub way: Multiply,
+}
+
+impl DifferenceSetup {
+    /// The product, not yet multiplied, of elements changed by `change`.
+    fn product<'m>(
+        &self,
+        region: Region<'m>,
+        change: fn(f64) -> f64,
+    ) -> Result<Product<'m>, Untestable> {
+        let mut product = Product::new(region, self.side, SEED).map_err(Untestable::because)?;
+        let mut rng = Rng::new(SEED);
+        for factor in product.factors_mut() {
+            // Every bit that a double has, unlike those whose sums are exact.
+            let unit = || (rng.bits() >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+            factor.fill_with(unit);
+            factor
+                .iter_mut()
+                .for_each(|element| *element = change(*element));
+        }
+        Ok(product)
+    }
+
+    fn plain(&self, region: Region<'_>, change: fn(f64) -> f64) -> Result<Vec<f64>, Untestable> {
+        let mut product = self.product(region, change)?;
+        all::matmul::matmul(&mut product, [self.side; 2], 0, 1);
+        Ok(product.matrices()[2].to_vec())
+    }
+}
+
+impl Setup for DifferenceSetup {
+    fn bytes(&self) -> usize {
+        self.way.bytes(self.side)
+    }
+
+    fn prepare<'m>(
+        &self,
+        mut region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let wanted = self.plain(region.reborrow(), |element| element)?;
+        let magnitudes = self.plain(region.reborrow(), f64::abs)?;
+        let product = self.product(region, |element| element)?;
+        let (kernel, pass) = self.way.kernel(product, context)?;
+        let product = kernel.finish(pass);
+        let found = product.matrices()[2].iter();
+        let differences = found
+            .zip(&wanted)
+            .zip(&magnitudes)
+            .map(|((found, wanted), magnitude)| (found - wanted).abs() / magnitude);
+        Ok(Subject::Count(differences.fold(0.0, f64::max)))
+    }
+}
+
+/// How the accesses of a multiplication come about that is simulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Traced {
+    /// Those of a kernel.
+    Kernel(MatmulWay),
+    /// The original loops with so many iterations of the middle one, columns of `mul2`, done
+    /// together inside the inner one.
+    Together(usize),
+}
+
+/// Accesses to `mul2` that miss in a simulated L1d, a multiply-add.
+///
+/// The cache has 4 KiB, 8 ways, lines of 64 bytes and LRU, and the matrices 120 rows: a column's
+/// lines are 1.9 times the cache, as the paper's 1000 are of 32 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MissSetup {
+    /// What is traced.
+    pub traced: Traced,
+}
+
+impl MissSetup {
+    /// Rows and columns.
+    const SIDE: usize = 120;
+    /// Bytes of the cache.
+    const CACHE: u64 = 4096;
+    /// Its ways.
+    const WAYS: u64 = 8;
+    /// Bytes of a line.
+    const LINE: u64 = 64;
+
+    /// Reports every access of one multiplication.
+    fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Result<(), Untestable> {
+        match self.traced {
+            Traced::Kernel(way) => {
+                let product =
+                    Product::new(region, Self::SIDE, SEED).map_err(Untestable::because)?;
+                let mut matmul = Matmul::new(product, way).map_err(Untestable::because)?;
+                let pass = matmul.pass();
+                matmul.trace(pass, sink);
+            }
+            Traced::Together(columns) => together(columns, sink),
+        }
+        Ok(())
+    }
+}
+
+/// The accesses of the original loops, `columns` iterations of the middle one at a time.
+fn together(columns: usize, sink: &mut dyn FnMut(Access)) {
+    let side = MissSetup::SIDE;
+    let place = |matrix: usize, row: usize, column: usize| {
+        matrix * Product::matrix_bytes(side) + (row * side + column) * 8
+    };
+    for i in 0..side {
+        for j in (0..side).step_by(columns) {
+            for k in 0..side {
+                sink(Access::load(place(0, i, k), 8));
+                for column in j..j + columns {
+                    sink(Access::load(place(1, k, column), 8));
+                }
+            }
+            for column in j..j + columns {
+                sink(Access::store(place(2, i, column), 8));
+            }
+        }
+    }
+}
+
+impl Setup for MissSetup {
+    fn bytes(&self) -> usize {
+        match self.traced {
+            Traced::Kernel(way) => way.bytes(Self::SIDE),
+            Traced::Together(_) => 0,
+        }
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let geometry = Geometry::new(Self::CACHE, Self::WAYS, Self::LINE);
+        let mut cache = Cache::new(Design::lru(geometry.map_err(Untestable::because)?));
+        let matrix = Product::matrix_bytes(Self::SIDE);
+        let mul2 = matrix..2 * matrix;
+        let mut misses = 0_u64;
+        self.accesses(region, &mut |access| {
+            let hit = cache.reference(Reference::of(access, 0));
+            let counts = access.kind == Kind::Load && mul2.contains(&access.offset);
+            misses += u64::from(counts && !hit);
+        })?;
+        let multiply_adds = (Self::SIDE * Self::SIDE * Self::SIDE) as f64;
+        Ok(Subject::Count(misses as f64 / multiply_adds))
+    }
+}

@@ -1,0 +1,96 @@
+//! Startin's A6: a list of events replaces the usual ones.
+
+use crate::counters::{Counters, Place, chosen};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Case, Claim, Experiment, Untestable, all_of, at_least, between, plain_curves,
+};
+use crate::mem::Region;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[OPTION];
+
+/// Two of the kernel's own events, which need no counter.
+const ASKED: &str = "page-faults,minor-faults";
+
+/// Those of the post, as its author passed them to JMH.
+const OF_POST: &str = "L1D_PEND_MISS.PENDING,L1D_PEND_MISS.PENDING_CYCLES";
+
+const USUAL: &str = "events counted if nobody says which";
+const OURS: &str = "events asked for and counted";
+const OTHERS: &str = "events counted besides those asked for";
+const POST: &str = "the post's events, counted";
+
+const OPTION: Experiment = Experiment {
+    id: "A6",
+    name: "startin-perfnorm-option",
+    title: "Events by a list of one's own",
+    question: "Does a list of events replace the usual ones?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": `-prof perfnorm:events=...` \
+             overrides the standard events",
+    today: "`linefill counters -e LIST` and `counters::Counters` count what the list names and \
+            nothing else, so that no counter is shared with what nobody asked for; without a list \
+            they count the usual events. The post's two events are Intel's.",
+    plot: None,
+    cases: |_| {
+        let case = |series, count| {
+            let setup = CountSetup {
+                name: series,
+                bytes: 0,
+                count,
+                argument: 0,
+            };
+            Case::new(series, 0, setup)
+        };
+        vec![
+            case(USUAL, |_: Region<'_>, _| Ok(counted(None)?.len() as f64)),
+            case(OURS, |_, _| Ok(among(ASKED, true)? as f64)),
+            case(OTHERS, |_, _| Ok(among(ASKED, false)? as f64)),
+            case(POST, |_, _| Ok(among(OF_POST, true)? as f64)),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "a list of two of the kernel's events has these two counted, and none of those \
+                   that are counted without a list",
+            judge: |e| {
+                Ok(all_of([
+                    at_least("events counted without a list", e.at(USUAL, 0.0)?, 1.0),
+                    between("events of the list", e.at(OURS, 0.0)?, 2.0, 2.0),
+                    between("others", e.at(OTHERS, 0.0)?, 0.0, 0.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "the list of the post has both its events counted",
+            judge: |e| Ok(between("events of the list", e.at(POST, 0.0)?, 2.0, 2.0)),
+        },
+    ],
+};
+
+/// The names of the events of a list, or of the usual ones, that were counted of a piece of code.
+fn counted(list: Option<&str>) -> Result<Vec<String>, Untestable> {
+    let named = chosen(list, &Place::here()).map_err(Untestable::because)?;
+    let (_, counts) = Counters::open(named).scope(|| ());
+    let mut names = Vec::new();
+    let mut refused = None;
+    for (name, reading) in counts.iter() {
+        match reading {
+            Ok(_) => names.push(name.to_owned()),
+            Err(refusal) => refused = Some(format!("{name}: {refusal}")),
+        }
+    }
+    match (names.is_empty(), refused) {
+        (true, Some(reason)) => Err(Untestable(reason)),
+        _ => Ok(names),
+    }
+}
+
+/// How many of the events that a list has counted are in it, or are not.
+fn among(list: &str, in_it: bool) -> Result<usize, Untestable> {
+    let names = counted(Some(list))?;
+    let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);
+    Ok(names.iter().filter(|name| is_in_it(name) == in_it).count())
+}

@@ -1,0 +1,177 @@
+//! How many misses of L1d a core keeps outstanding: random walks side by side.
+
+use crate::cpu::Identity;
+use crate::experiment::machine::predict::{Places, in_flight, random};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::parallelism::mlp::EVENTS;
+use crate::experiment::topics::parallelism::shuffle::in_passes;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
+    Setup, Shape, Subject, Unit, Untestable, at_most, between, plain_curves,
+};
+use crate::infer::in_parallel;
+use crate::kernel::Abreast;
+use crate::mem::{LINE, Region};
+use crate::pattern::Lanes;
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
+
+/// The series of what is published of this core.
+pub(crate) const PUBLISHED: &str = "outstanding misses of L1d, as published";
+
+/// The published number of misses that this core keeps outstanding.
+pub(crate) fn published() -> Case {
+    let setup = CountSetup {
+        name: PUBLISHED,
+        bytes: 0,
+        count: |_, _| {
+            let core = Identity::detect().core();
+            let published = core.and_then(|core| core.outstanding_misses.value());
+            published.map(f64::from).ok_or_else(|| {
+                Untestable("nothing is known to be published for this core".to_owned())
+            })
+        },
+        argument: 0,
+    };
+    Case::new(PUBLISHED, 1, setup)
+}
+
+const LANES: &str = "a step of one of n walks";
+
+/// Numbers of walks: each that a core of today may end at in a full run.
+fn lanes(machine: &Machine) -> Vec<usize> {
+    if machine.full {
+        let few = 1..=32;
+        few.chain([36, 40, 44, 48, 52, 56, 60, 64]).collect()
+    } else {
+        vec![1, 2, 4, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48]
+    }
+}
+
+const FILL_BUFFERS: Experiment = Experiment {
+    id: "X10",
+    name: "fill-buffers",
+    title: "Random walks side by side",
+    question: "How many misses of L1d does a core keep outstanding?",
+    source: "Beyond Startin: the number that Little's law and the counters of A3 end at; D. Lemire's \
+             program testingmlp (2018)",
+    today: "Walks cost nothing as long as there is a buffer for the miss of each; from then on \
+            one waits for another, and more of them gain nothing, or lose a little. Where the \
+            pages are small and the TLB is missed too, page walks are outstanding beside the \
+            loads, and some cores have walkers for fewer of them than buffers.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("walks side by side"),
+        y: Axis::log("time of a step"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let setup = |lanes| LanesSetup {
+            working_set: machine.in_memory(),
+            lanes,
+            seed: machine.seed,
+        };
+        let walk = |lanes| Case::new(LANES, lanes as f64, setup(lanes)).in_large_pages();
+        let mut cases: Vec<Case> = lanes(machine).into_iter().map(walk).collect();
+        cases.push(published());
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label == LANES);
+        curves
+    },
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "in memory eight walks take less than a quarter of the time a step of one",
+            judge: |e| {
+                e.machine.place_in_memory(e.machine.in_memory())?;
+                let faster = in_passes(e, (LANES, 8.0), (LANES, 1.0))?;
+                Ok(at_most("eight walks over one", faster, 0.25))
+            },
+        },
+        Claim {
+            text: "more walks stop paying before there are 32",
+            judge: |e| {
+                Ok(at_most(
+                    "walks that reach the shortest time",
+                    reached(e)?,
+                    32.0,
+                ))
+            },
+        },
+        Claim {
+            text: "walks stop paying at the published number of outstanding misses, to 20 %",
+            judge: |e| {
+                let published = e.at(PUBLISHED, 1.0)?.middle();
+                // To a digit that can be read.
+                let share = |tenths: f64| (tenths * published).round() / 10.0;
+                Ok(between(
+                    "walks that reach the shortest time",
+                    reached(e)?,
+                    share(8.0),
+                    share(12.0),
+                ))
+            },
+        },
+    ],
+};
+
+/// How many walks reach the shortest time of a step.
+fn reached(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    e.machine.place_in_memory(e.machine.in_memory())?;
+    let reached = in_parallel(&e.series(LANES)?);
+    reached.ok_or_else(|| {
+        Untestable("it takes times of three numbers of walks, and more, above 0".to_owned())
+    })
+}
+
+/// Random rings in parts of one working set. An operation is a step in one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LanesSetup {
+    /// Bytes of all rings together.
+    pub working_set: usize,
+    /// How many there are.
+    pub lanes: usize,
+    /// Decides their orders.
+    pub seed: u64,
+}
+
+impl LanesSetup {
+    fn lines(&self) -> usize {
+        self.working_set / LINE
+    }
+}
+
+impl Setup for LanesSetup {
+    fn bytes(&self) -> usize {
+        Lanes::span(self.lines())
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let lanes =
+            Lanes::new(region, self.lanes, self.lines(), self.seed).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(Abreast::new(lanes)),
+            lap: self.lines() as u64,
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let step = random(parameters, Places::lines(self.lines()), None)?;
+        Some(Forecast {
+            cycles: step.cycles / in_flight(parameters, self.lanes)?,
+            model: &SIDE_BY_SIDE,
+        })
+    }
+}
+
+static SIDE_BY_SIDE: Model = Model {
+    name: "a random step, so many at a time as there are buffers",
+    bar: 0.25,
+    leaves_out: "page walks, of which fewer are under way at once than misses",
+};

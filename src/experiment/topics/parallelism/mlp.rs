@@ -1,0 +1,321 @@
+//! Memory-level parallelism: Startin's A3, A4 and A7.
+
+use crate::counters::Quantity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
+use crate::experiment::topics::parallelism::shuffle::{
+    BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, chains, in_memory, in_passes,
+    shuffle,
+};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference,
+    Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
+};
+use crate::model::in_flight;
+use crate::pattern::Indices;
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[MLP, DEFINITIONS, EXPLANATION];
+
+const CHAINS: &str = "exchanges in n chains";
+
+/// Chains by which the latency of a miss is measured: enough to keep memory awake, and few enough
+/// to be sure that none waits for another.
+const LATENCY_CHAINS: u32 = 4;
+
+/// Misses of an exchange: the element that its index names. The elements and indices beside it are
+/// read in the order of their addresses, and prefetched.
+const MISSES: f64 = 1.0;
+
+/// What the counters say of misses in flight, where there are any.
+pub(crate) const EVENTS: &[Quantity] = &[
+    Quantity::L1dPending,
+    Quantity::L1dPendingCycles,
+    Quantity::FillBufferFull,
+    Quantity::Cycles,
+];
+
+const MLP: Experiment = Experiment {
+    id: "A3",
+    name: "startin-mlp",
+    title: "Misses in flight, by stage length",
+    question: "How many misses does a shuffle keep outstanding, and how many more does it in \
+               stages?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": L1D_PEND_MISS.PENDING over \
+             PENDING_CYCLES",
+    today: "Windows have doubled since, and with them what each shuffle keeps in flight; the \
+            order of the columns is the post's, but for stages of 8, which may keep no more \
+            in flight than the simple shuffle. Without counters the numbers are ESTIMATES by \
+            Little's law: the time of a miss, from exchanges in four chains that wait for each \
+            other, over the time of an exchange. METHODOLOGY derives it.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("stage length"),
+        y: Axis::linear("misses in flight"),
+        unit: Unit::Count,
+        reference: &[Reference {
+            file: "startin-shuffle.csv",
+            machine: MACHINE,
+            x: "stage",
+            columns: &[
+                ("mlp_precomputed", LOOKED_UP),
+                ("mlp_random", DRAWN),
+                ("mlp_buffered", BUFFERED),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let mut cases = vec![chained(machine, LATENCY_CHAINS)];
+        for stage in STAGES_OF_POST {
+            let x = stage as f64;
+            let simple = |indices| shuffle(machine, indices, stage);
+            cases.push(Case::new(LOOKED_UP, x, simple(Indices::Precomputed)));
+            cases.push(Case::new(DRAWN, x, simple(Indices::Generated)));
+            cases.push(Case::new(BUFFERED, x, buffered(machine, stage)));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = Vec::new();
+        for series in [LOOKED_UP, DRAWN, BUFFERED] {
+            let of =
+                |name: &str, at: fn(&Evidence<'_>, &str, f64) -> Result<Interval, Untestable>| {
+                    let found = |stage| Some((stage as f64, at(e, series, stage as f64).ok()?));
+                    Curve {
+                        label: format!("{series}, {name}"),
+                        points: STAGES_OF_POST.into_iter().filter_map(found).collect(),
+                    }
+                };
+            curves.push(of("estimated", estimated));
+            curves.push(of("counted", counted));
+        }
+        curves.retain(|curve| !curve.points.is_empty());
+        curves
+    },
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "counted: stages of 64 keep more than 1.4 times as many misses pending as the \
+                   simple shuffle",
+            judge: |e| {
+                in_memory(e)?;
+                let more = ratio(counted(e, BUFFERED, 64.0)?, counted(e, DRAWN, 64.0)?)?;
+                Ok(at_least("stages of 64 over simple", more, 1.4))
+            },
+        },
+        Claim {
+            text: "counted: the simple shuffle's misses pending are the same in every column, to \
+                   7 % either way",
+            judge: |e| {
+                in_memory(e)?;
+                let mut parts = Vec::new();
+                for series in [LOOKED_UP, DRAWN] {
+                    let first = counted(e, series, 8.0)?;
+                    for stage in &STAGES_OF_POST[1..] {
+                        let change = ratio(counted(e, series, *stage as f64)?, first)?;
+                        let what = format!("{series}: column {stage} over 8");
+                        parts.push(between(&what, change, 0.93, 1.07));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "estimated: from stages of 8 to 64 each longer stage keeps more misses in flight",
+            judge: |e| {
+                in_memory(e)?;
+                let mut parts = Vec::new();
+                for pair in STAGES_OF_POST.windows(2) {
+                    let [short, long] = [pair[0], pair[1]].map(|stage| stage as f64);
+                    // The same latency in both: what is left is the quotient of times.
+                    let more = in_passes(e, (BUFFERED, short), (BUFFERED, long))?;
+                    let what = format!("stages of {long} over {short}");
+                    parts.push(at_least(&what, more, 1.0));
+                }
+                let last = estimated(e, BUFFERED, 64.0)?;
+                Ok(said_too(all_of(parts), "stages of 64 keep", last))
+            },
+        },
+        Claim {
+            text: "estimated: stages of 64 keep more than 1.4 times as many misses in flight as \
+                   the simple shuffle",
+            judge: |e| {
+                in_memory(e)?;
+                let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
+                let simple = estimated(e, DRAWN, 64.0)?;
+                let judged = at_least("stages of 64 over simple", more, 1.4);
+                Ok(said_too(judged, "the simple shuffle keeps", simple))
+            },
+        },
+        Claim {
+            text: "estimated: the simple shuffle with indices drawn keeps the fewest, fewer than \
+                   stages of 8 and than with indices looked up",
+            judge: |e| {
+                in_memory(e)?;
+                let part = |what: &str, than| {
+                    let more = in_passes(e, (DRAWN, 8.0), than)?;
+                    Ok(at_least(what, more, 1.0))
+                };
+                Ok(all_of([
+                    part("stages of 8 over simple", (BUFFERED, 8.0))?,
+                    part("looked up over drawn", (LOOKED_UP, 8.0))?,
+                ]))
+            },
+        },
+    ],
+};
+
+fn chained(machine: &Machine, count: u32) -> Case {
+    Case::new(CHAINS, count, chains(machine, count))
+}
+
+/// The time of a miss: exchanges in four chains wait for it side by side.
+fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let chains = f64::from(LATENCY_CHAINS);
+    Ok(e.at(CHAINS, chains)?.scaled(chains))
+}
+
+/// Misses in flight by Little's law: an estimate.
+fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+    let (latency, time) = (latency(e)?, e.at(series, x)?);
+    // Both are times, and so above 0.
+    ratio(latency, time)?;
+    Ok(Interval::new(
+        in_flight(MISSES, latency.lo, time.hi),
+        in_flight(MISSES, latency.hi, time.lo),
+    ))
+}
+
+/// Misses pending by the CPU's counters, over the cycles with one.
+fn counted(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
+    ratio(
+        e.count(series, x, Quantity::L1dPending)?,
+        e.count(series, x, Quantity::L1dPendingCycles)?,
+    )
+}
+
+/// The same judgement, which says an estimate besides.
+fn said_too(judged: Judgement, what: &str, estimate: Interval) -> Judgement {
+    Judgement {
+        numbers: format!("{}; {what} {estimate} by estimate", judged.numbers),
+        ..judged
+    }
+}
+
+const DEFINITIONS: Experiment = Experiment {
+    id: "A4",
+    name: "startin-counter-definitions",
+    title: "What the two counters of pending misses mean",
+    question: "Does the quotient of the counters behave as a number of misses in flight?",
+    source: "Startin, \"Observing memory level parallelism with JMH\"; Intel SDM volume 3: PENDING \
+             adds up the misses outstanding cycle by cycle, PENDING_CYCLES counts the cycles with \
+             one or more",
+    today: "AMD counts neither; there, as wherever there are no counters, the estimate by Little's \
+            law is held against the same bounds: a chain keeps one miss in flight, and nothing \
+            keeps more than there are buffers for.",
+    plot: None,
+    cases: |machine| {
+        vec![
+            chained(machine, 1),
+            chained(machine, LATENCY_CHAINS),
+            Case::new(DRAWN, 64, shuffle(machine, Indices::Generated, 64)),
+            Case::new(BUFFERED, 64, buffered(machine, 64)),
+            published(),
+        ]
+    },
+    curves: plain_curves,
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "counted: misses pending in a cycle with any are between 1 and the published \
+                   number of outstanding misses",
+            judge: |e| {
+                in_memory(e)?;
+                within_buffers(e, counted)
+            },
+        },
+        Claim {
+            text: "counted: cycles with a miss pending are no more than all cycles (2 % allowed)",
+            judge: |e| {
+                in_memory(e)?;
+                let mut parts = Vec::new();
+                for series in [DRAWN, BUFFERED] {
+                    let pending = e.count(series, 64.0, Quantity::L1dPendingCycles)?;
+                    let share = ratio(pending, e.count(series, 64.0, Quantity::Cycles)?)?;
+                    parts.push(at_most(&format!("share of cycles, {series}"), share, 1.02));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "counted: a single chain keeps one miss pending, less than 1.5",
+            judge: |e| {
+                in_memory(e)?;
+                Ok(at_most("misses pending", counted(e, CHAINS, 1.0)?, 1.5))
+            },
+        },
+        Claim {
+            text: "estimated: misses in flight are between 1 and the published number of \
+                   outstanding misses",
+            judge: |e| {
+                in_memory(e)?;
+                within_buffers(e, estimated)
+            },
+        },
+    ],
+};
+
+/// Judges that the misses in flight of the shuffles lie between 1 and the published number.
+fn within_buffers(
+    e: &Evidence<'_>,
+    number: fn(&Evidence<'_>, &str, f64) -> Result<Interval, Untestable>,
+) -> Judged {
+    let most = e.at(PUBLISHED, 1.0)?.middle();
+    let mut parts = Vec::new();
+    for series in [DRAWN, BUFFERED] {
+        parts.push(between(series, number(e, series, 64.0)?, 1.0, most));
+    }
+    Ok(all_of(parts))
+}
+
+const EXPLANATION: Experiment = Experiment {
+    id: "A7",
+    name: "startin-explanation",
+    title: "Exchanges in one chain, and in several",
+    question: "Do chains of exchanges that do not wait for each other share their misses?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": four independent chains, so \
+             that a miss in one does not stall the others",
+    today: "Several chains take as long as one, so that each exchange takes a fraction of the \
+            time, as long as there are fewer chains than outstanding misses. A lone chain can take \
+            even longer than each of several: memory that has one request at a time to serve may \
+            go to a lower clock in between.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("chains"),
+        y: Axis::log("time of an exchange"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
+    curves: plain_curves,
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "in memory an exchange in one chain takes more than twice as long as in four",
+            judge: |e| {
+                in_memory(e)?;
+                let slower = in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0))?;
+                Ok(at_least("one chain over four", slower, 2.0))
+            },
+        },
+        Claim {
+            text: "and in four more than 1.3 times as long as in eight",
+            judge: |e| {
+                in_memory(e)?;
+                let slower = in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0))?;
+                Ok(at_least("four chains over eight", slower, 1.3))
+            },
+        },
+    ],
+};

@@ -1,0 +1,177 @@
+//! Startin's A5: where a shuffle spends its time, instruction by instruction.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
+use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
+use crate::experiment::{
+    Case, Claim, Context, Evidence, Experiment, Setup, Subject, Untestable, at_least, plain_curves,
+};
+use crate::kernel::Op;
+use crate::kernel::x86_64::asm::code;
+use crate::mem::Region;
+use crate::os::sampler;
+use crate::pattern::Indices;
+use crate::stats::Interval;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[PERFASM];
+
+/// Series of the percentage of time at the hottest instruction.
+const SIMPLE: &str = "% at the hottest instruction, index drawn";
+const UNROLLED: &str = "% at the hottest instruction, index looked up, four exchanges in a row";
+const STAGED: &str = "% at the hottest instruction, index drawn, in stages of 64";
+
+const PERFASM: Experiment = Experiment {
+    id: "A5",
+    name: "startin-perfasm",
+    title: "The hottest instruction of two loops",
+    question: "Does a single instruction take most of the time of the simple shuffle, and several \
+               share it where exchanges stand in a row?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": perfasm shows 73.97 % at \
+             one store; 10.33 and 10.40 % at two of the loop that the compiler unrolled four times, \
+             which is that with precomputed indices",
+    today: "The instruction behind the load that misses is the hot one, since a CPU that is \
+            interrupted first lets the oldest instruction retire. Four loads in a row share what \
+            one has alone, whether or not they miss at the same time: a loop in stages, which \
+            misses more at a time, is as hot in one place as the simple one. Sampled by a timer of \
+            the system, not by a counter: 1,000 samples, so that a share of one half is known to \
+            3 points either way.",
+    plot: None,
+    cases: |machine| {
+        let case = |series, indices, op, symbol| {
+            let of = ShuffleSetup {
+                op,
+                ..shuffle(machine, indices, 8)
+            };
+            Case::new(series, 0, HottestSetup { of, symbol })
+        };
+        let staged = ShuffleSetup {
+            buffered: true,
+            ..shuffle(machine, Indices::Generated, 64)
+        };
+        let staged = HottestSetup {
+            of: staged,
+            symbol: "linefill_staged_random",
+        };
+        vec![
+            Case::new(STAGED, 0, staged),
+            case(
+                SIMPLE,
+                Indices::Generated,
+                Op::Assembled,
+                "linefill_shuffle_random",
+            ),
+            case(
+                UNROLLED,
+                Indices::Precomputed,
+                Op::Unrolled,
+                "linefill_shuffle_unrolled",
+            ),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the hottest instruction of the simple shuffle takes more than twice the share of \
+               time that the hottest of the unrolled one takes",
+            judge: |e| {
+                in_memory(e)?;
+                let more = ratio(share(e, SIMPLE)?, share(e, UNROLLED)?)?;
+                Ok(at_least("simple over unrolled", more, 2.0))
+            },
+        },
+        Claim {
+            text: "so it does over the hottest of the shuffle in stages, of which the post says that \
+               several smaller ones share the time",
+            judge: |e| {
+                in_memory(e)?;
+                let more = ratio(share(e, SIMPLE)?, share(e, STAGED)?)?;
+                Ok(at_least("simple over stages", more, 2.0))
+            },
+        },
+    ],
+};
+
+/// A share with the doubt of its sample: twice the standard deviation of the binomial.
+fn share(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    let percent = e.at(series, 0.0)?.middle();
+    let part = (percent / 100.0).clamp(0.0, 1.0);
+    let deviation = (part * (1.0 - part) / HottestSetup::SAMPLES as f64).sqrt();
+    let reach = 200.0 * deviation;
+    Ok(Interval::new(percent - reach, percent + reach))
+}
+
+/// How often the instruction is looked at.
+const PERIOD: Duration = Duration::from_micros(150);
+
+/// The longest that a sampling may take.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// Exchanges between two looks at the time.
+const EXCHANGES: u64 = 4096;
+
+/// The percentage of time that a shuffle spends at its hottest instruction, by a timer that
+/// interrupts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HottestSetup {
+    /// The shuffle.
+    pub of: ShuffleSetup,
+    /// The symbol of the code that does it.
+    pub symbol: &'static str,
+}
+
+impl HottestSetup {
+    /// Samples that fall into the kernel.
+    pub const SAMPLES: usize = 1000;
+}
+
+impl Setup for HottestSetup {
+    fn bytes(&self) -> usize {
+        self.of.bytes()
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let Subject::Steady { mut kernel, lap } = self.of.prepare(region, context)? else {
+            return Err(Untestable("only what is steady can be sampled".to_owned()));
+        };
+        kernel.run(lap);
+        let code = code::all().find(|code| code.name == self.symbol);
+        let inside = code
+            .ok_or_else(|| Untestable(format!("there is no kernel {}", self.symbol)))?
+            .bytes
+            .as_ptr_range();
+        let inside = inside.start.addr()..inside.end.addr();
+        let mut addresses: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut samples = 0;
+        let began = Instant::now();
+        while samples < Self::SAMPLES {
+            if began.elapsed() > LONGEST {
+                return Err(Untestable(format!(
+                    "the timer interrupted {} {samples} times in {LONGEST:?}, not {}",
+                    self.symbol,
+                    Self::SAMPLES
+                )));
+            }
+            let stretch = Instant::now();
+            let found = sampler::sample(PERIOD, || {
+                while stretch.elapsed() < LONGEST / 40 {
+                    kernel.run(EXCHANGES);
+                }
+            });
+            let found = found.map_err(Untestable::because)?.into_iter();
+            for address in found.filter(|at| inside.contains(at)) {
+                *addresses.entry(address).or_default() += 1;
+                samples += 1;
+            }
+        }
+        let most = addresses.values().max().copied().unwrap_or(0);
+        Ok(Subject::Count(100.0 * most as f64 / samples as f64))
+    }
+}

@@ -1,0 +1,380 @@
+//! Startin's shuffles: A1, A2 and A8.
+
+use crate::counters::Quantity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::parallelism::shuffled::{ChainsSetup, ShuffleSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Reference, Shape, Unit, Untestable,
+    all_of, at_least, at_most, between, plain_curves, side_by_side,
+};
+use crate::kernel::Op;
+use crate::pattern::{Deck, Indices};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SHUFFLE, BUFFERED_SHUFFLE, STAGES];
+
+pub(crate) const LOOKED_UP: &str = "shuffle, index looked up";
+pub(crate) const DRAWN: &str = "shuffle, index drawn";
+pub(crate) const BUFFERED: &str = "shuffleBuffered, index drawn";
+const LOOKED_UP_CALLED: &str = "shuffle, index looked up in a call";
+const DRAWN_CALLED: &str = "shuffle, index drawn in a call";
+const LOOKED_UP_CLOSURE: &str = "shuffle, index looked up in a closure";
+const DRAWN_CLOSURE: &str = "shuffle, index drawn in a closure";
+
+/// The post's stage lengths.
+pub(crate) const STAGES_OF_POST: [usize; 4] = [8, 16, 32, 64];
+
+/// Those of the post before it, which go on.
+const LATER_STAGES: [usize; 2] = [128, 256];
+
+/// Integers of the documents' array.
+const OF_POST: usize = 100_000_000;
+
+pub(crate) const MACHINE: &str = "not stated (2018); a JVM's compiler";
+
+/// The array: the documents' 100,000,000 integers in a full run, and as many as make the working
+/// set in memory in a quick one; no more than fit twice, for the table, into what may be used.
+pub(crate) fn integers(machine: &Machine) -> usize {
+    let far = machine.in_memory() / size_of::<u32>();
+    let wanted = if machine.full { far.max(OF_POST) } else { far };
+    let room = machine.largest - Deck::span(2, Indices::Generated);
+    wanted.min(room / 2 / size_of::<u32>() / 16 * 16)
+}
+
+/// A shuffle of the array.
+pub(crate) fn shuffle(machine: &Machine, indices: Indices, stage: usize) -> ShuffleSetup {
+    ShuffleSetup {
+        count: integers(machine),
+        indices,
+        stage,
+        buffered: false,
+        whole: false,
+        op: Op::Assembled,
+        seed: machine.seed,
+    }
+}
+
+/// The same with indices that are drawn a stage at a time.
+pub(crate) fn buffered(machine: &Machine, stage: usize) -> ShuffleSetup {
+    ShuffleSetup {
+        buffered: true,
+        ..shuffle(machine, Indices::Generated, stage)
+    }
+}
+
+/// Exchanges of the same array in chains.
+pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
+    ChainsSetup {
+        count: integers(machine),
+        chains,
+        seed: machine.seed,
+    }
+}
+
+/// That the array lies in memory.
+///
+/// # Errors
+/// If it does not: no more may be allocated.
+pub(crate) fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
+    let bytes = integers(e.machine) * size_of::<u32>();
+    e.machine.place_in_memory(bytes).map(|_| ())
+}
+
+/// The time of one point over that of another, pass by pass: what changes between passes is the
+/// same in points that are measured within seconds.
+pub(crate) fn in_passes(
+    e: &Evidence<'_>,
+    of: (&str, f64),
+    to: (&str, f64),
+) -> Result<Interval, Untestable> {
+    // The points' own reasons, if they were not measured.
+    e.at(of.0, of.1)?;
+    e.at(to.0, to.1)?;
+    let passes = |(series, x): (&str, f64)| {
+        let points = e.pass_by_pass(series);
+        let point = points.into_iter().find(|point| point.0 == x);
+        point.map_or(Vec::new(), |(_, passes)| passes)
+    };
+    let each: Vec<Interval> = side_by_side([&passes(of), &passes(to)])
+        .into_iter()
+        .map(|[of, to]| ratio(of, to))
+        .collect::<Result<_, _>>()?;
+    let together = each.into_iter().reduce(Interval::hull);
+    let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
+    Ok(together.ok_or_else(nothing)?.widened(0.005))
+}
+
+const SHUFFLE: Experiment = Experiment {
+    id: "A1",
+    name: "startin-shuffle",
+    title: "A shuffle whose indices are drawn, or looked up",
+    question: "Is a shuffle that misses at every exchange slower if it also has to draw its \
+               indices?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": `shuffle`, PRECOMPUTED and \
+             THREAD_LOCAL_RANDOM",
+    today: "Both miss once an exchange, and drawing takes ten times less than a miss. It is \
+            slower all the same, and by more than it takes: its forty instructions fill the \
+            window in which the CPU looks for the next misses, which holds two or three times \
+            as many exchanges where an index is one load. A quick run uses an array of the \
+            working set in memory instead of 400 MB, and times its upper part.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("stage length, which has no effect"),
+        y: Axis::log("time of an exchange"),
+        unit: Unit::Nanoseconds,
+        reference: &[Reference {
+            file: "startin-shuffle.csv",
+            machine: MACHINE,
+            x: "stage",
+            columns: &[
+                ("shuffle_precomputed_ns", LOOKED_UP),
+                ("shuffle_random_ns", DRAWN),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for stage in STAGES_OF_POST {
+            for (series, indices) in [
+                (LOOKED_UP, Indices::Precomputed),
+                (DRAWN, Indices::Generated),
+            ] {
+                let setup = shuffle(machine, indices, stage);
+                cases.push(Case::new(series, stage as f64, setup));
+            }
+        }
+        let ways = [
+            (LOOKED_UP_CALLED, Indices::Precomputed, Op::Called),
+            (DRAWN_CALLED, Indices::Generated, Op::Called),
+            (LOOKED_UP_CLOSURE, Indices::Precomputed, Op::Closure),
+            (DRAWN_CLOSURE, Indices::Generated, Op::Closure),
+        ];
+        let stage = STAGES_OF_POST[3];
+        for (series, indices, op) in ways {
+            let setup = ShuffleSetup {
+                op,
+                ..shuffle(machine, indices, stage)
+            };
+            // How a compiler puts a closure into the loop is its own affair: in a full run.
+            if op == Op::Called || machine.full {
+                cases.push(Case::new(series, stage as f64, setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "the stage length changes nothing: the slowest of four columns takes less than \
+                   1.15 times as long as the fastest, with indices of either kind",
+            judge: |e| {
+                in_memory(e)?;
+                let part = |series| Ok(at_most(series, spread(e, series)?, 1.15));
+                Ok(all_of([part(LOOKED_UP)?, part(DRAWN)?]))
+            },
+        },
+        Claim {
+            text: "an exchange takes more than 1.2 times as long with an index that is drawn as \
+                   with one that is looked up",
+            judge: |e| {
+                in_memory(e)?;
+                let mut all = Vec::new();
+                for stage in STAGES_OF_POST.map(|stage| stage as f64) {
+                    all.push(in_passes(e, (DRAWN, stage), (LOOKED_UP, stage))?);
+                }
+                let slower = Interval::median_of(&all).expect("four columns");
+                Ok(at_least("drawn over looked up", slower, 1.2))
+            },
+        },
+        Claim {
+            text: "so it does where what yields the index is called through a pointer",
+            judge: |e| {
+                in_memory(e)?;
+                let stage = STAGES_OF_POST[3] as f64;
+                let slower = in_passes(e, (DRAWN_CALLED, stage), (LOOKED_UP_CALLED, stage))?;
+                Ok(at_least("drawn over looked up in a call", slower, 1.2))
+            },
+        },
+    ],
+};
+
+/// What explains these times, where it can be counted.
+const EVENTS: &[Quantity] = &[
+    Quantity::Cycles,
+    Quantity::Instructions,
+    Quantity::L1dPending,
+    Quantity::L1dPendingCycles,
+];
+
+/// The slowest column of a series over its fastest, pass by pass.
+fn spread(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    for stage in STAGES_OF_POST {
+        e.at(series, stage as f64)?;
+    }
+    let points = e.pass_by_pass(series);
+    let columns = STAGES_OF_POST.map(|stage| {
+        let column = points.iter().find(|(x, _)| *x == stage as f64);
+        column.map_or(&[][..], |(_, passes)| passes)
+    });
+    let mut all = Vec::new();
+    for of_pass in side_by_side(columns) {
+        let most = of_pass.into_iter().reduce(Interval::most);
+        let least = of_pass.into_iter().reduce(Interval::least);
+        all.push(most.zip(least).map(|(most, least)| ratio(most, least)));
+    }
+    let all: Vec<Interval> = all.into_iter().flatten().collect::<Result<_, _>>()?;
+    all.into_iter()
+        .reduce(Interval::hull)
+        .ok_or_else(|| Untestable(format!("no pass of `{series}` has all four columns")))
+}
+
+const BUFFERED_SHUFFLE: Experiment = Experiment {
+    id: "A2",
+    name: "startin-shuffle-buffered",
+    title: "Indices drawn a stage at a time",
+    question: "Does it help to draw a stage of indices before the exchanges that use them?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": `shuffleBuffered`; lengths \
+             above 64 from \"Stages\"",
+    today: "In the second loop of a stage the exchanges stand side by side, some twelve \
+            instructions each, and the CPU sees twenty or forty of them at a time. The longer \
+            the stage, the less often they run out: a stage of 8 is over before the CPU is \
+            through with the drawing of the next, and may lose what it gains.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("stage length"),
+        y: Axis::log("time of an exchange"),
+        unit: Unit::Nanoseconds,
+        reference: &[Reference {
+            file: "startin-shuffle.csv",
+            machine: MACHINE,
+            x: "stage",
+            columns: &[
+                ("shuffle_random_ns", DRAWN),
+                ("buffered_random_ns", BUFFERED),
+                (
+                    "buffered_random_stages_ns",
+                    "shuffleBuffered, in \"Stages\"",
+                ),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for stage in STAGES_OF_POST {
+            let x = stage as f64;
+            let simple = shuffle(machine, Indices::Generated, stage);
+            cases.push(Case::new(DRAWN, x, simple));
+            cases.push(Case::new(BUFFERED, x, buffered(machine, stage)));
+        }
+        if machine.full {
+            let later = |stage| Case::new(BUFFERED, stage as f64, buffered(machine, stage));
+            cases.extend(LATER_STAGES.map(later));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: EVENTS,
+    claims: &[
+        Claim {
+            text: "from 8 to 64 a longer stage is never slower (3 % allowed)",
+            judge: |e| {
+                in_memory(e)?;
+                let mut parts = Vec::new();
+                for pair in STAGES_OF_POST.windows(2) {
+                    let [short, long] = [pair[0], pair[1]].map(|stage| (BUFFERED, stage as f64));
+                    let slower = in_passes(e, long, short)?;
+                    let what = format!("time in stages of {} over {}", pair[1], pair[0]);
+                    parts.push(at_most(&what, slower, 1.03));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "the simple shuffle takes more than 1.2 times as long as one in stages of 64",
+            judge: |e| {
+                in_memory(e)?;
+                let slower = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
+                Ok(at_least("simple over stages of 64", slower, 1.2))
+            },
+        },
+    ],
+};
+
+/// The post's small arrays, in integers.
+const SMALL: [usize; 2] = [65_536, 131_072];
+
+/// Indices of a stage for a small array.
+const SMALL_STAGE: usize = 64;
+
+const STAGES: Experiment = Experiment {
+    id: "A8",
+    name: "startin-stages",
+    title: "Small arrays, in stages and not",
+    question: "Do stages help a shuffle that has nothing to wait for?",
+    source: "Startin, \"Stages\" (2018): arrays of 65,536 and 131,072 integers; Startin's numbers \
+             are those of the simple shuffle",
+    today: "Where the array lies in a cache, an exchange takes little longer than its \
+            instructions, and the buffer adds a load and a store to forty others. The simple \
+            shuffle can all the same take anything from as long to more than twice as long, pass \
+            by pass, where stages take the same each time: its stores wait for indices that are \
+            still being drawn while later loads run ahead of them. That this is the cause was not \
+            counted. An operation is a whole pass, as in the post.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::log("integers of the array"),
+        y: Axis::log("time of a pass"),
+        unit: Unit::Nanoseconds,
+        reference: &[Reference {
+            file: "startin-small.csv",
+            machine: MACHINE,
+            x: "integers",
+            columns: &[
+                ("shuffle_precomputed_ns", LOOKED_UP),
+                ("shuffle_random_ns", DRAWN),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for count in SMALL {
+            let x = count as f64;
+            let simple = |indices| ShuffleSetup {
+                count,
+                whole: true,
+                ..shuffle(machine, indices, SMALL_STAGE)
+            };
+            let staged = ShuffleSetup {
+                count,
+                whole: true,
+                ..buffered(machine, SMALL_STAGE)
+            };
+            cases.push(Case::new(LOOKED_UP, x, simple(Indices::Precomputed)));
+            // The two that are compared are measured one after the other.
+            cases.push(Case::new(DRAWN, x, simple(Indices::Generated)).in_turn());
+            cases.push(Case::new(BUFFERED, x, staged).in_turn());
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: EVENTS,
+    claims: &[Claim {
+        text: "stages of 64 change the time of a pass by less than 10 % in a cache",
+        judge: |e| {
+            let mut parts = Vec::new();
+            for count in SMALL {
+                let x = count as f64;
+                if x * 4.0 > e.machine.ranges.llc.hi.max(e.machine.ranges.l2.hi) {
+                    return Err(Untestable(format!(
+                        "an array of {count} integers fills more than half of every cache here"
+                    )));
+                }
+                let change = in_passes(e, (BUFFERED, x), (DRAWN, x))?;
+                let what = format!("stages over simple, {count} integers");
+                parts.push(between(&what, change, 0.9, 1.1));
+            }
+            Ok(all_of(parts))
+        },
+    }],
+};

@@ -1,0 +1,114 @@
+//! Startin's shuffles, and chains of exchanges.
+
+use crate::experiment::machine::predict::{Places, in_flight, random};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::kernel::{Chains, Op, Passes, Shuffle};
+use crate::mem::{LINE, Region};
+use crate::pattern::{Deck, Indices};
+
+/// Integers of 32 bits in a line.
+const A_LINE: usize = LINE / size_of::<u32>();
+
+/// An array that is shuffled. An operation is an exchange, or a whole pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShuffleSetup {
+    /// Integers of the array.
+    pub count: usize,
+    /// Where the indices come from.
+    pub indices: Indices,
+    /// Indices of a stage: a parameter of the post that the simple shuffle ignores.
+    pub stage: usize,
+    /// Whether indices are drawn a stage at a time, and buffered.
+    pub buffered: bool,
+    /// Whether an operation is a pass over the array.
+    pub whole: bool,
+    /// How the code that yields an index is come by.
+    pub op: Op,
+    /// Decides the indices.
+    pub seed: u64,
+}
+
+impl Setup for ShuffleSetup {
+    fn bytes(&self) -> usize {
+        Deck::span(self.count, self.indices)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let deck = deck(region, self.count, self.indices, self.seed)?;
+        let mut shuffle = Shuffle::new(deck).with_op(self.op);
+        if self.buffered {
+            shuffle = shuffle.staged(self.stage).map_err(Untestable::because)?;
+        }
+        if self.whole {
+            let passes = Passes::new(shuffle).map_err(Untestable::because)?;
+            return Ok(Subject::Steady {
+                lap: 1,
+                kernel: Box::new(passes),
+            });
+        }
+        Ok(Subject::Steady {
+            lap: lap(self.count),
+            kernel: Box::new(shuffle),
+        })
+    }
+}
+
+/// An array that is shuffled by exchanges that wait for each other. An operation is an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChainsSetup {
+    /// Integers of the array.
+    pub count: usize,
+    /// Chains of exchanges that do not wait for each other: 1, 2, 4 or 8.
+    pub chains: u32,
+    /// Decides the indices.
+    pub seed: u64,
+}
+
+impl Setup for ChainsSetup {
+    fn bytes(&self) -> usize {
+        Deck::span(self.count, Indices::Precomputed)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let deck = deck(region, self.count, Indices::Precomputed, self.seed)?;
+        let chains = Chains::new(deck, self.chains).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            lap: lap(self.count),
+            kernel: Box::new(chains),
+        })
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let places = Places {
+            count: self.count,
+            stride: size_of::<u32>(),
+            rotating: false,
+        };
+        let step = random(parameters, places, None)?;
+        Some(Forecast {
+            cycles: step.cycles / in_flight(parameters, self.chains as usize)?,
+            model: &CHAINS,
+        })
+    }
+}
+
+fn deck(
+    region: Region<'_>,
+    count: usize,
+    indices: Indices,
+    seed: u64,
+) -> Result<Deck<'_>, Untestable> {
+    Deck::new(region, count, indices, seed).map_err(Untestable::because)
+}
+
+/// Exchanges after which the caches hold what they will: as many as the array has lines. A pass has
+/// sixteen times as many, and goes on where the warm-up stopped.
+fn lap(count: usize) -> u64 {
+    (count / A_LINE) as u64
+}
+
+static CHAINS: Model = Model {
+    name: "a random step, so many at a time as there are chains",
+    bar: 0.25,
+    leaves_out: "the instructions of an exchange, and what memory takes that serves one chain alone",
+};

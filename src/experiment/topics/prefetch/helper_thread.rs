@@ -1,0 +1,246 @@
+//! A walk with work at each node, and a helper thread that reads the list ahead of it.
+
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
+use crate::mem::Region;
+use crate::os::Member;
+use crate::os::leash::{Leash, Slack};
+use crate::pattern::{Layout, Order, Ring, SharedRing};
+use std::sync::Arc;
+
+/// A walk that a helper runs ahead of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HelperSetup {
+    /// Where the elements lie: on two lines each.
+    pub layout: Layout,
+    /// Bytes of all elements together.
+    pub working_set: usize,
+    /// In which order they are visited.
+    pub order: Order,
+    /// Dependent multiplications a node, 3 core cycles each.
+    pub work: u32,
+    /// Nodes that the helper may be ahead.
+    pub lead: u32,
+    /// The CPU of the walk, and that of the helper.
+    pub cpus: [usize; 2],
+}
+
+/// Nodes between two reports of the walk. A report is a store to a line that the helper reads.
+const BETWEEN: u64 = 10;
+
+/// The most nodes that the helper reads before it looks where the walk is.
+const BATCH: u32 = 8;
+
+impl Setup for HelperSetup {
+    fn bytes(&self) -> usize {
+        self.layout.span(self.layout.count(self.working_set))
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let [walker, helper] = self.cpus;
+        if walker == helper {
+            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+        }
+        let count = self.layout.count(self.working_set);
+        let ring =
+            Ring::new(region, self.layout, count, self.order).map_err(Untestable::because)?;
+        let ring = ring.share();
+        let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
+        let leash = Arc::new(Leash::new(self.lead));
+        let walk = |visit| SharedWalk::new(ring, visit).map_err(Untestable::because);
+        let walker = Member {
+            cpu: walker,
+            kernel: Box::new(Walker {
+                walk: walk(Visit::Work(self.work))?,
+                ring,
+                leash: Arc::clone(&leash),
+                steps: 0,
+            }),
+        };
+        let helper = Member {
+            cpu: helper,
+            kernel: Box::new(Helper {
+                walk: walk(Visit::Lines)?,
+                leash: Arc::clone(&leash),
+                steps: 0,
+                goal: 0,
+            }),
+        };
+        Ok(Subject::Helped {
+            members: vec![walker, helper],
+            lap: count as u64,
+            leash,
+        })
+    }
+}
+
+/// The walk itself.
+struct Walker<'m> {
+    walk: SharedWalk<'m>,
+    ring: SharedRing<'m>,
+    leash: Arc<Leash>,
+    steps: u64,
+}
+
+/// Lets the helper go if the walk ends by a panic.
+struct Held<'l>(&'l Leash);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.let_go();
+        }
+    }
+}
+
+impl Kernel for Walker<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        let _held = Held(&self.leash);
+        let mut left = operations;
+        while left > 0 {
+            let part = left.min(BETWEEN);
+            self.walk.run(part);
+            self.steps += part;
+            let place = self.ring.offset(self.walk.at()) / 8;
+            self.leash.advance(self.steps, place as u32);
+            left -= part;
+        }
+        self.leash.settle();
+        self.ring.offset(self.walk.at()) as u64
+    }
+
+    fn work(&self) -> Work {
+        self.walk.work()
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        self.walk.trace(operations, sink);
+        self.steps += operations;
+    }
+}
+
+/// The one who reads ahead. Of the operations it is told to do it does those that the walk has not
+/// done before it.
+struct Helper<'m> {
+    walk: SharedWalk<'m>,
+    leash: Arc<Leash>,
+    /// Nodes from the first, read or left out.
+    steps: u64,
+    /// Where the walk will be at the end of the round.
+    goal: u64,
+}
+
+impl Kernel for Helper<'_> {
+    /// Returns how many nodes it read.
+    fn run(&mut self, operations: u64) -> u64 {
+        self.goal += operations;
+        let mut read = 0;
+        loop {
+            match self.leash.slack(self.steps, self.goal) {
+                Slack::Over => return read,
+                Slack::Behind { steps, place } => {
+                    self.steps = steps;
+                    // The walk is at a node; were it not, the helper would be of no use, and go on.
+                    self.walk.go_to(8 * place as usize);
+                }
+                Slack::Ahead { lead, room } => {
+                    let part = room.min(BATCH);
+                    self.walk.run(part.into());
+                    self.steps += u64::from(part);
+                    read += u64::from(part);
+                    self.leash.note(lead + part);
+                }
+            }
+        }
+    }
+
+    fn work(&self) -> Work {
+        self.walk.work()
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        self.goal += operations;
+        self.steps += operations;
+        self.walk.trace(operations, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Features;
+    use crate::mem::LINE;
+    use crate::os::{Manner, allowed, team};
+
+    const LEAD: u32 = 100;
+
+    fn setup(cpus: [usize; 2]) -> HelperSetup {
+        HelperSetup {
+            layout: Layout::npad(15),
+            working_set: 1 << 20,
+            order: Order::Random { seed: 5 },
+            work: 53,
+            lead: LEAD,
+            cpus,
+        }
+    }
+
+    const CONTEXT: fn() -> Context = || Context {
+        features: Features::detect(),
+    };
+
+    #[test]
+    fn a_helper_reads_ahead_and_never_by_more_than_the_bound() {
+        let cpus = allowed();
+        let [first, last] = [cpus[0], *cpus.last().unwrap()];
+        if first == last {
+            return;
+        }
+        let setup = setup([first, last]);
+        let mut bytes = vec![0; setup.bytes() + 2 * LINE];
+        let region = Region::new(&mut bytes).unwrap();
+        let subject = setup.prepare(region, &CONTEXT()).unwrap();
+        let Subject::Helped {
+            mut members, leash, ..
+        } = subject
+        else {
+            panic!("no helper");
+        };
+        let manner = Manner {
+            ahead: 100_000,
+            keep_on: false,
+        };
+        let count = setup.layout.count(setup.working_set) as u64;
+        let proofs = team(&mut members, manner, |team| {
+            [1, 5, 1000, 4 * count].map(|operations| {
+                let turns = team.round(operations);
+                (turns[0].proof, turns[1].proof <= operations)
+            })
+        });
+        for (place, no_more_than_asked) in proofs.unwrap() {
+            assert!(place < setup.working_set as u64 && no_more_than_asked);
+        }
+        let most = leash.leads().map_or(0, |lead| lead.most);
+        assert!(most <= LEAD, "{most}");
+    }
+
+    #[test]
+    fn one_cpu_is_not_enough() {
+        let setup = setup([0, 0]);
+        let mut bytes = vec![0; setup.bytes() + 2 * LINE];
+        let region = Region::new(&mut bytes).unwrap();
+        assert!(setup.prepare(region, &CONTEXT()).is_err());
+    }
+
+    /// A walk that ends by a panic takes its helper along.
+    #[test]
+    fn a_helper_does_not_wait_for_a_walk_that_is_gone() {
+        let leash = Leash::new(LEAD);
+        let outcome = std::panic::catch_unwind(|| {
+            let _held = Held(&leash);
+            panic!("the walk");
+        });
+        assert!(outcome.is_err());
+        assert_eq!(leash.slack(0, 1000), Slack::Over);
+    }
+}

@@ -1,0 +1,72 @@
+//! The end of a page.
+
+use crate::experiment::claim::paired::paired;
+use crate::experiment::topics::prefetch::hwprefetch::{in_memory, minus, per, plot, runs};
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Judgement, Range, at_least, events, plain_curves,
+};
+use crate::mem::PAGE;
+use crate::pattern::Path;
+use crate::stats::Interval;
+
+const HALVES: &str = "runs of 16 lines";
+const INSIDE: &str = "runs of 32 lines";
+const ACROSS: &str = "runs of 32 lines, half of them across pages";
+const LONG: usize = 32;
+
+pub(crate) const PAGES: Experiment = Experiment {
+    id: "E31",
+    name: "hw-prefetch-page-boundary",
+    title: "The first line of the next page",
+    question: "Does the prefetcher go on into the next page?",
+    source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
+    today: "Addresses are physical where the streamers work, and the next page can lie anywhere; \
+            fetching it ahead may also fault. Ivy Bridge and later prefetch the translation of \
+            the next page, and some CPUs its first lines: then the first line is not much dearer \
+            than the others.",
+    plot: plot(Axis::linear("lines of a run")),
+    cases: |machine| {
+        let run = |length| runs(machine, length, Path::Forward);
+        let inside = run(LONG);
+        // A quarter of a page on, every other run goes over the end of one.
+        let mut across = inside;
+        across.layout = across.layout.skewed(PAGE / 4);
+        let (half, long) = (LONG as f64 / 2.0, LONG as f64);
+        vec![
+            Case::new(HALVES, half, run(LONG / 2)),
+            Case::new(INSIDE, long, inside).in_turn(),
+            Case::new(ACROSS, long, across).in_turn(),
+        ]
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "in the middle of a run the first line of a page costs more than three times a \
+               line of the second half of a run inside a page",
+        judge: |e| {
+            in_memory(e)?;
+            let length = LONG as f64;
+            let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
+            let whole = e.at(INSIDE, length)?.scaled(length);
+            let line = per(minus(whole, half), length / 2.0);
+            let here = Range {
+                lo: length,
+                hi: length,
+            };
+            let dearer = paired(e, ACROSS, INSIDE, here)?;
+            // Of two runs one crosses.
+            let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
+            let first = Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
+            // Not their quotient: where whole runs come in one go, the others cost next to nothing.
+            let judged = at_least(
+                "first line less three of the others",
+                minus(first, line.scaled(3.0)),
+                0.0,
+            );
+            Ok(Judgement {
+                numbers: format!("{}; {first} against {line} core cycles", judged.numbers),
+                ..judged
+            })
+        },
+    }],
+};

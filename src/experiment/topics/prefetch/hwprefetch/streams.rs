@@ -1,0 +1,95 @@
+//! Streams.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::prefetch::hwprefetch::{in_memory, lines, plot};
+use crate::experiment::{
+    Axis, Case, Claim, Experiment, Judgement, Untestable, Verdict, at_least, between, events,
+    plain_curves,
+};
+use crate::pattern::Order;
+use crate::stats::Interval;
+
+const INTERLEAVED: &str = "streams walked in turn";
+
+pub(crate) const STREAMS: Experiment = Experiment {
+    id: "E30",
+    name: "hw-prefetch-streams",
+    title: "Streams that the prefetcher follows at a time",
+    question: "How many sequential walks can be interleaved before they cost more?",
+    source: "Drepper 6.3.1: 8 to 16 streams",
+    today: "The Pentium 4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 \
+            Optimization Reference Manual, 2006). Intel's streamer keeps 32 since Sandy Bridge, one \
+            forward or backward in a page (the same manual, Sandy Bridge, data prefetching); AMD \
+            publishes no number. A few streams can cost more than one or sixteen: the more there are, the more \
+            time passes between two steps of one, and the further ahead its prefetches come.",
+    plot: plot(Axis::log("streams")),
+    cases: |machine| {
+        let streams: &[usize] = if machine.full {
+            &[1, 2, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128]
+        } else {
+            &[1, 4, 8, 16, 32, 64, 128]
+        };
+        let mut cases = Vec::new();
+        for &streams in streams {
+            let mut setup = lines(machine, Order::Streams { streams });
+            setup.count = streams * staggered(setup.count / streams);
+            cases.push(Case::new(INTERLEAVED, streams as f64, setup));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[Claim {
+        text: "8 to 64 streams are followed at a time",
+        judge: |e| {
+            in_memory(e)?;
+            knee(&e.series(INTERLEAVED)?)
+        },
+    }],
+};
+
+/// Lines of a stream, about `lines`: so many that streams beside each other start an odd number of
+/// lines apart, and share no set of a cache of up to 2048 sets, nor leave their pages together.
+fn staggered(lines: usize) -> usize {
+    const SETS: usize = 2048;
+    const ODD: usize = 33;
+    (lines / SETS * SETS + ODD).min(lines.max(1))
+}
+
+/// Judges that the streams of which there can be most, before a line costs more for good than the
+/// geometric mean of the least and the most that it costs anywhere, are 8 to 64.
+fn knee(points: &[(f64, Interval)]) -> Result<Judgement, Untestable> {
+    let costs = || points.iter().map(|point| point.1);
+    let ([(first, _), .., (last, _)], Some(least), Some(most)) = (
+        points,
+        costs().reduce(Interval::least),
+        costs().reduce(Interval::most),
+    ) else {
+        return Err(Untestable(
+            "it takes two numbers of streams to find a knee between".to_owned(),
+        ));
+    };
+    let rise = at_least(
+        "the dearest number over the cheapest",
+        ratio(most, least)?,
+        2.0,
+    );
+    if rise.verdict != Verdict::Holds {
+        return Ok(rise);
+    }
+    let mean = Interval::new((least.lo * most.lo).sqrt(), (least.hi * most.hi).sqrt());
+    let below = points.iter().rfind(|point| point.1.hi < mean.lo);
+    let not_above = points.iter().rposition(|point| point.1.lo <= mean.hi);
+    let lo = below.map_or(*first, |point| point.0);
+    let hi = not_above.map_or(*first, |index| {
+        points.get(index + 1).map_or(*last, |point| point.0)
+    });
+    let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 64.0);
+    Ok(Judgement {
+        numbers: format!(
+            "{}; {least} core cycles a line at the least, {most} at the most",
+            judged.numbers
+        ),
+        ..judged
+    })
+}

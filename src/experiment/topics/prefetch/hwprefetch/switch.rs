@@ -1,0 +1,71 @@
+//! The prefetchers switched off.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::prefetch::hwprefetch::order::FORWARDS;
+use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, SwitchedOffSetup, in_memory, lines};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Plot, Shape, Unit, Untestable, at_least, at_most,
+    events, plain_curves,
+};
+use crate::pattern::Order;
+use crate::stats::Interval;
+
+/// Where the walks stand on the axis.
+const ON: f64 = 0.0;
+const OFF: f64 = 1.0;
+
+pub(crate) const SWITCHED_OFF: Experiment = Experiment {
+    id: "E35",
+    name: "hw-prefetch-disable",
+    title: "The same walks with the prefetchers switched off",
+    question: "How much of the speed of a sequential walk is the prefetchers' work?",
+    source: "Drepper 6.3.1: prefetching can be switched off by a model-specific register, \
+             IA32_MISC_ENABLE bits 9 and 19 on the CPUs of 2007",
+    today: "The register is another one: 1A4h on Intel since Nehalem, with a bit for each of four \
+            prefetchers and more, C000_0108h on AMD since Zen 3. Writing it takes root, the option \
+            --allow-msr and a kernel or hypervisor that lets it through; few virtual machines do. \
+            Without prefetchers the core still looks ahead, but a walk along a list waits for each \
+            line. What is left of the difference is memory's: neighbouring lines come from an \
+            open row of DRAM, and share a translation.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("prefetchers on (0), off (1)"),
+        y: Axis::linear("time a line"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let seed = machine.seed;
+        let orders = [
+            (FORWARDS, Order::Sequential),
+            (RANDOM, Order::Random { seed }),
+        ];
+        let walks = orders.map(|(series, order)| (series, lines(machine, order)));
+        let on = walks.map(|(series, walk)| Case::new(series, ON, walk));
+        let off = walks.map(|(series, walk)| Case::new(series, OFF, SwitchedOffSetup { walk }));
+        on.into_iter().chain(off).collect()
+    },
+    curves: plain_curves,
+    events: events::WALK,
+    claims: &[
+        Claim {
+            text: "with the prefetchers on, line after line costs less than half of a random step",
+            judge: |e| {
+                let share = forwards_over_random(e, ON)?;
+                Ok(at_most("forwards over random, on", share, 0.5))
+            },
+        },
+        Claim {
+            text: "with all of them off it costs at least half of one",
+            judge: |e| {
+                let share = forwards_over_random(e, OFF)?;
+                Ok(at_least("forwards over random, off", share, 0.5))
+            },
+        },
+    ],
+};
+
+fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Result<Interval, Untestable> {
+    in_memory(e)?;
+    ratio(e.at(FORWARDS, place)?, e.at(RANDOM, place)?)
+}

@@ -1,0 +1,114 @@
+//! Drepper 6.3.2 and 7.1: software prefetches that are useful, and those that come late.
+
+use crate::counters::Quantity;
+use crate::cpu::Hint;
+use crate::experiment::topics::prefetch::ahead::PrefetchSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
+    at_least, at_most, between, events, plain_curves,
+};
+use crate::kernel::{Ahead, Pace};
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[COUNTED];
+
+const IN_MEMORY: &str = "in memory";
+const IN_L1: &str = "in L1d";
+
+/// Nodes ahead.
+const DISTANCES: [usize; 5] = [1, 2, 5, 8, 16];
+
+/// The document's distance.
+const FIVE: f64 = 5.0;
+
+/// Multiplications a node, 159 core cycles of them: those of Figure 6.7.
+const WORK: u32 = 53;
+
+const COUNTED: Experiment = Experiment {
+    id: "E40",
+    name: "prefetch-counters",
+    title: "Software prefetches counted: useful, late, idle",
+    question: "How many software prefetches fetch a line, and how many of those come too late?",
+    source: "Drepper 6.3.2 and 7.1: of the software prefetches of a program 2.84 % were useful and \
+             2.65 % late, so that 48 % of those that did something came too late",
+    today: "A late prefetch is one whose line is still on its way when the program wants it: it \
+            saves a part of the miss. Intel counts the loads that meet one, AMD does not; AMD \
+            counts those that brought nothing, and so does Intel since Ice Lake by those that L2 \
+            had. The walk is that of Figure 6.7, with one prefetch a node, so that an event a step \
+            is an event a prefetch, and the distance decides which of them are late.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("nodes ahead"),
+        y: Axis::log("a step"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases: Vec<Case> = DISTANCES
+            .into_iter()
+            .map(|ahead| case(IN_MEMORY, ahead, machine.in_memory(), machine))
+            .collect();
+        let near = machine.middle_of(machine.ranges.l1);
+        cases.push(case(IN_L1, FIVE as usize, near, machine));
+        cases
+    },
+    curves: plain_curves,
+    events: events::PREFETCHES,
+    claims: &[
+        Claim {
+            text: "every step of the walk is counted as one software prefetch, within 2 %",
+            judge: |e| {
+                let executed = e.count(IN_MEMORY, FIVE, Quantity::SoftwarePrefetches)?;
+                Ok(between("prefetches a step", executed, 0.98, 1.02))
+            },
+        },
+        Claim {
+            text: "5 nodes ahead in memory more than half of the prefetches fetch a line, in L1d \
+                   fewer than 5 %",
+            judge: |e| {
+                let useful = |series| e.count(series, FIVE, Quantity::UsefulPrefetches);
+                Ok(all_of([
+                    at_least("useful in memory", useful(IN_MEMORY)?, 0.5),
+                    at_most("useful in L1d", useful(IN_L1)?, 0.05),
+                ]))
+            },
+        },
+        Claim {
+            text: "in memory more than half of the prefetches come late that are 1 node ahead, and \
+                   fewer than a tenth of those that are 16 ahead",
+            judge: |e| {
+                Ok(all_of([
+                    at_least("late 1 ahead", late(e, 1.0)?, 0.5),
+                    at_most("late 16 ahead", late(e, 16.0)?, 0.1),
+                ]))
+            },
+        },
+        Claim {
+            text: "5 nodes ahead in memory about half of the prefetches come late (30 to 66 %), as \
+                   48 % of the document's useful ones did",
+            judge: |e| Ok(between("late 5 ahead", late(e, FIVE)?, 0.3, 0.66)),
+        },
+    ],
+};
+
+/// Loads that met a prefetch on its way, a step in memory.
+fn late(e: &Evidence<'_>, ahead: f64) -> Result<Interval, Untestable> {
+    e.count(IN_MEMORY, ahead, Quantity::LatePrefetches)
+}
+
+fn case(series: &str, elements: usize, bytes: usize, machine: &Machine) -> Case {
+    let setup = PrefetchSetup {
+        layout: Layout::npad(15),
+        working_set: bytes,
+        order: Order::Random { seed: machine.seed },
+        ahead: Some(Ahead {
+            hint: Hint::T0,
+            elements,
+        }),
+        work: WORK,
+        pace: Pace::Serial,
+    };
+    Case::new(series, elements as f64, setup)
+}

@@ -1,0 +1,9 @@
+//! Prefetches by the hardware and by instructions.
+
+pub mod ahead;
+pub mod helper_thread;
+pub mod hwprefetch;
+pub mod late_prefetch;
+pub mod swprefetch;
+
+families![hwprefetch, swprefetch, late_prefetch,];

@@ -1,0 +1,283 @@
+//! How far ahead a prefetch pays, by the work at each node.
+
+use crate::cpu::Hint;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::prefetch::swprefetch::walk::{PLAIN, WORK, setup};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judgement, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, at_most, between, events,
+};
+use crate::kernel::{Ahead, Pace};
+use crate::model::{step_with_prefetch, steps_ahead};
+use crate::stats::Interval;
+
+/// A setting of the dial.
+struct Dial {
+    /// Multiplications a node, 3 core cycles each.
+    work: u32,
+    /// The series of walks with a prefetch, that of the walk in L1d, and the model's curve.
+    series: &'static str,
+    near: &'static str,
+    model: &'static str,
+    /// Nodes ahead that are measured in a quick run.
+    distances: &'static [usize],
+}
+
+const DIALS: [Dial; 3] = [
+    Dial {
+        work: 16,
+        series: "48 cycles of work a node",
+        near: "48 cycles of work, in L1d, no prefetch",
+        model: "48 cycles, latency over distance",
+        distances: &[4, 8, 12, 16, 32],
+    },
+    Dial {
+        work: WORK,
+        series: "159 cycles of work a node",
+        near: "159 cycles of work, in L1d, no prefetch",
+        model: "159 cycles, latency over distance",
+        distances: &[1, 2, 3, 4, 5, 6, 8, 16, 64, 128],
+    },
+    Dial {
+        work: 160,
+        series: "480 cycles of work a node",
+        near: "480 cycles of work, in L1d, no prefetch",
+        model: "480 cycles, latency over distance",
+        distances: &[1, 2, 3],
+    },
+];
+
+const EVERY: &[usize] = &[
+    1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128,
+];
+
+impl Dial {
+    fn distances(&self, machine: &Machine) -> &'static [usize] {
+        if machine.full { EVERY } else { self.distances }
+    }
+
+    /// What a step takes when nothing misses: the work, the load, and finding the next node.
+    fn step(&self, e: &Evidence<'_>) -> Result<Interval, Untestable> {
+        e.at(self.near, NONE)
+    }
+}
+
+/// Where walks without a prefetch stand on the axis. They are not drawn.
+const NONE: f64 = 0.0;
+
+pub(crate) const DISTANCE: Experiment = Experiment {
+    id: "E27",
+    name: "drepper-6.3-prefetch",
+    title: "How far ahead to prefetch",
+    question: "From which distance on does a prefetch hide the latency of memory?",
+    source: "Drepper 6.3: prefetching hides latency if it is begun early enough; the walk is that \
+             of Figure 6.7",
+    today: "A step takes its work or, where that is longer, the latency over the distance: with d \
+            prefetches under way a line comes every d-th of the latency, and the work hides \
+            behind it or it behind the work. The formula asks for latency over work, rounded up. \
+            Latency is a mean, and half of the lines take longer; some nodes more than the formula \
+            asks for bring the rest. With so little work that a dozen misses must be in flight, \
+            the core's fill buffers (10 to 64) come into sight.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("nodes ahead"),
+        y: Axis::log("time a node"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases,
+    curves,
+    events: events::PREFETCHES,
+    claims: &[
+        Claim {
+            text: "one node ahead a prefetch hides no more of the latency than the work of a node \
+                   takes",
+            judge: |e| {
+                let latency = latency(e)?;
+                let mut parts = Vec::new();
+                for dial in &DIALS[1..] {
+                    let work = dial.step(e)?;
+                    let hidden = minus(plus(latency, work), e.at(dial.series, 1.0)?);
+                    let what = format!("hidden over work, {}", dial.series);
+                    parts.push(at_most(&what, signed_ratio(hidden, work), 1.25));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "as many nodes ahead as latency over work, rounded up, it hides four fifths of \
+                   the latency and more",
+            judge: |e| {
+                let latency = latency(e)?;
+                let mut parts = Vec::new();
+                for dial in &DIALS {
+                    let work = dial.step(e)?;
+                    let (_, enough) = formula(latency, work);
+                    let distance = dial.distances(e.machine).iter();
+                    let Some(&distance) = distance.into_iter().find(|d| **d >= enough as usize)
+                    else {
+                        return Err(Untestable(format!(
+                            "{enough} nodes ahead are more than were measured with {}",
+                            dial.series
+                        )));
+                    };
+                    let left = minus(e.at(dial.series, distance as f64)?, work);
+                    let hidden = minus(latency, left);
+                    let what = format!("hidden over latency, {}, {distance} ahead", dial.series);
+                    parts.push(at_least(&what, signed_ratio(hidden, latency), 0.8));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "half as many nodes ahead and fewer, a node takes the latency over the distance, \
+                   to within a quarter",
+            judge: |e| {
+                let latency = latency(e)?;
+                let mut parts = Vec::new();
+                for dial in &DIALS {
+                    let (enough, _) = formula(latency, dial.step(e)?);
+                    for &distance in dial.distances(e.machine) {
+                        if 2 * distance > enough as usize {
+                            break;
+                        }
+                        let whole = e.at(dial.series, distance as f64)?.scaled(distance as f64);
+                        let what = format!("time times distance over latency, {distance} ahead");
+                        parts.push(between(&what, ratio(whole, latency)?, 0.75, 1.25));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "the least distance at which a node takes no more than 1.1 times the best is \
+                   latency over work, rounded up, to a factor of 1.5",
+            judge: |e| {
+                let latency = latency(e)?;
+                let mut parts = Vec::new();
+                for dial in &DIALS {
+                    let (least, most) = formula(latency, dial.step(e)?);
+                    let formula = Interval::new(least.into(), most.into());
+                    let found = nearest_good(e, dial)?;
+                    let share = ratio(formula, found)?;
+                    let judged = between(
+                        &format!("formula over measured, {}", dial.series),
+                        share,
+                        0.667,
+                        1.5,
+                    );
+                    parts.push(Judgement {
+                        numbers: format!(
+                            "{}: {least} to {most} nodes by the formula, {:.0} to {:.0} measured",
+                            judged.numbers, found.lo, found.hi
+                        ),
+                        ..judged
+                    });
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+/// What a miss adds to a step that waits for it.
+fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    e.machine.place_in_memory(e.machine.in_memory())?;
+    let waiting = e.at(PLAIN, NONE)?;
+    let latency = minus(waiting, DIALS[1].step(e)?);
+    if latency.lo <= 0.0 {
+        return Err(Untestable(format!("a miss takes {latency} core cycles")));
+    }
+    Ok(latency)
+}
+
+/// The model's distance at either end of what was measured.
+fn formula(latency: Interval, work: Interval) -> (u32, u32) {
+    (
+        steps_ahead(latency.lo, work.hi),
+        steps_ahead(latency.hi, work.lo),
+    )
+}
+
+/// The least distance from which on a node takes no more than 1.1 times as long as at the best.
+fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Result<Interval, Untestable> {
+    const GOOD: f64 = 1.1;
+    let mut times = Vec::new();
+    for &distance in dial.distances(e.machine) {
+        let x = distance as f64;
+        times.push((x, e.at(dial.series, x)?));
+    }
+    let each = times.iter().map(|point| point.1);
+    let best = each.reduce(Interval::least);
+    let best = best.ok_or_else(|| Untestable("no distance was measured".to_owned()))?;
+    let first_good = times.iter().position(|point| point.1.hi <= GOOD * best.lo);
+    let last = times.len() - 1;
+    let hi = first_good.unwrap_or(last);
+    // Surely too near; the next one may be good.
+    let near = times[..hi]
+        .iter()
+        .rposition(|point| point.1.lo > GOOD * best.hi);
+    let lo = near.map_or(times[0].0, |index| times[index].0 + 1.0);
+    Ok(Interval::new(lo, times[hi].0))
+}
+
+fn plus(one: Interval, other: Interval) -> Interval {
+    Interval::new(one.lo + other.lo, one.hi + other.hi)
+}
+
+fn minus(of: Interval, less: Interval) -> Interval {
+    Interval::new(of.lo - less.hi, of.hi - less.lo)
+}
+
+/// The quotient of what may be negative and what is not.
+fn signed_ratio(of: Interval, to: Interval) -> Interval {
+    let lo = of.lo / if of.lo < 0.0 { to.lo } else { to.hi };
+    let hi = of.hi / if of.hi < 0.0 { to.hi } else { to.lo };
+    Interval::new(lo, hi)
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let far = machine.in_memory();
+    let near = machine.middle_of(machine.ranges.l1);
+    let plain = setup(machine, far, WORK, None, Pace::Serial);
+    let mut cases = vec![Case::new(PLAIN, NONE, plain)];
+    for dial in &DIALS {
+        let walk = |bytes, ahead| setup(machine, bytes, dial.work, ahead, Pace::Serial);
+        cases.push(Case::new(dial.near, NONE, walk(near, None)));
+        for &elements in dial.distances(machine) {
+            let hint = Hint::T0;
+            let ahead = Some(Ahead { hint, elements });
+            cases.push(Case::new(dial.series, elements as f64, walk(far, ahead)));
+        }
+    }
+    cases
+}
+
+/// The walks with a prefetch, and what the model says of them.
+fn curves(e: &Evidence<'_>) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for dial in &DIALS {
+        let Ok(points) = e.series(dial.series) else {
+            continue;
+        };
+        if let (Ok(latency), Ok(work)) = (latency(e), dial.step(e)) {
+            let modelled = |&(x, _): &(f64, Interval)| {
+                let distance = x as u32;
+                let lo = step_with_prefetch(latency.lo, work.lo, distance);
+                (
+                    x,
+                    Interval::new(lo, step_with_prefetch(latency.hi, work.hi, distance)),
+                )
+            };
+            curves.push(Curve {
+                label: dial.model.to_owned(),
+                points: points.iter().map(modelled).collect(),
+            });
+        }
+        curves.push(Curve {
+            label: dial.series.to_owned(),
+            points,
+        });
+    }
+    curves
+}

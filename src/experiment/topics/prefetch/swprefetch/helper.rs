@@ -1,0 +1,176 @@
+//! Figure 6.8: a helper thread that reads the list ahead of the walk.
+
+use crate::cpu::Hint;
+use crate::experiment::claim::paired::paired;
+use crate::experiment::topics::prefetch::helper_thread::HelperSetup;
+use crate::experiment::topics::prefetch::swprefetch::walk::{PLAIN, WORK, setup};
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, State,
+    Untestable, Verdict, all_of, at_most, between, plain_curves,
+};
+use crate::kernel::{Ahead, Pace};
+use crate::os::sysfs::Nearness;
+use crate::pattern::{Layout, Order};
+
+/// Nodes that the helper may be ahead.
+const LEAD: u32 = 100;
+
+const AHEAD: &str = "5 ahead";
+const SIBLING: &str = "helper on the same core";
+const OTHER: &str = "helper on another core";
+
+pub(crate) const FIG_6_8: Experiment = Experiment {
+    id: "E42",
+    name: "drepper-fig-6.8",
+    title: "A helper thread that reads ahead of the walk",
+    question: "Does a second thread that only reads ahead make the first one faster?",
+    source: "Drepper 6.3.4, Figure 6.8: the walk of Figure 6.7, and a helper on the other \
+             hyper-thread that reads both lines of each node about 100 nodes ahead, held back by a \
+             futex",
+    today: "The helper sleeps when it is 100 nodes ahead and is woken when 50 of them are left; the \
+            walk says every 10 nodes where it is, and does not wait. While the list is in the \
+            cache the helper does nothing for it, and waking it costs a system call every 50 \
+            nodes, in a guest one that interrupts another virtual CPU. Beyond the caches the helper \
+            walks the same chain of misses and cannot be quicker than one a node, so that the walk \
+            goes at the helper's pace and saves what its own work takes, as in the paper, whose \
+            curve keeps rising. The leads in the record show it: a median of 56 nodes in the \
+            caches, and of 14 in memory, of which 10 may be a report that is due. A software \
+            prefetch by jump pointers has no chain to follow and beats both. On another core the \
+            helper fills the last level that both share, lines and page tables, and its own L2, so \
+            that the walk still pays the way from there.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-6.8.csv",
+        machine: "Pentium 4 with hyper-threads, 512 KiB L2 (2007)",
+        x: "working_set_bytes",
+        columns: &[
+            ("One Thread", PLAIN),
+            ("With Prefetch", AHEAD),
+            ("With Helper Thread", SIBLING),
+        ],
+    }]),
+    cases,
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "in L1d and L2 the helper costs, and less than the walk itself: 0 to 100 % (the \
+                   paper: 10 to 60 %)",
+            judge: |e| {
+                let helpers = helpers(e.machine);
+                if helpers.is_empty() {
+                    return Err(no_core());
+                }
+                let mut parts = Vec::new();
+                for (series, _) in helpers {
+                    for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)]
+                    {
+                        let slower = paired(e, series, PLAIN, range)?;
+                        let what = format!("{series} over none, {name}");
+                        parts.push(between(&what, slower, 1.0, 2.0));
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in memory a helper on the same core saves more than 5 % (the paper: 22 to 26 %)",
+            judge: |e| saves(e, SIBLING),
+        },
+        Claim {
+            text: "in memory a helper on another core that shares a cache saves more than 5 %",
+            judge: |e| saves(e, OTHER),
+        },
+        Claim {
+            text: "no helper is ever more than 100 nodes ahead",
+            judge: bounded,
+        },
+    ],
+};
+
+fn no_core() -> Untestable {
+    Untestable("it takes two CPUs that share a cache, and there are none".to_owned())
+}
+
+/// Helpers that share a cache with the walk: on its own core, and on the nearest other one.
+fn helpers(machine: &Machine) -> Vec<(&'static str, [usize; 2])> {
+    let pair = |near| machine.seating.pair(near).ok();
+    let sibling = pair(Nearness::Core).map(|cpus| (SIBLING, cpus));
+    let others = [Nearness::Level2, Nearness::LastLevel].into_iter();
+    let other = others.filter_map(pair).next().map(|cpus| (OTHER, cpus));
+    sibling.into_iter().chain(other).collect()
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for bytes in machine.working_sets_or_one_a_range() {
+        let x = bytes as f64;
+        let walk = |ahead| setup(machine, bytes, WORK, ahead, Pace::Serial);
+        // Those that are compared are measured one after the other.
+        cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
+        for (series, cpus) in helpers(machine) {
+            let setup = HelperSetup {
+                layout: Layout::npad(15),
+                working_set: bytes,
+                order: Order::Random { seed: machine.seed },
+                work: WORK,
+                lead: LEAD,
+                cpus,
+            };
+            cases.push(Case::new(series, x, setup).in_turn());
+        }
+        if machine.full || bytes == machine.in_memory() {
+            let five = Ahead {
+                hint: Hint::T0,
+                elements: 5,
+            };
+            cases.push(Case::new(AHEAD, x, walk(Some(five))).in_turn());
+        }
+    }
+    cases
+}
+
+fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
+    // Its own reason, if nothing at all could be measured.
+    e.series(PLAIN)?;
+    if !helpers(e.machine).iter().any(|(name, _)| *name == series) {
+        let why = if series == SIBLING {
+            e.machine
+                .seating
+                .pair(Nearness::Core)
+                .map_err(|none| none.0)
+        } else {
+            Err(no_core().0)
+        };
+        return Err(Untestable(why.err().unwrap_or_default()));
+    }
+    let faster = paired(e, series, PLAIN, e.machine.ranges.memory)?;
+    Ok(at_most(&format!("{series} over none"), faster, 0.95))
+}
+
+/// Claims that none of the leads that were counted exceeds the bound.
+fn bounded(e: &Evidence<'_>) -> Judged {
+    let helpers = helpers(e.machine);
+    if helpers.is_empty() {
+        return Err(no_core());
+    }
+    let mut most: Option<u32> = None;
+    for (series, _) in &helpers {
+        // Its own reason, if it has no points.
+        e.series(series)?;
+        for point in e.points.iter().filter(|point| point.series == *series) {
+            if let State::Measured(measured) = &point.state {
+                let lead = measured.crew.and_then(|crew| crew.lead);
+                most = most.max(lead.map(|lead| lead.most));
+            }
+        }
+    }
+    let most = most.ok_or_else(|| Untestable("no lead was counted".to_owned()))?;
+    Ok(Judgement {
+        verdict: if most <= LEAD {
+            Verdict::Holds
+        } else {
+            Verdict::DoesNotHold
+        },
+        numbers: format!("at most {most} nodes ahead, {LEAD} allowed"),
+    })
+}

@@ -1,0 +1,158 @@
+//! What each hint does.
+
+use crate::cpu::{Hint, prefetch};
+use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::hint::{HintSetup, Place};
+use crate::experiment::shared::pollution::{Passage, PollutionSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, all_of, at_least,
+    at_most, between, events, plain_curves,
+};
+
+const FLUSHED: &str = "flushed";
+const LOADED: &str = "flushed, then loaded";
+const AFTER: [(&str, Hint); 5] = [
+    ("after prefetcht0", Hint::T0),
+    ("after prefetcht1", Hint::T1),
+    ("after prefetcht2", Hint::T2),
+    ("after prefetchnta", Hint::Nta),
+    ("after prefetchw", Hint::Write),
+];
+/// Where the sweep stands on the axis.
+const SWEPT: f64 = 0.0;
+
+const NULL: &str = "prefetches of bad addresses that did not fault";
+
+/// What passes between two laps of the hot set, a lap at a time.
+const LAPS: [(&str, Passage); 3] = [
+    ("lap after nothing", Passage::Nothing),
+    ("lap after prefetcht0 and loads", Passage::T0),
+    ("lap after prefetchnta and loads", Passage::Nta),
+];
+
+pub(crate) const HINTS: Experiment = Experiment {
+    id: "E36",
+    name: "drepper-prefetch-hints",
+    title: "What each prefetch hint does",
+    question: "Does a prefetched line hit later, may the address be bad, and does NTA spare L2?",
+    source: "Drepper 6.3.2, on _mm_prefetch and its hints",
+    today: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
+            on Intel, and L2 or further out on AMD. NTA fills L1d; Intel's CPUs spare L2 and most \
+            of the last level, others let the line pass through L2 like any. A CPU may also drop a \
+            hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
+            seen to drop prefetcht1 and prefetcht2, always both, for a twentieth of a second to \
+            three seconds at a time, also when nothing came before, and whether or not a \
+            hyper-thread computed beside it. Of points measured after a sequential sweep 2 of 97 \
+            met such a drop, after a random walk 57 of 99. Others saw drops without finding when \
+            they come (Wang and others, arXiv 2411.02814). So the lines are asked for after a \
+            sweep here; what the two hints are worth elsewhere may depend on the moment.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("after a sequential sweep (0)"),
+        y: Axis::linear("time of the first load"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: hint_cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.points.iter().all(|(x, _)| *x == SWEPT));
+        curves
+    },
+    events: events::PREFETCHES,
+    claims: &[
+        Claim {
+            text: "a prefetch of a bad address does not fault",
+            judge: |e| {
+                let survived = e.at(NULL, BAD.len() as f64)?;
+                let all = (BAD.len() * Hint::ALL.len()) as f64;
+                Ok(between("prefetches survived", survived, all, all))
+            },
+        },
+        Claim {
+            text: "after a sweep a line hits after prefetcht0, t1, t2 and nta: its load takes less \
+                   than half of a miss",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (series, _) in &AFTER[..4] {
+                    parts.push(hits(e, series)?);
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes \
+                   less than 1.3 times as long as undisturbed",
+            judge: |e| {
+                let lap = |index: usize| e.last(LAPS[index].0).map(|(_, lap)| lap);
+                let slower = ratio(lap(2)?, lap(0)?)?;
+                Ok(at_most("lap after NTA over undisturbed", slower, 1.3))
+            },
+        },
+        Claim {
+            text: "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
+                   and more as long as undisturbed",
+            judge: |e| {
+                let lap = |index: usize| e.last(LAPS[index].0).map(|(_, lap)| lap);
+                let slower = ratio(lap(1)?, lap(0)?)?;
+                Ok(at_least("lap after T0 over undisturbed", slower, 1.3))
+            },
+        },
+    ],
+};
+
+/// Addresses that no program may load: null, the last page below the hole, a kernel's, and one
+/// that is not canonical.
+const BAD: [usize; 4] = [
+    0,
+    0x7FFF_FFFF_F000,
+    0xFFFF_8000_0000_0000,
+    0x8000_0000_0000_0000,
+];
+
+fn hint_cases(machine: &Machine) -> Vec<Case> {
+    let mut places = vec![(FLUSHED, Place::Flushed), (LOADED, Place::Loaded)];
+    places.extend(AFTER.map(|(series, hint)| (series, Place::Prefetched(hint))));
+    let mut cases: Vec<Case> = places
+        .into_iter()
+        .map(|(series, place)| {
+            let setup = HintSetup {
+                place,
+                past_bytes: machine.in_memory(),
+                seed: machine.seed,
+            };
+            Case::new(series, SWEPT, setup)
+        })
+        .collect();
+    cases.push(Case::new(
+        NULL,
+        BAD.len() as f64,
+        CountSetup {
+            name: NULL,
+            bytes: 0,
+            count: |_, _| {
+                let mut survived = 0;
+                for address in BAD {
+                    for hint in Hint::ALL {
+                        prefetch(hint, address as *const u8);
+                        survived += 1;
+                    }
+                }
+                Ok(f64::from(survived))
+            },
+            argument: 0,
+        },
+    ));
+    cases.extend(LAPS.map(|(series, passage)| {
+        let setup = PollutionSetup::in_l2(machine, passage);
+        Case::new(series, setup.hot as f64, setup).in_large_pages()
+    }));
+    cases
+}
+
+/// Judges that the load behind `series` takes less than half of a flushed one.
+fn hits(e: &Evidence<'_>, series: &str) -> Judged {
+    let share = share_of_miss(e.at(series, SWEPT)?, e.at(FLUSHED, SWEPT)?)?;
+    Ok(at_most(&format!("share of a miss {series}"), share, 0.5))
+}

@@ -1,0 +1,16 @@
+//! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and how far ahead it pays.
+
+use crate::experiment::Experiment;
+
+mod distance;
+mod helper;
+mod hints;
+mod walk;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[
+    hints::HINTS,
+    walk::FIG_6_7,
+    distance::DISTANCE,
+    helper::FIG_6_8,
+];

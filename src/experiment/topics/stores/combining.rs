@@ -1,0 +1,258 @@
+//! Drepper 6.1, `setbytes`: write combining, and the buffers it takes.
+
+use crate::cpu::Identity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::lines::FillSetup;
+use crate::experiment::shared::pollution::{Passage, PollutionSetup};
+use crate::experiment::topics::stores::streaming::{MatrixSetup, beyond_caches};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
+    at_least, at_most, between, events, plain_curves,
+};
+use crate::kernel::{FillWay, Sweep, Temporal};
+use crate::mem::LINE;
+use crate::stats::{Interval, Side};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SET_BYTES];
+
+const WHOLE: &str = "non-temporal, a line at a time";
+const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
+const CACHED: &str = "through the cache";
+const REP_STOSB: &str = "rep stosb";
+
+/// Parts of a line: their series, how they are stored, and how much of the line they are.
+const PARTS: [(&str, Part, f64); 4] = [
+    (
+        "non-temporal, a quarter of each line",
+        Part::Quarters(1),
+        0.25,
+    ),
+    (HALF_BY_TWO, Part::Quarters(2), 0.5),
+    (
+        "non-temporal, three quarters of each line",
+        Part::Quarters(3),
+        0.75,
+    ),
+    (HALF_BY_ONE, Part::OneOf32, 0.5),
+];
+const HALF_BY_TWO: &str = "non-temporal, half of each line";
+const HALF_BY_ONE: &str = "non-temporal, half of each line, by one store of 32 bytes";
+
+/// How a part of a line is stored.
+#[derive(Clone, Copy)]
+enum Part {
+    /// By 16-byte stores.
+    Quarters(u32),
+    /// By one 32-byte store.
+    OneOf32,
+}
+
+/// Numbers of lines that are open at a time: each where CPUs differ, some beyond.
+const OPEN: [u32; 30] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 28, 32,
+    40, 48, 56, 64,
+];
+
+/// The slowdown at which lines count as thrown out half written.
+const CLIFF: f64 = 1.5;
+
+/// Non-temporal stores go to memory from anywhere, so the lines need not be many.
+const BYTES: usize = 4 << 20;
+
+const PUBLISHED: &str = "write-combining buffers, as published";
+
+/// What passes between two laps of the hot set, a lap at a time.
+const LAPS: [(&str, Passage); 3] = [
+    ("lap after nothing", Passage::Nothing),
+    ("lap after cached stores", Passage::Store),
+    ("lap after non-temporal stores", Passage::NonTemporalStore),
+];
+
+const SET_BYTES: Experiment = Experiment {
+    id: "E2",
+    name: "drepper-setbytes",
+    title: "Filling lines whole, or a quarter at a time",
+    question: "What happens when non-temporal stores leave lines half written?",
+    source: "Drepper 6.1, the function setbytes",
+    today: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
+            as one full line; one line more, and every buffer is thrown out with a quarter of its \
+            line, which memory takes as a partial write. A line of which three quarters are \
+            written costs as much as one with a quarter, and several times a whole one, which \
+            needs neither a read nor a mask. `rep stosb` leaves the choice of a protocol to microcode, \
+            which may do without the reads for large blocks.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("lines open at a time"),
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(drawn);
+        curves
+    },
+    events: events::STORES,
+    claims: &[
+        Claim {
+            text: "beyond the last-level cache, filling whole lines by non-temporal stores is \
+                   faster than through the cache",
+            judge: |e| {
+                beyond_caches(e.machine)?;
+                let faster = ratio(e.at(WHOLE, 1.0)?, e.at(CACHED, 1.0)?)?;
+                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+            },
+        },
+        Claim {
+            text: "with 64 lines open at a time the same stores are more than 1.5 times slower",
+            judge: |e| {
+                let slower = ratio(e.at(INTERLEAVED, 1.0)?, e.at(INTERLEAVED, 64.0)?)?;
+                Ok(at_least("whole lines over 64 open lines", slower, CLIFF))
+            },
+        },
+        Claim {
+            text: "four lines can be open at a time before that: there are four write-combining \
+                   buffers or more",
+            judge: |e| Ok(at_least("buffers found", buffers(e)?, 4.0)),
+        },
+        Claim {
+            text: "there are as many write-combining buffers as published for this core",
+            judge: |e| {
+                let published = e.at(PUBLISHED, 1.0)?.middle();
+                let found = buffers(e)?;
+                Ok(between("buffers found", found, published, published))
+            },
+        },
+        Claim {
+            text: "a line written in part takes longer than a whole one, be it a quarter, a half \
+                   or three quarters of it",
+            judge: |e| {
+                let whole = e.at(INTERLEAVED, 1.0)?;
+                let mut parts = Vec::new();
+                for (series, _, share) in &PARTS[..3] {
+                    let slower = ratio(whole, e.at(series, 1.0)?)?.scaled(*share);
+                    let what = format!("time of {series} over a whole one");
+                    parts.push(at_least(&what, slower, 1.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "stores beside each other combine: half a line by two of 16 bytes is as fast as \
+                   by one of 32, within 10 %",
+            judge: |e| {
+                let faster = ratio(e.at(HALF_BY_TWO, 1.0)?, e.at(HALF_BY_ONE, 1.0)?)?;
+                Ok(between(
+                    "bandwidth of two stores over one",
+                    faster,
+                    0.9,
+                    1.1,
+                ))
+            },
+        },
+        Claim {
+            text: "non-temporal stores do not pollute: after four times as many bytes as a hot set \
+                   in L2 has, a lap of it takes less than 1.3 times as long as undisturbed",
+            judge: |e| {
+                Ok(at_most(
+                    "lap after non-temporal stores",
+                    slower_lap(e, 2)?,
+                    1.3,
+                ))
+            },
+        },
+        Claim {
+            text: "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
+            judge: |e| Ok(at_least("lap after cached stores", slower_lap(e, 1)?, 1.3)),
+        },
+    ],
+};
+
+fn drawn(curve: &Curve) -> bool {
+    curve.label != PUBLISHED && LAPS.iter().all(|(series, _)| *series != curve.label)
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let far = machine.in_memory();
+    let bytes = BYTES.min(far);
+    let fill = |bytes, way| FillSetup { bytes, way };
+    let mut cases = vec![
+        Case::new(CACHED, 1, fill(far, FillWay::Cached)),
+        Case::new(WHOLE, 1, fill(far, FillWay::NonTemporal)),
+        Case::new(REP_STOSB, 1, fill(far, FillWay::RepStosb)),
+    ];
+    cases.extend(OPEN.map(|lines| {
+        Case::new(
+            INTERLEAVED,
+            lines,
+            fill(bytes, FillWay::Interleaved { lines }),
+        )
+    }));
+    for (series, part, _) in PARTS {
+        cases.push(match part {
+            Part::Quarters(quarters) => {
+                Case::new(series, 1, fill(bytes, FillWay::Part { quarters }))
+            }
+            // Rows of a line each: by column, the first halves of all lines, then the second ones.
+            Part::OneOf32 => {
+                let setup = MatrixSetup {
+                    rows: bytes / LINE,
+                    row_bytes: LINE,
+                    sweep: Sweep::Column,
+                    width: 32,
+                    temporal: Temporal::NonTemporal,
+                };
+                Case::new(series, 1, setup)
+            }
+        });
+    }
+    cases.push(Case::new(
+        PUBLISHED,
+        1,
+        CountSetup {
+            name: PUBLISHED,
+            bytes: 0,
+            count: |_, _| {
+                let core = Identity::detect().core();
+                let published = core.and_then(|core| core.combining_buffers.value());
+                published.map(f64::from).ok_or_else(|| {
+                    Untestable::because("no published number is known for this core")
+                })
+            },
+            argument: 0,
+        },
+    ));
+    cases.extend(LAPS.map(|(series, passage)| {
+        let setup = PollutionSetup::in_l2(machine, passage);
+        Case::new(series, setup.hot as f64, setup).in_large_pages()
+    }));
+    cases
+}
+
+/// The number of lines that can be open at a time before the stores become slower by the
+/// [`CLIFF`]: at least as many as certainly are not, at most as many as are not certainly so.
+fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let whole = e.at(INTERLEAVED, 1.0)?;
+    let (mut least, mut sure) = (1.0, true);
+    for (lines, bandwidth) in e.series(INTERLEAVED)? {
+        match ratio(whole, bandwidth)?.side_of(CLIFF) {
+            Side::Above => return Ok(Interval::new(least, (lines - 1.0).max(least))),
+            Side::Below if sure => least = lines,
+            Side::Below => {}
+            Side::Across => sure = false,
+        }
+    }
+    Err(Untestable::because(
+        "the stores became certainly slower by 1.5 at no number of open lines",
+    ))
+}
+
+/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
+/// Bandwidths are judged here, so the quotient is the other way round.
+fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
+    let lap = |index: usize| e.last(LAPS[index].0).map(|(_, lap)| lap);
+    ratio(lap(0)?, lap(index)?)
+}

@@ -1,0 +1,468 @@
+//! Beyond the documents: what it costs to move a line outwards, and where it is afterwards.
+
+// Flushes and stores to lines of a region by address.
+#![allow(unsafe_code)]
+
+use crate::cpu::{
+    Cldemote, Clflushopt, Clwb, Features, cldemote, clflush, clflushopt, clwb, lfence, mfence,
+    movntdq,
+};
+use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Judgement, Machine, Plot, Setup, Shape,
+    Subject, Unit, Untestable, all_of, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::Work;
+use crate::measure::Shot;
+use crate::mem::{LINE, PAGE, Region};
+use crate::pattern::Rng;
+use crate::stats::Interval;
+use crate::time::start;
+use core::arch::x86_64::__m128i;
+use core::hint::black_box;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[FLUSHES];
+
+const INSTRUCTIONS: [Evict; 4] = [
+    Evict::Clflush,
+    Evict::Clflushopt,
+    Evict::Clwb,
+    Evict::Cldemote,
+];
+
+const STATES: [(&str, LineState); 3] = [
+    ("in no cache", LineState::Absent),
+    ("clean", LineState::Clean),
+    ("dirty", LineState::Dirty),
+];
+
+const FENCE: &str = "mfence alone";
+const CACHED: &str = "load of a line in L1d";
+const ABSENT: &str = "load of a line in no cache";
+
+/// Lines of a run.
+const LINES: [u32; 5] = [1, 4, 16, 64, MANY];
+const MANY: u32 = EvictSetup::MOST_LINES as u32;
+
+const FLUSHES: Experiment = Experiment {
+    id: "X4",
+    name: "flush-cost",
+    title: "Flushing lines, and writing them back",
+    question: "What do clflush, clflushopt, clwb and cldemote cost, and where is the line then?",
+    source: "beyond the documents; Intel SDM volume 2A, CLFLUSH, CLFLUSHOPT, CLWB, CLDEMOTE",
+    today: "One line takes as long as a load from memory or longer, with the fence that waits for \
+            it; lines in one go overlap, and each costs a small part of that. On Intel's CPUs `clflush` waits \
+            for the one before and `clflushopt` does not; on AMD's both are as fast. `clwb` may \
+            evict the line all the same: Skylake-SP does, Zen 4 was seen to keep it beyond L1d.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("lines in one go"),
+        y: Axis::log("time a line"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| !curve.label.starts_with("load "));
+        curves
+    },
+    events: events::CONFLICTS,
+    claims: &[
+        Claim {
+            text: "flushes overlap: of 128 dirty lines each takes less than half of one alone by \
+                   clflushopt",
+            judge: |e| {
+                let dirty = flushed(Evict::Clflushopt, "dirty");
+                let share = ratio(e.at(&dirty, MANY.into())?, e.at(&dirty, 1.0)?)?;
+                Ok(at_most("a line of 128 over one alone", share, 0.5))
+            },
+        },
+        Claim {
+            text: "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 \
+                   times as long by clflush",
+            judge: |e| {
+                let of = |by| e.at(&flushed(by, "dirty"), MANY.into());
+                let slower = ratio(of(Evict::Clflush)?, of(Evict::Clflushopt)?)?;
+                Ok(at_least("clflush over clflushopt", slower, 1.1))
+            },
+        },
+        Claim {
+            text: "a dirty line takes longer to flush than a clean one, which memory has already",
+            judge: |e| {
+                let slower = one_line(e, Evict::Clflush, "dirty", "clean")?;
+                Ok(at_least("dirty over clean", slower, 1.0))
+            },
+        },
+        Claim {
+            text: "a line that is in no cache takes less time to flush than a clean one in L1d",
+            judge: |e| {
+                let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
+                Ok(at_most("in no cache over clean", share, 1.0))
+            },
+        },
+        Claim {
+            text: "a flushed line has to come from memory: its load takes 0.8 of one that is in no \
+                   cache and more",
+            judge: |e| {
+                let parts = [Evict::Clflush, Evict::Clflushopt].map(|by| {
+                    let share = reloaded(e, by)?;
+                    let what = format!("share of a miss after {}", by.name());
+                    Ok(at_least(&what, share, 0.8))
+                });
+                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+            },
+        },
+        Claim {
+            text: "clwb keeps the line in a cache: its load takes less than half of one that is in \
+                   none",
+            judge: |e| nearer(e, Evict::Clwb),
+        },
+        Claim {
+            text: "cldemote leaves the line in a cache, too",
+            judge: |e| nearer(e, Evict::Cldemote),
+        },
+        Claim {
+            text: "cldemote takes the line out of L1d: its load takes 5 core cycles longer and more",
+            judge: |e| {
+                let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
+                let longer = Interval::new(after.lo - before.hi, after.hi - before.lo);
+                Ok(at_least("core cycles longer", longer, 5.0))
+            },
+        },
+    ],
+};
+
+fn flushed(by: Evict, state: &str) -> String {
+    format!("{}, {state}", by.name())
+}
+
+fn reload(by: Evict) -> String {
+    format!("load after {} of a dirty line", by.name())
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let seed = machine.seed;
+    let mut cases = Vec::new();
+    let run = |by, state, lines: u32| EvictSetup {
+        by,
+        state,
+        lines: lines as usize,
+        seed,
+    };
+    cases.push(Case::new(FENCE, 1, run(None, LineState::Clean, 1)));
+    for by in INSTRUCTIONS {
+        for (name, state) in STATES {
+            let series = flushed(by, name);
+            cases.extend(
+                LINES.map(|lines| Case::new(series.clone(), lines, run(Some(by), state, lines))),
+            );
+        }
+    }
+    let load =
+        |series: String, state, then| Case::new(series, 1, ReloadSetup { state, then, seed });
+    cases.push(load(ABSENT.to_owned(), LineState::Absent, Then::Nothing));
+    cases.push(load(CACHED.to_owned(), LineState::Dirty, Then::Nothing));
+    cases.extend(INSTRUCTIONS.map(|by| load(reload(by), LineState::Dirty, Then::Evict(by))));
+    cases
+}
+
+/// The time of one line in one state over that of one in another.
+fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Result<Interval, Untestable> {
+    ratio(e.at(&flushed(by, of), 1.0)?, e.at(&flushed(by, to), 1.0)?)
+}
+
+/// The share that a load behind `by` takes of a load of a line in no cache.
+fn reloaded(e: &Evidence<'_>, by: Evict) -> Result<Interval, Untestable> {
+    share_of_miss(e.at(&reload(by), 1.0)?, e.at(ABSENT, 1.0)?)
+}
+
+/// Judges that a load behind `by` takes less than half of one of a line in no cache.
+fn nearer(e: &Evidence<'_>, by: Evict) -> Result<Judgement, Untestable> {
+    let what = format!("share of a miss after {}", by.name());
+    Ok(at_most(&what, reloaded(e, by)?, 0.5))
+}
+
+/// The state of a line in this core's caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineState {
+    /// In no cache.
+    Absent,
+    /// In L1d, as memory has it.
+    Clean,
+    /// In L1d, modified.
+    Dirty,
+}
+
+/// An instruction that moves a line outwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Evict {
+    /// `clflush`.
+    Clflush,
+    /// `clflushopt`.
+    Clflushopt,
+    /// `clwb`.
+    Clwb,
+    /// `cldemote`.
+    Cldemote,
+}
+
+/// The same, with proof that the CPU has it.
+#[derive(Clone, Copy)]
+enum Proven {
+    Clflush,
+    Clflushopt(Clflushopt),
+    Clwb(Clwb),
+    Cldemote(Cldemote),
+}
+
+impl Evict {
+    /// The instruction's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Evict::Clflush => "clflush",
+            Evict::Clflushopt => "clflushopt",
+            Evict::Clwb => "clwb",
+            Evict::Cldemote => "cldemote",
+        }
+    }
+
+    fn proven(self, features: Features) -> Result<Proven, Untestable> {
+        let proven = match self {
+            Evict::Clflush => Some(Proven::Clflush),
+            Evict::Clflushopt => features.clflushopt().map(Proven::Clflushopt),
+            Evict::Clwb => features.clwb().map(Proven::Clwb),
+            Evict::Cldemote => features.cldemote().map(Proven::Cldemote),
+        };
+        proven.ok_or_else(|| Untestable(format!("this CPU has no {}", self.name())))
+    }
+}
+
+/// What is done to a line in a known state, before it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Then {
+    /// Nothing.
+    Nothing,
+    /// The line is moved outwards.
+    Evict(Evict),
+    /// The whole line is written by four `movntdq`.
+    NonTemporalStores,
+}
+
+/// A run of lines that is moved outwards. An operation is a line; the shot ends with the fence
+/// that waits for all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EvictSetup {
+    /// By which instruction; `None` for the fence alone.
+    pub by: Option<Evict>,
+    /// The state of the lines before.
+    pub state: LineState,
+    /// Lines of a run, at most [`MOST_LINES`](Self::MOST_LINES).
+    pub lines: usize,
+    /// Decides which lines.
+    pub seed: u64,
+}
+
+/// One load of a line with a known past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReloadSetup {
+    /// The state of the line at first.
+    pub state: LineState,
+    /// What was done to it then, with time to take effect.
+    pub then: Then,
+    /// Decides which lines.
+    pub seed: u64,
+}
+
+/// Bytes of the lines to choose from: no more pages than the smallest L1 dTLB covers.
+const BYTES: usize = 16 * PAGE;
+
+/// Ticks that a line is given to arrive or to leave: several times the latency of any memory.
+const PATIENCE: u64 = 5000;
+
+impl EvictSetup {
+    /// The most lines of a run: half of those to choose from, and of the smallest L1d.
+    pub const MOST_LINES: usize = 128;
+}
+
+impl Setup for EvictSetup {
+    fn bytes(&self) -> usize {
+        BYTES
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        if self.lines == 0 || self.lines > Self::MOST_LINES {
+            return Err(Untestable(format!(
+                "a run has 1 to {} lines, not {}",
+                Self::MOST_LINES,
+                self.lines
+            )));
+        }
+        let by = self.by.map(|by| by.proven(context.features)).transpose()?;
+        let shot = EvictShot {
+            lines: Lines::new(region, self.lines, self.seed),
+            state: self.state,
+            by,
+        };
+        Ok(Subject::Shot {
+            shot: Box::new(shot),
+            work: Work::default(),
+        })
+    }
+}
+
+impl Setup for ReloadSetup {
+    fn bytes(&self) -> usize {
+        BYTES
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let evict = match self.then {
+            Then::Evict(by) => Some(by.proven(context.features)?),
+            Then::Nothing | Then::NonTemporalStores => None,
+        };
+        let shot = ReloadShot {
+            lines: Lines::new(region, 1, self.seed),
+            state: self.state,
+            evict,
+            stream: self.then == Then::NonTemporalStores,
+        };
+        Ok(Subject::Shot {
+            shot: Box::new(shot),
+            work: Work {
+                loads: 1,
+                bytes_read: 8,
+                ..Work::default()
+            },
+        })
+    }
+}
+
+/// A run of lines somewhere in a region.
+struct Lines<'m> {
+    region: Region<'m>,
+    count: usize,
+    rng: Rng,
+    /// Byte offset of the run.
+    at: usize,
+}
+
+impl<'m> Lines<'m> {
+    fn new(region: Region<'m>, count: usize, seed: u64) -> Self {
+        Lines {
+            region,
+            count,
+            rng: Rng::new(seed),
+            at: 0,
+        }
+    }
+
+    /// Chooses another run and brings its lines into `state`.
+    fn choose(&mut self, state: LineState) {
+        let places = self.region.len() / LINE - self.count + 1;
+        self.at = self.rng.below(places) * LINE;
+        self.evict(Proven::Clflush);
+        mfence();
+        let run = self.at..self.at + self.count * LINE;
+        for line in run.step_by(LINE) {
+            match state {
+                LineState::Absent => {}
+                LineState::Clean => {
+                    black_box(self.region.word(line));
+                }
+                LineState::Dirty => self.region.set_word(line, line as u64),
+            }
+        }
+        settle();
+    }
+
+    /// Moves every line of the run outwards.
+    fn evict(&self, by: Proven) {
+        let run = &self.region.bytes()[self.at..self.at + self.count * LINE];
+        let lines = run.chunks_exact(LINE).map(<[u8]>::as_ptr);
+        // SAFETY: the lines lie in the region.
+        unsafe {
+            match by {
+                Proven::Clflush => lines.for_each(|line| clflush(line)),
+                Proven::Clflushopt(has) => lines.for_each(|line| clflushopt(has, line)),
+                Proven::Clwb(has) => lines.for_each(|line| clwb(has, line)),
+                Proven::Cldemote(has) => lines.for_each(|line| cldemote(has, line)),
+            }
+        }
+    }
+
+    /// Writes the first line of the run whole, past the cache.
+    fn stream(&mut self) {
+        let line = &mut self.region.bytes_mut()[self.at..self.at + LINE];
+        for quarter in line.chunks_exact_mut(16) {
+            // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them; all zeroes are
+            // a vector.
+            unsafe { movntdq(quarter.as_mut_ptr().cast::<__m128i>(), core::mem::zeroed()) };
+        }
+    }
+}
+
+/// Waits until what was begun has come to pass.
+fn settle() {
+    mfence();
+    let begin = start();
+    while start() - begin < PATIENCE {}
+    lfence();
+}
+
+struct EvictShot<'m> {
+    lines: Lines<'m>,
+    state: LineState,
+    by: Option<Proven>,
+}
+
+impl Shot for EvictShot<'_> {
+    fn prepare(&mut self) {
+        self.lines.choose(self.state);
+    }
+
+    fn shoot(&mut self) -> u64 {
+        if let Some(by) = self.by {
+            self.lines.evict(by);
+        }
+        mfence();
+        self.lines.at as u64
+    }
+
+    fn operations(&self) -> u64 {
+        self.lines.count as u64
+    }
+}
+
+struct ReloadShot<'m> {
+    lines: Lines<'m>,
+    state: LineState,
+    evict: Option<Proven>,
+    stream: bool,
+}
+
+impl Shot for ReloadShot<'_> {
+    fn prepare(&mut self) {
+        self.lines.choose(self.state);
+        if let Some(by) = self.evict {
+            self.lines.evict(by);
+        }
+        if self.stream {
+            self.lines.stream();
+        }
+        settle();
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.lines.region.word(self.lines.at)
+    }
+}

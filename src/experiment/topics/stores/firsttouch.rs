@@ -1,0 +1,186 @@
+//! Beyond the documents: what the first touch of a page costs.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::lines::FillSetup;
+use crate::experiment::shared::touch::{Touch, TouchSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Plot, Shape, Unit, Untestable, all_of, at_least,
+    at_most, plain_curves,
+};
+use crate::kernel::FillWay;
+use crate::mem::LINE;
+use crate::os::Pages;
+use crate::stats::Interval;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[FIRST_TOUCH];
+
+const WRITE: &str = "first write";
+const READ: &str = "first read";
+const AFTER_READ: &str = "first write after a first read";
+const AGAIN: &str = "later write";
+const POPULATE: &str = "madvise(MADV_POPULATE_WRITE)";
+const MAP_POPULATE: &str = "mmap(MAP_POPULATE)";
+/// The same bytes, zeroed by a program.
+const ZEROING: &str = "rep stosb over as many bytes that are there";
+
+const SERIES: [(&str, Touch); 6] = [
+    (WRITE, Touch::Write),
+    (READ, Touch::Read),
+    (AFTER_READ, Touch::WriteAfterRead),
+    (AGAIN, Touch::Again),
+    (POPULATE, Touch::Populate),
+    (MAP_POPULATE, Touch::MapPopulate),
+];
+
+/// Where the sizes of pages stand on the axis.
+const BASE: f64 = 0.0;
+const HUGE: f64 = 1.0;
+
+/// The pages that a shot touches: enough for one fault to vanish among them, few enough for many
+/// shots.
+const SIZES: [(f64, Pages, usize); 2] = [(BASE, Pages::Base, 512), (HUGE, Pages::Huge, 4)];
+
+const FIRST_TOUCH: Experiment = Experiment {
+    id: "X3",
+    name: "first-touch",
+    title: "The first touch of a page",
+    question: "What does a page cost that the kernel has to find and zero when it is touched?",
+    source: "beyond the documents; Linux, mmap(2) and madvise(2)",
+    today: "A page of 4 KiB costs a fault, of which zeroing is the small part: entering and \
+            leaving the kernel, finding a frame and mapping it take the rest, the more so with the \
+            defences against speculation and on virtual machines. A 2 MiB page costs one fault for \
+            512 times the bytes and is mostly zeroing. One call that populates all pages enters \
+            the kernel once, and still finds and maps them one by one. Reading first maps a page \
+            of zeroes that all share, and the first write then faults again.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
+        y: Axis::log("time a page"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |_| {
+        let mut cases = Vec::new();
+        for (x, pages, count) in SIZES {
+            for (series, touch) in SERIES {
+                let setup = TouchSetup {
+                    pages,
+                    count,
+                    touch,
+                };
+                cases.push(of_size(Case::new(series, x, setup), pages));
+            }
+            let fill = FillSetup {
+                bytes: count * pages.bytes(),
+                way: FillWay::RepStosb,
+            };
+            cases.push(of_size(Case::new(ZEROING, x, fill), pages));
+        }
+        cases
+    },
+    // Zeroing is told by the line, and drawn by the page.
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        for curve in curves.iter_mut().filter(|curve| curve.label == ZEROING) {
+            for (x, line) in &mut curve.points {
+                *line = line.scaled(lines_of_page(*x));
+            }
+        }
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the first write to a 4 KiB page takes ten times as long as a later one, and more",
+            judge: |e| {
+                let slower = ratio(e.at(WRITE, BASE)?, e.at(AGAIN, BASE)?)?;
+                Ok(at_least("first over later write", slower, 10.0))
+            },
+        },
+        Claim {
+            text: "pages that one call populates cost less than pages touched in a loop, by madvise \
+                   and by mmap",
+            judge: |e| {
+                let touched = e.at(WRITE, BASE)?;
+                let parts = [POPULATE, MAP_POPULATE].map(|series| {
+                    let share = ratio(e.at(series, BASE)?, touched)?;
+                    Ok(at_most(&format!("{series} over a loop"), share, 1.0))
+                });
+                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+            },
+        },
+        Claim {
+            text: "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
+            judge: |e| {
+                let (huge, base) = (gigabytes(e, HUGE)?, gigabytes(e, BASE)?);
+                let what = format!("{huge} GB/s over {base} GB/s, first writes,");
+                Ok(at_least(&what, ratio(huge, base)?, 2.0))
+            },
+        },
+        Claim {
+            text: "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing \
+                   it, and more",
+            judge: |e| {
+                Ok(at_least(
+                    "first write over zeroing",
+                    over_zeroing(e, BASE)?,
+                    4.0,
+                ))
+            },
+        },
+        Claim {
+            text: "a 2 MiB page is mostly zeroing: its first write takes less than four times as \
+                   long",
+            judge: |e| {
+                Ok(at_most(
+                    "first write over zeroing",
+                    over_zeroing(e, HUGE)?,
+                    4.0,
+                ))
+            },
+        },
+        Claim {
+            text: "reading a 4 KiB page first saves nothing: the read and the write after it take \
+                   longer than a write at once",
+            judge: |e| {
+                let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
+                let both = Interval::new(read.lo + write.lo, read.hi + write.hi);
+                let slower = ratio(both, e.at(WRITE, BASE)?)?;
+                Ok(at_least("read and write over write", slower, 1.0))
+            },
+        },
+    ],
+};
+
+/// The case in pages of the size that it is about.
+fn of_size(case: Case, pages: Pages) -> Case {
+    let case = match pages {
+        Pages::Base => case,
+        Pages::Huge => case.in_huge_pages(),
+        Pages::Giant => case.in_giant_pages(),
+    };
+    case.in_its_own_pages()
+}
+
+fn page_bytes(x: f64) -> f64 {
+    let pages = if x == HUGE { Pages::Huge } else { Pages::Base };
+    pages.bytes() as f64
+}
+
+fn lines_of_page(x: f64) -> f64 {
+    page_bytes(x) / LINE as f64
+}
+
+/// Bandwidth at which first writes get memory.
+fn gigabytes(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
+    let unit = Unit::Nanoseconds;
+    let nanos = Evidence { unit, ..*e }.at(WRITE, x)?;
+    ratio(Interval::exact(page_bytes(x)), nanos)
+}
+
+/// The first write to a page over zeroing as many bytes that are there.
+fn over_zeroing(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
+    let zeroing = e.at(ZEROING, x)?.scaled(lines_of_page(x));
+    ratio(e.at(WRITE, x)?, zeroing)
+}

@@ -1,0 +1,97 @@
+//! Beyond Drepper 6.2.1: locked instructions across two lines.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Subject, Unit, Untestable,
+    at_least, at_most, plain_curves,
+};
+use crate::kernel::LockAdd;
+use crate::mem::{LINE, Region};
+use crate::os::split_locks;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
+
+const SERIES: &str = "locked addition of 8 bytes";
+
+/// The last offset at which 8 bytes lie in one line.
+const LAST: usize = LINE - 8;
+
+/// The offset that halves them.
+const HALF: usize = LINE - 4;
+
+const SPLIT_LOCKS: Experiment = Experiment {
+    id: "X7",
+    name: "split-locks",
+    title: "Locked additions across two lines",
+    question: "What does a locked addition cost whose word lies across two lines?",
+    source: "Beyond Drepper 6.2.1 on alignment: `lock xadd`; Intel SDM volume 3, \"Bus Locking\"; \
+             Linux, Documentation/arch/x86/buslock.rst",
+    today: "Within a line the core keeps the line for some cycles, at every offset alike. Across \
+            two lines it can keep neither from the others, and so stops all of memory's traffic, \
+            everybody else's included, for hundreds or thousands of cycles. Kernels and hosts may \
+            therefore trap it, and it is only tried where surely nobody does.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::linear("byte of the line at which the word begins"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let offsets: Vec<usize> = if machine.full {
+            (0..LINE).collect()
+        } else {
+            vec![0, 1, LAST / 2 + 1, LAST, LAST + 1, HALF, LINE - 1]
+        };
+        let case = |at| Case::new(SERIES, at as f64, LockSetup { at });
+        offsets.into_iter().map(case).collect()
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "within a line the offset makes no difference of 10 %",
+            judge: |e| {
+                let aligned = e.at(SERIES, 0.0)?;
+                let odd = ratio(e.at(SERIES, 1.0)?, aligned)?;
+                let last = ratio(e.at(SERIES, LAST as f64)?, aligned)?;
+                Ok(at_most("misaligned over aligned", odd.most(last), 1.1))
+            },
+        },
+        Claim {
+            text: "across two lines a locked addition takes more than 10 times as long as in one",
+            judge: |e| {
+                let aligned = e.at(SERIES, 0.0)?;
+                let split = ratio(e.at(SERIES, HALF as f64)?, aligned)?;
+                Ok(at_least("across two lines over aligned", split, 10.0))
+            },
+        },
+    ],
+};
+
+/// Locked additions to a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LockSetup {
+    /// Byte offset of the word, which has 8 bytes.
+    pub at: usize,
+}
+
+impl Setup for LockSetup {
+    fn bytes(&self) -> usize {
+        self.at + 8
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let allowed = if self.at % LINE + 8 > LINE {
+            Some(split_locks::allowed().map_err(Untestable::because)?)
+        } else {
+            None
+        };
+        let lock = LockAdd::new(region, self.at, allowed).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(lock),
+            lap: 1,
+        })
+    }
+}

@@ -1,0 +1,330 @@
+//! Drepper 3.3.3, write behaviour: what a program can see of the write policies.
+
+use crate::experiment::claim::counted::{
+    Counted, {self},
+};
+use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::topics::stores::evict::{Evict, LineState, ReloadSetup, Then};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
+    Untestable, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{
+    FillLines, FillWay, Kernel, LoadLines, LoadWay, Rewrite, RewriteWay, Vector, Work,
+};
+use crate::measure::Shot;
+use crate::mem::{LINE, Region};
+use crate::sim::{Cache, Design, Geometry, Reference, WriteHit, WriteMiss};
+use crate::stats::Interval;
+use core::hint::black_box;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[POLICIES];
+
+const BACK: &str = "write-back: plain stores";
+const THROUGH: &str = "write-through: each store followed by clwb";
+const COMBINING: &str = "write-combining: non-temporal stores";
+const UNCACHEABLE: &str = "uncacheable";
+const ABSENT: &str = "a line in no cache";
+
+/// Where on the axis storing again and again, loading one line and reading a run of lines stand.
+const AGAIN: f64 = 0.0;
+const RELOAD: f64 = 1.0;
+const READ_BACK: f64 = 2.0;
+
+const POLICIES: Experiment = Experiment {
+    id: "D22",
+    name: "drepper-write-policies",
+    title: "Write-back, write-through, write-combining",
+    question: "What does a store cost under each write policy, and where is the line afterwards?",
+    source: "Drepper 3.3.3, on write-through, write-back, write-combining and uncacheable memory",
+    today: "Ordinary memory is write-back, and a program has no other. It comes near to \
+            write-through with a `clwb` behind each store, which waits for the one before to reach \
+            the memory controller, and to write-combining with non-temporal stores. A variable \
+            that is written over and over costs a cycle a store in a write-back cache; the same \
+            stores past it cost no more while they meet in one buffer, and their line is gone from \
+            the caches. Where `clwb` leaves the line differs: Skylake-SP evicts it, Zen 4 was \
+            seen to keep it, not in L1d but about as far away as the last level.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "a store to one word again and again (0), a load of a stored line (1), a line of many \
+             read back (2)",
+        ),
+        y: Axis::log("time"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| SIMULATED.iter().all(|row| row.series != curve.label));
+        curves
+    },
+    events: events::STORES,
+    claims: &[
+        Claim {
+            text: "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
+                   and a single one under write-back, when the line makes way",
+            judge: |e| counted::all(e, &SIMULATED[..2]),
+        },
+        Claim {
+            text: "simulated, to write a run of four times the cache word by word takes an eighth of \
+                   the bus writes under write-back: one for a line of eight words",
+            judge: |e| counted::all(e, &SIMULATED[2..4]),
+        },
+        Claim {
+            text: "simulated, where one word of each line is written, write-back saves no bus write",
+            judge: |e| counted::all(e, &SIMULATED[4..]),
+        },
+        Claim {
+            text: "write-through is slow for a variable that is written over and over: a store \
+                   takes more than twice as long as under write-back",
+            judge: |e| {
+                Ok(at_least(
+                    "write-through over write-back",
+                    stores(e, THROUGH, BACK)?,
+                    2.0,
+                ))
+            },
+        },
+        Claim {
+            text: "write-combining collects such stores: each takes less than half of one that is \
+                   written through",
+            judge: |e| {
+                let share = stores(e, COMBINING, THROUGH)?;
+                Ok(at_most("write-combining over write-through", share, 0.5))
+            },
+        },
+        Claim {
+            text: "a store to uncacheable memory is slower than one that is combined",
+            judge: |e| {
+                let slower = stores(e, UNCACHEABLE, COMBINING)?;
+                Ok(at_least("uncacheable over write-combining", slower, 1.0))
+            },
+        },
+        Claim {
+            text: "a line under write-back is in the cache when it is loaded again: that takes less \
+                   than half of a load from memory",
+            judge: |e| Ok(at_most("share of a miss", reload(e, BACK)?, 0.5)),
+        },
+        Claim {
+            text: "so is a line that was written through",
+            judge: |e| Ok(at_most("share of a miss", reload(e, THROUGH)?, 0.5)),
+        },
+        Claim {
+            text: "a line written by non-temporal stores is not: it takes 0.8 of a load from memory \
+                   and more",
+            judge: |e| Ok(at_least("share of a miss", reload(e, COMBINING)?, 0.8)),
+        },
+        Claim {
+            text: "lines enough for half of L2, written by non-temporal stores, take 1.5 times as \
+                   long to read back as lines written through the cache",
+            judge: |e| {
+                let slower = ratio(e.at(COMBINING, READ_BACK)?, e.at(BACK, READ_BACK)?)?;
+                Ok(at_least("non-temporal over cached, read back", slower, 1.5))
+            },
+        },
+    ],
+};
+
+/// Stores that are simulated: to one word again and again, to every word of a run of four times
+/// the cache, and to one word of every line of it.
+const STORES: u64 = 1000;
+const RUN: u64 = 4 * (32 << 10);
+const WORD: u64 = 8;
+
+static SIMULATED: [Counted; 6] = [
+    Counted::exactly("bus writes, one word, write-through", STORES as f64, || {
+        bus_writes(WriteHit::Through, (0..STORES).map(|_| 0))
+    }),
+    Counted::exactly("bus writes, one word, write-back", 1.0, || {
+        bus_writes(WriteHit::Back, (0..STORES).map(|_| 0))
+    }),
+    Counted::exactly(
+        "bus writes, every word, write-through",
+        (RUN / WORD) as f64,
+        || bus_writes(WriteHit::Through, (0..RUN).step_by(WORD as usize)),
+    ),
+    Counted::exactly(
+        "bus writes, every word, write-back",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Back, (0..RUN).step_by(WORD as usize)),
+    ),
+    Counted::exactly(
+        "bus writes, a word a line, write-through",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Through, (0..RUN).step_by(LINE)),
+    ),
+    Counted::exactly(
+        "bus writes, a word a line, write-back",
+        (RUN / LINE as u64) as f64,
+        || bus_writes(WriteHit::Back, (0..RUN).step_by(LINE)),
+    ),
+];
+
+/// What a cache of 32 KiB and 8 ways writes on the bus for stores to these addresses, until loads
+/// have driven the last of them out.
+fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, Untestable> {
+    let geometry = Geometry::new(32 << 10, 8, LINE as u64).map_err(Untestable::because)?;
+    let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
+    for address in stores {
+        cache.reference(Reference::store(address, WORD as u32));
+    }
+    for line in 0..geometry.size() / LINE as u64 {
+        cache.reference(Reference::load(2 * RUN + line * LINE as u64, WORD as u32));
+    }
+    Ok(cache.counters().bus_writes as f64)
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let seed = machine.seed;
+    let mut cases: Vec<Case> = counted::cases(&SIMULATED).collect();
+    for (series, policy) in [
+        (BACK, Policy::WriteBack),
+        (THROUGH, Policy::WriteThrough),
+        (COMBINING, Policy::WriteCombining),
+        (UNCACHEABLE, Policy::Uncacheable),
+    ] {
+        cases.push(Case::new(series, AGAIN, RewriteSetup { policy }));
+    }
+    for (series, state, then) in [
+        (ABSENT, LineState::Absent, Then::Nothing),
+        (BACK, LineState::Dirty, Then::Nothing),
+        (THROUGH, LineState::Dirty, Then::Evict(Evict::Clwb)),
+        (COMBINING, LineState::Clean, Then::NonTemporalStores),
+    ] {
+        cases.push(Case::new(series, RELOAD, ReloadSetup { state, then, seed }));
+    }
+    let bytes = (machine.ranges.l2.hi as usize).next_multiple_of(LINE);
+    for (series, way) in [(BACK, FillWay::Cached), (COMBINING, FillWay::NonTemporal)] {
+        let case = Case::new(series, READ_BACK, ReadBackSetup { bytes, way });
+        cases.push(case.in_large_pages());
+    }
+    cases
+}
+
+/// The time of a store under one policy over that under another.
+fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
+    ratio(e.at(of, AGAIN)?, e.at(to, AGAIN)?)
+}
+
+/// The share that loading a line again takes of a load from memory.
+fn reload(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
+}
+
+/// What becomes of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// It stays in the cache.
+    WriteBack,
+    /// It stays in the cache, and `clwb` writes it to memory as well.
+    WriteThrough,
+    /// It bypasses the cache.
+    WriteCombining,
+    /// Neither is cached nor combined.
+    Uncacheable,
+}
+
+impl Policy {
+    /// The reason, if a program cannot have it.
+    fn untestable(self) -> Result<(), Untestable> {
+        if self == Policy::Uncacheable {
+            return Err(Untestable::because(
+                "a program cannot map uncacheable memory: the kernel alone sets the type of a \
+                 page (PAT, MTRRs)",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Stores to one word. An operation is a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RewriteSetup {
+    /// What becomes of each.
+    pub policy: Policy,
+}
+
+impl Setup for RewriteSetup {
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        self.policy.untestable()?;
+        let way = match self.policy {
+            Policy::WriteBack => RewriteWay::Back,
+            Policy::WriteThrough => {
+                let token = context.features.clwb();
+                RewriteWay::Through(
+                    token.ok_or_else(|| Untestable::because("this CPU has no clwb"))?,
+                )
+            }
+            Policy::WriteCombining | Policy::Uncacheable => RewriteWay::NonTemporal,
+        };
+        Ok(Subject::Steady {
+            kernel: Box::new(Rewrite::new(region, way)),
+            lap: 1,
+        })
+    }
+}
+
+/// Lines that are filled in some way, and then read. The reading is timed; an operation is a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReadBackSetup {
+    /// Bytes of all lines together.
+    pub bytes: usize,
+    /// How they are filled.
+    pub way: FillWay,
+}
+
+impl Setup for ReadBackSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        FillLines::new(region.reborrow(), self.way).map_err(Untestable::because)?;
+        Ok(Subject::Shot {
+            shot: Box::new(ReadBackShot {
+                region,
+                way: self.way,
+            }),
+            work: Work {
+                loads: 4,
+                bytes_read: LINE as u32,
+                ..Work::default()
+            },
+        })
+    }
+}
+
+struct ReadBackShot<'m> {
+    region: Region<'m>,
+    way: FillWay,
+}
+
+impl Shot for ReadBackShot<'_> {
+    fn prepare(&mut self) {
+        // It was made once already, from the same region.
+        if let Ok(mut fill) = FillLines::new(self.region.reborrow(), self.way) {
+            let lines = fill.pass();
+            black_box(fill.run(lines));
+        }
+    }
+
+    fn shoot(&mut self) -> u64 {
+        let lines = self.operations();
+        LoadLines::new(self.region.reborrow(), LoadWay::Cached(Vector::Sse2)).run(lines)
+    }
+
+    fn operations(&self) -> u64 {
+        (self.region.len() / LINE) as u64
+    }
+}

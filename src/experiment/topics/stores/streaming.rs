@@ -1,0 +1,414 @@
+//! Drepper 6.1, bypassing the cache: the non-temporal stores, Figure 6.1 and Table 6.1.
+
+// Calls the single-instruction stores on a region's memory.
+#![allow(unsafe_code)]
+
+use crate::cpu::{
+    Features, movntdq, movnti32, movnti64, movntpd, movntps, sfence, vmovntdq256, vmovntdq512,
+};
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Judgement, Machine, Model,
+    Parameters, Plot, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between,
+    events, plain_curves,
+};
+use crate::kernel::{Store, Sweep, Temporal, Width};
+use crate::mem::{PAGE, Region};
+use crate::pattern::Matrix;
+use crate::stats::Interval;
+use core::arch::x86_64::{__m128, __m128d, __m128i, __m256i, __m512i};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[INTRINSICS, FIG_6_1];
+
+const STORES: [(&str, Temporal); 2] = [
+    ("cached stores", Temporal::Cached),
+    ("non-temporal stores", Temporal::NonTemporal),
+];
+
+const INTRINSICS: Experiment = Experiment {
+    id: "E1",
+    name: "drepper-nt-intrinsics",
+    title: "The non-temporal stores, and their widths",
+    question: "Do all non-temporal stores do what they say, and does their width matter?",
+    source: "Drepper 6.1, the list of intrinsics",
+    today: "There are wider ones, up to a whole line of 64 bytes in one store, which needs no \
+            combining at all. For whole lines in order the width matters little: the \
+            write-combining buffers fill faster than memory empties them.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("bytes of a store"),
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases: Vec<Case> = Streamed::ALL
+            .into_iter()
+            .map(|store| {
+                let bytes = store.bytes() as f64;
+                Case::new(arrival(store), bytes, ArriveSetup { store })
+            })
+            .collect();
+        // Rows of whole lines, so that every width divides them.
+        let bytes = machine.in_memory();
+        for (series, temporal) in STORES {
+            for width in [4_u32, 8, 16, 32, 64] {
+                let setup = MatrixSetup {
+                    rows: bytes >> 14,
+                    row_bytes: 1 << 14,
+                    sweep: Sweep::Row,
+                    width: width as usize,
+                    temporal,
+                };
+                cases.push(Case::new(series, width, setup));
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| STORES.iter().any(|(series, _)| *series == curve.label));
+        curves
+    },
+    events: events::STORES,
+    claims: &[
+        Claim {
+            text: "every byte that a non-temporal store of this CPU writes arrives",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for store in Streamed::ALL {
+                    let x = store.bytes() as f64;
+                    match e.at(&arrival(store), x) {
+                        Ok(bytes) => {
+                            let all = PAGE as f64;
+                            parts.push(between(store.name(), bytes, all, all));
+                        }
+                        // A store that this CPU lacks says nothing of the others.
+                        Err(_) if x > 16.0 => {}
+                        Err(untestable) => return Err(untestable),
+                    }
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "in order, 16-byte non-temporal stores are no slower than cached ones: nothing \
+                   is fetched first",
+            judge: |e| {
+                beyond_caches(e.machine)?;
+                let faster = ratio(e.at(STORES[1].0, 16.0)?, e.at(STORES[0].0, 16.0)?)?;
+                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+            },
+        },
+    ],
+};
+
+fn arrival(store: Streamed) -> String {
+    format!("bytes arrived by {}", store.name())
+}
+
+/// The reason, if no working set allowed lies beyond the last-level cache.
+pub(crate) fn beyond_caches(machine: &Machine) -> Result<(), Untestable> {
+    let (largest, memory) = (machine.in_memory(), machine.ranges.memory);
+    if memory.holds(largest as f64) {
+        return Ok(());
+    }
+    Err(Untestable(format!(
+        "the largest working set allowed, {} KiB, does not lie in the {memory}",
+        largest / 1024
+    )))
+}
+
+/// The paper's matrix: 3000 x 3000 elements of 4 bytes.
+const PAPER: usize = 3000;
+
+const SWEEPS: [(&str, Sweep, Temporal); 4] = [
+    ("normal, by row", Sweep::Row, Temporal::Cached),
+    ("normal, by column", Sweep::Column, Temporal::Cached),
+    ("non-temporal, by row", Sweep::Row, Temporal::NonTemporal),
+    (
+        "non-temporal, by column",
+        Sweep::Column,
+        Temporal::NonTemporal,
+    ),
+];
+
+const FIG_6_1: Experiment = Experiment {
+    id: "E4",
+    name: "drepper-fig-6.1",
+    title: "Initialising a matrix by row and by column",
+    question: "When do stores that bypass the cache pay, and when do they hurt?",
+    source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
+             ns a store by row, 14.1 normal and 17.8 non-temporal by column",
+    today: "By row both are bound by memory, and bypassing saves the read for ownership. By column \
+            a normal store finds its line in L2 sixteen times out of sixteen but one, because \
+            3,000 lines are 192 KiB; a non-temporal store to it is a partial write of four bytes, \
+            every time. The gap has grown from 1.3 to tens.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis {
+            label: "size of the matrix",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time"),
+        unit: Unit::Nanoseconds,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for side in sides(machine) {
+            for (series, sweep, temporal) in SWEEPS {
+                let setup = MatrixSetup {
+                    rows: side,
+                    row_bytes: side * 4,
+                    sweep,
+                    width: 4,
+                    temporal,
+                };
+                cases.push(Case::new(series, bytes_of(side), setup));
+            }
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::STORES,
+    claims: &[
+        Claim {
+            text: "by row, non-temporal stores are no slower than normal ones (10 % allowed)",
+            judge: |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
+        },
+        Claim {
+            text: "by column, normal stores are slower than by row",
+            judge: |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
+        },
+        Claim {
+            text: "by column, non-temporal stores are slower than normal ones",
+            judge: |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
+        },
+        Claim {
+            text: "non-temporal stores by column take more than twice as long as by row",
+            judge: |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
+        },
+    ],
+};
+
+/// The sides of the matrices: the paper's, and one well beyond the last-level cache, which is no
+/// power of two, so that its columns do not all fall into a few sets.
+fn sides(machine: &Machine) -> [usize; 2] {
+    let wanted = (machine.in_memory() / 4).isqrt();
+    [PAPER, (wanted / 1000 * 1000).max(PAPER + 1000)]
+}
+
+fn bytes_of(side: usize) -> f64 {
+    (side * side * 4) as f64
+}
+
+/// Judges the ratio of two of the [`SWEEPS`] for both matrices.
+fn each_matrix(
+    e: &Evidence<'_>,
+    of: usize,
+    to: usize,
+    judge: fn(&str, Interval) -> Judgement,
+) -> Judged {
+    let mut parts = Vec::new();
+    for side in sides(e.machine) {
+        let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
+        let slower = ratio(e.at(of, bytes_of(side))?, e.at(to, bytes_of(side))?)?;
+        parts.push(judge(&format!("{of} over {to}, {side} x {side}"), slower));
+    }
+    Ok(all_of(parts))
+}
+
+/// A matrix, and stores of one width that sweep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixSetup {
+    /// Rows.
+    pub rows: usize,
+    /// Bytes of a row.
+    pub row_bytes: usize,
+    /// Direction of the inner loop.
+    pub sweep: Sweep,
+    /// Bytes of a store: 4, 8, 16, 32 or 64.
+    pub width: usize,
+    /// Through the cache or past it.
+    pub temporal: Temporal,
+}
+
+impl Setup for MatrixSetup {
+    fn bytes(&self) -> usize {
+        self.rows * self.row_bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        let width = Width::of(self.width, context.features)
+            .ok_or_else(|| Untestable(format!("this CPU has no stores of {} bytes", self.width)))?;
+        let matrix = Matrix::new(region, self.rows, self.row_bytes).map_err(Untestable::because)?;
+        let store =
+            Store::new(matrix, self.sweep, width, self.temporal).map_err(Untestable::because)?;
+        let lap = store.pass();
+        Ok(Subject::Steady {
+            kernel: Box::new(store),
+            lap,
+        })
+    }
+
+    /// By row alone: by column, lines leave and come back in parts.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        (self.sweep == Sweep::Row).then_some(())?;
+        let none = Flow {
+            width: Some(self.width),
+            ..Flow::default()
+        };
+        let flow = match self.temporal {
+            Temporal::Cached => Flow {
+                stored: self.width,
+                ..none
+            },
+            Temporal::NonTemporal => Flow {
+                bypassing: self.width,
+                ..none
+            },
+        };
+        Some(Forecast {
+            cycles: moved(parameters, self.bytes(), flow)?.max(1.0),
+            model: &ROWS,
+        })
+    }
+}
+
+static ROWS: Model = Model {
+    name: "a store a cycle, or lines at the rate of a stream",
+    bar: 0.25,
+    leaves_out: "stores that leave a line in parts",
+};
+
+/// A non-temporal store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Streamed {
+    /// `movnti` of 4 bytes (`_mm_stream_si32`).
+    Si32,
+    /// `movnti` of 8 bytes (`_mm_stream_si64`).
+    Si64,
+    /// `movntdq` (`_mm_stream_si128`).
+    Si128,
+    /// `movntps` (`_mm_stream_ps`).
+    Ps,
+    /// `movntpd` (`_mm_stream_pd`).
+    Pd,
+    /// `vmovntdq` of 32 bytes (`_mm256_stream_si256`).
+    Si256,
+    /// `vmovntdq` of 64 bytes (`_mm512_stream_si512`).
+    Si512,
+}
+
+impl Streamed {
+    /// All of them.
+    pub const ALL: [Streamed; 7] = [
+        Streamed::Si32,
+        Streamed::Si64,
+        Streamed::Si128,
+        Streamed::Ps,
+        Streamed::Pd,
+        Streamed::Si256,
+        Streamed::Si512,
+    ];
+
+    /// The intrinsic's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Streamed::Si32 => "_mm_stream_si32",
+            Streamed::Si64 => "_mm_stream_si64",
+            Streamed::Si128 => "_mm_stream_si128",
+            Streamed::Ps => "_mm_stream_ps",
+            Streamed::Pd => "_mm_stream_pd",
+            Streamed::Si256 => "_mm256_stream_si256",
+            Streamed::Si512 => "_mm512_stream_si512",
+        }
+    }
+
+    /// Bytes of the store.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Streamed::Si32 => 4,
+            Streamed::Si64 => 8,
+            Streamed::Si128 | Streamed::Ps | Streamed::Pd => 16,
+            Streamed::Si256 => 32,
+            Streamed::Si512 => 64,
+        }
+    }
+}
+
+/// Fills a page by one kind of store and counts the bytes that arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ArriveSetup {
+    /// The store.
+    pub store: Streamed,
+}
+
+impl Setup for ArriveSetup {
+    fn bytes(&self) -> usize {
+        crate::mem::PAGE
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Subject<'m>, Untestable> {
+        arrived(region, self.store, context.features).map(|bytes| Subject::Count(bytes as f64))
+    }
+}
+
+/// Bytes of `region` that hold what `store` wrote there.
+fn arrived(
+    mut region: Region<'_>,
+    store: Streamed,
+    features: Features,
+) -> Result<usize, Untestable> {
+    // Every byte of the pattern differs from its neighbours and from what lay there before.
+    let pattern: [u8; 64] = core::array::from_fn(|index| 0xA0 ^ index as u8);
+    region.bytes_mut().fill(0);
+    let lacking = |what: &str| {
+        Untestable(format!(
+            "{} needs {what}, which this CPU lacks",
+            store.name()
+        ))
+    };
+    let width = store.bytes();
+    let words = pattern.as_ptr();
+    for at in (0..region.len()).step_by(width) {
+        let from = words.wrapping_add(at % 64);
+        let to = (&raw mut region.bytes_mut()[at]).cast::<u8>();
+        // SAFETY: `to` has `width` bytes in the region, aligned to them, and `from` has as many in
+        // the pattern, read unaligned.
+        unsafe {
+            match store {
+                Streamed::Si32 => movnti32(to.cast(), from.cast::<u32>().read_unaligned()),
+                Streamed::Si64 => movnti64(to.cast(), from.cast::<u64>().read_unaligned()),
+                Streamed::Si128 => movntdq(to.cast(), from.cast::<__m128i>().read_unaligned()),
+                Streamed::Ps => movntps(to.cast(), from.cast::<__m128>().read_unaligned()),
+                Streamed::Pd => movntpd(to.cast(), from.cast::<__m128d>().read_unaligned()),
+                Streamed::Si256 => vmovntdq256(
+                    features.avx2().ok_or_else(|| lacking("AVX2"))?,
+                    to.cast(),
+                    from.cast::<__m256i>().read_unaligned(),
+                ),
+                Streamed::Si512 => vmovntdq512(
+                    features.avx512().ok_or_else(|| lacking("AVX-512"))?,
+                    to.cast(),
+                    from.cast::<__m512i>().read_unaligned(),
+                ),
+            }
+        }
+    }
+    sfence();
+    let right = |(at, byte): &(usize, &u8)| **byte == pattern[at % 64];
+    Ok(region.bytes().iter().enumerate().filter(right).count())
+}

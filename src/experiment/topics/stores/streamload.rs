@@ -1,0 +1,134 @@
+//! Drepper 6.1, bypassing the cache: non-temporal loads.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::paired;
+use crate::experiment::shared::lines::LoadSetup;
+use crate::experiment::shared::pollution::{Passage, PollutionSetup};
+use crate::experiment::{
+    Axis, Case, Claim, Evidence, Experiment, Judgement, Machine, Plot, Shape, Unit, Untestable,
+    all_of, at_least, at_most, between, events, plain_curves,
+};
+use crate::stats::Interval;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[LOADS];
+
+/// Bytes of a load, and the series of plain and of non-temporal loads.
+const WIDTHS: [(usize, &str, &str); 3] = [
+    (16, "movdqa", "movntdqa"),
+    (32, "vmovdqa, 32 bytes", "vmovntdqa, 32 bytes"),
+    (64, "vmovdqa64, 64 bytes", "vmovntdqa, 64 bytes"),
+];
+
+/// What passes between two laps of a hot set, a lap at a time.
+const LAPS: [(&str, Passage); 3] = [
+    ("lap after nothing", Passage::Nothing),
+    ("lap after plain loads", Passage::Load),
+    ("lap after movntdqa", Passage::NonTemporalLoad),
+];
+
+const LOADS: Experiment = Experiment {
+    id: "E5",
+    name: "drepper-nt-loads",
+    title: "Non-temporal loads of ordinary memory",
+    question: "Does movntdqa bypass anything when the memory is write-back?",
+    source: "Drepper 6.1, on movntdqa and streaming load buffers",
+    today: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
+            load there, whatever its width, fills the caches like one, and earns its name only on \
+            write-combining memory, such as a frame buffer.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::log("bandwidth"),
+        unit: Unit::GigabytesASecond,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| LAPS.iter().all(|(series, _)| *series != curve.label));
+        curves
+    },
+    events: events::STORES,
+    claims: &[
+        Claim {
+            text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",
+            judge: |e| Ok(all_of(as_fast(e, 0)?)),
+        },
+        Claim {
+            text: "so are its forms of 32 and 64 bytes, each beside a plain load of its width, \
+                   within 10 %",
+            judge: |e| {
+                let mut parts = as_fast(e, 1)?;
+                // A CPU without AVX-512 says as much of 32 bytes.
+                parts.extend(as_fast(e, 2).unwrap_or_default());
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "lines read by movntdqa are not loaded into a cache: after four times as many \
+                   bytes as a hot set in L2 has, a lap of it takes less than 1.3 times as long as \
+                   undisturbed",
+            judge: |e| Ok(at_most("lap after movntdqa", slower_lap(e, 2)?, 1.3)),
+        },
+        Claim {
+            text: "lines read by plain loads are: a lap takes 1.3 times as long and more",
+            judge: |e| Ok(at_least("lap after plain loads", slower_lap(e, 1)?, 1.3)),
+        },
+    ],
+};
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let ranges = &machine.ranges;
+    let sizes = machine.few_working_sets(2);
+    let mut cases = Vec::new();
+    for &bytes in &sizes {
+        for (width, plain, past) in WIDTHS {
+            // In a quick run the wide loads are measured once a level.
+            let largest_of_level = [ranges.l1, ranges.l2, ranges.llc, ranges.memory]
+                .iter()
+                .any(|range| sizes.iter().rfind(|size| range.holds(**size as f64)) == Some(&bytes));
+            if width > 16 && !machine.full && !largest_of_level {
+                continue;
+            }
+            for (series, non_temporal) in [(plain, false), (past, true)] {
+                let setup = LoadSetup {
+                    bytes,
+                    width,
+                    non_temporal,
+                };
+                let case = Case::new(series, bytes as f64, setup);
+                cases.push(case.in_large_pages().in_turn());
+            }
+        }
+    }
+    cases.extend(LAPS.map(|(series, passage)| {
+        let setup = PollutionSetup::in_l2(machine, passage);
+        Case::new(series, setup.hot as f64, setup).in_large_pages()
+    }));
+    cases
+}
+
+/// Non-temporal beside plain loads of the width `index`, in L1d, in L2 and in memory.
+fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judgement>, Untestable> {
+    let ranges = &e.machine.ranges;
+    let (bytes, plain, past) = WIDTHS[index];
+    let mut parts = Vec::new();
+    for (name, range) in [
+        ("L1d", ranges.l1),
+        ("L2", ranges.l2),
+        ("memory", ranges.memory),
+    ] {
+        let faster = paired(e, past, plain, range)?;
+        let what = format!("bandwidth in {name}, {bytes} bytes");
+        parts.push(between(&what, faster, 0.9, 1.1));
+    }
+    Ok(parts)
+}
+
+/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
+/// Bandwidths are judged here, so the quotient is the other way round.
+fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
+    let lap = |index: usize| e.last(LAPS[index].0).map(|(_, lap)| lap);
+    ratio(lap(0)?, lap(index)?)
+}

@@ -1,0 +1,150 @@
+//! What the reads touch, and through how many references: C1 and C8.
+
+use crate::experiment::topics::tensor::reads::TensorSetup;
+use crate::experiment::topics::tensor::tally::Tally;
+use crate::experiment::topics::tensor::{
+    BOXES, FLAT, NESTED, OF_VECTORS, SHUFFLED, STRIDES, UNCHECKED, VECTORS, shuffled, tally,
+};
+use crate::experiment::{Claim, Experiment, all_of, between, plain_curves};
+use crate::kernel::Get;
+use crate::mem::LINE;
+
+const ELEMENTS: &str = "elements";
+const LINES: &str = "lines";
+const SPAN: &str = "bytes from the first to the last";
+const EQUAL: &str = "bits of the sum that agree";
+
+/// The ways to read the tensor whose sums are compared with the flat one's, by their places.
+const WAYS: [&str; 8] = [
+    "flat, strides",
+    "masks",
+    "an array type",
+    "divisions",
+    "calls",
+    "nested boxes",
+    "nested boxes shuffled",
+    "vectors of vectors",
+];
+
+pub(crate) const PATTERN: Experiment = Experiment {
+    id: "C1",
+    name: "tensor-access-pattern",
+    title: "A million reads of 448 elements",
+    question: "What do a million reads at (i % 64, i % 16, i % 28, i % 32) touch, and do they \
+               sum to the same in every layout?",
+    source: "mmpataki, part 7 (and part 1): float[64][16][28][32], sums in f32",
+    today: "Nothing: it is arithmetic. The remainders repeat after the least common multiple of \
+            64, 16, 28 and 32, which is 448, so that the benchmark reads 448 elements again and \
+            again, each on a line of its own, and touches 28 KiB of lines out of 3.5 MiB.",
+    plot: None,
+    cases: |machine| {
+        let ways = [
+            STRIDES,
+            TensorSetup::flat(Get::Masks),
+            TensorSetup::flat(Get::Array),
+            TensorSetup::flat(Get::Divided),
+            TensorSetup::flat(Get::Called),
+            BOXES,
+            shuffled(machine),
+            OF_VECTORS,
+        ];
+        let mut cases = vec![
+            tally(ELEMENTS, 0.0, STRIDES, Tally::Units(size_of::<f32>())),
+            tally(LINES, 0.0, STRIDES, Tally::Units(LINE)),
+            tally(SPAN, 0.0, STRIDES, Tally::Span),
+        ];
+        let ways = ways.into_iter().enumerate();
+        cases.extend(ways.map(|(place, of)| tally(EQUAL, place as f64, of, Tally::EqualBits)));
+        cases
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the reads touch 448 elements on 448 lines, over all 3,670,016 bytes of the \
+                   tensor",
+            judge: |e| {
+                let exactly = |series, count: f64| {
+                    Ok(between(
+                        series,
+                        crate::experiment::topics::tensor::only(e, series)?,
+                        count,
+                        count,
+                    ))
+                };
+                Ok(all_of([
+                    exactly(ELEMENTS, 448.0)?,
+                    exactly(LINES, 448.0)?,
+                    exactly(SPAN, 3_670_016.0)?,
+                ]))
+            },
+        },
+        Claim {
+            text: "a million reads sum to the same bits in every layout",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for (place, way) in WAYS.into_iter().enumerate() {
+                    let bits = e.at(EQUAL, place as f64)?;
+                    parts.push(between(&format!("{EQUAL}, {way}"), bits, 32.0, 32.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+const LOADS: &str = "loads a read";
+
+pub(crate) const DEREFERENCES: Experiment = Experiment {
+    id: "C8",
+    name: "tensor-java-layout",
+    title: "Dereferences a read",
+    question: "How many loads does it take to reach an element of arrays that refer to arrays?",
+    source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so that an element \
+             takes 4 dereferences; 7.02 loads counted a read against 1.01 of the flat tensor",
+    today: "Nothing about the count, which no compiler can lower without knowing that the arrays \
+            do not change. Checks make it 7: each index is compared with the length that lies in \
+            front of the array, or beside its address in a vector.",
+    plot: None,
+    cases: |machine| {
+        let of = |name: &str, of| tally(&format!("{LOADS}, {name}"), 0.0, of, Tally::Loads);
+        vec![
+            of(FLAT, STRIDES),
+            of("nested boxes, unchecked", UNCHECKED),
+            of(NESTED, BOXES),
+            of(SHUFFLED, shuffled(machine)),
+            of(VECTORS, OF_VECTORS),
+        ]
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "an element of nested arrays is the fourth load of a chain, one of the flat \
+                   tensor the first",
+            judge: |e| {
+                let loads = |name: &str, count: f64| {
+                    let loads =
+                        crate::experiment::topics::tensor::only(e, &format!("{LOADS}, {name}"))?;
+                    Ok(between(&format!("{LOADS}, {name}"), loads, count, count))
+                };
+                Ok(all_of([
+                    loads("nested boxes, unchecked", 4.0)?,
+                    loads(FLAT, 1.0)?,
+                ]))
+            },
+        },
+        Claim {
+            text: "with every index checked it is 7 loads in all, as the post counted",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for name in [NESTED, VECTORS] {
+                    let loads =
+                        crate::experiment::topics::tensor::only(e, &format!("{LOADS}, {name}"))?;
+                    parts.push(between(&format!("{LOADS}, {name}"), loads, 7.0, 7.0));
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};

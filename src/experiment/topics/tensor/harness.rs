@@ -1,0 +1,95 @@
+//! What a harness adds, and how it is taken off: C9.
+
+use crate::counters::Quantity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::tensor::reads::HarnessSetup;
+use crate::experiment::topics::tensor::{STRIDES, only};
+use crate::experiment::{
+    Case, Claim, Experiment, Untestable, all_of, at_least, between, plain_curves,
+};
+use crate::stats::Interval;
+
+const READ: &str = "a read, by N against 2N";
+const STRETCH: &str = "a stretch of reads with its harness";
+
+/// Reads of the stretches: none, a period of the pattern, and ten.
+const READS: [u32; 3] = [0, 448, 4480];
+
+pub(crate) const HARNESS: Experiment = Experiment {
+    id: "C9",
+    name: "tensor-measurement-error",
+    title: "A stretch with its harness, and without",
+    question: "What does a harness add to what is measured, and does the difference of two \
+               stretches take it off?",
+    source: "mmpataki, part 7: counters of the whole application are not those of the benchmark",
+    today: "The harness here is a call and two readings of the clock with their fences, some \
+            hundred cycles; the parts before counted a whole JVM. Over a million reads either \
+            clock is nothing, over 448 it is not. Everything else in this report is measured as \
+            the difference of N and 2N operations for this reason.",
+    plot: None,
+    cases: |_| {
+        let mut cases = vec![Case::new(READ, 0.0, STRIDES)];
+        cases.extend(READS.map(|reads| {
+            let setup = HarnessSetup { of: STRIDES, reads };
+            Case::new(STRETCH, f64::from(reads), setup).in_turn()
+        }));
+        cases
+    },
+    curves: plain_curves,
+    events: &[Quantity::Instructions],
+    claims: &[
+        Claim {
+            text: "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
+                   slower than it is",
+            judge: |e| {
+                let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
+                let over = ratio(each, only(e, READ)?)?;
+                Ok(at_least(
+                    "a read of 448 with the harness over one without",
+                    over,
+                    1.02,
+                ))
+            },
+        },
+        Claim {
+            text: "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
+                   5 %",
+            judge: |e| {
+                let each = by_difference(|reads| e.at(STRETCH, reads))?;
+                let over = ratio(each, only(e, READ)?)?;
+                Ok(between(
+                    "a read by difference over one by N and 2N",
+                    over,
+                    0.95,
+                    1.05,
+                ))
+            },
+        },
+        Claim {
+            text: "counters see the harness too, 10 instructions or more around no reads at all, \
+                   and the difference of stretches takes them off: it gives the instructions of a \
+                   read within 5 %",
+            judge: |e| {
+                let counted = |series, x| e.count(series, x, Quantity::Instructions);
+                let each = by_difference(|reads| counted(STRETCH, reads))?;
+                let over = ratio(each, counted(READ, 0.0)?)?;
+                Ok(all_of([
+                    at_least("instructions around no reads", counted(STRETCH, 0.0)?, 10.0),
+                    between(
+                        "instructions of a read by difference over those by N and 2N",
+                        over,
+                        0.95,
+                        1.05,
+                    ),
+                ]))
+            },
+        },
+    ],
+};
+
+/// What a read of a longer stretch adds to a shorter one, by the value `of` a stretch.
+fn by_difference(of: impl Fn(f64) -> Result<Interval, Untestable>) -> Result<Interval, Untestable> {
+    let (long, short) = (of(4480.0)?, of(448.0)?);
+    let more = Interval::new(long.lo - short.hi, long.hi - short.lo);
+    Ok(more.scaled(1.0 / (4480.0 - 448.0)))
+}

@@ -1,0 +1,205 @@
+//! Pages and lines: how few misses there could be, and how many there are. C4 and C6.
+
+use crate::cpu::PageSize;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::topics::tensor::reads::TensorSetup;
+use crate::experiment::topics::tensor::tally::Tally;
+use crate::experiment::topics::tensor::{
+    BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, tally,
+};
+use crate::experiment::{
+    Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, events, plain_curves,
+};
+use crate::kernel::{Get, ReadTensor};
+use crate::mem::PAGE;
+use crate::os::perf::Event;
+use crate::pattern::{Allocation, Shape, Storage};
+
+const HUGE: usize = PageSize::Mib2.bytes() as usize;
+
+const FLAT_4: &str = "pages of 4 KiB, flat";
+const NESTED_4: &str = "pages of 4 KiB, nested";
+const FLAT_2: &str = "pages of 2 MiB, flat";
+const NESTED_2: &str = "pages of 2 MiB, nested";
+const PAGE_MISSES: &str = "dTLB load misses of an operation counted, flat in pages of 2 MiB";
+
+pub(crate) const PAGES: Experiment = Experiment {
+    id: "C4",
+    name: "tensor-tlb-bound",
+    title: "Pages that a TLB must know",
+    question: "How many pages do the reads touch, and how often does the TLB miss?",
+    source: "mmpataki, part 7: 3 pages of 2 MiB for the array, 1 for the stack, 4 for the code; \
+             26.4 dTLB load misses an operation nested, 6.8 flat",
+    today: "Pages are counted in the kernels' traces, references and elements, from the start of a \
+            page of 2 MiB. The flat tensor touches every eighth of its pages of 4 KiB, which is \
+            more than the first level of most dTLBs holds and far less than the second; a page \
+            walk is needed once, not once an operation.",
+    plot: None,
+    cases: |_| {
+        let mut cases: Vec<Case> = [
+            (FLAT_4, STRIDES, PAGE),
+            (NESTED_4, UNCHECKED, PAGE),
+            (FLAT_2, STRIDES, HUGE),
+            (NESTED_2, UNCHECKED, HUGE),
+        ]
+        .into_iter()
+        .map(|(series, of, page)| tally(series, 0.0, of, Tally::Units(page)))
+        .collect();
+        let counted = Tally::Counted(Event::DTLB_LOAD_MISSES);
+        cases.push(tally(PAGE_MISSES, 0.0, STRIDES, counted).in_huge_pages());
+        cases
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "the flat tensor's reads touch 112 pages of 4 KiB, the nested one's 182, and 2 \
+                   or 3 pages of 2 MiB either way",
+            judge: |e| {
+                let pages = |series, least, most| {
+                    Ok::<_, Untestable>(between(series, only(e, series)?, least, most))
+                };
+                Ok(all_of([
+                    pages(FLAT_4, 112.0, 112.0)?,
+                    pages(NESTED_4, 182.0, 182.0)?,
+                    pages(FLAT_2, 2.0, 3.0)?,
+                    pages(NESTED_2, 2.0, 3.0)?,
+                ]))
+            },
+        },
+        Claim {
+            text: "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load \
+                   misses",
+            judge: |e| Ok(between(PAGE_MISSES, only(e, PAGE_MISSES)?, 0.0, 50.0)),
+        },
+    ],
+};
+
+const SIMULATED: &str = "L1d misses of a first operation simulated, flat";
+const LATER: &str = "L1d misses of a later operation simulated, flat";
+const COUNTED: &str = "L1d load misses of an operation counted, flat";
+const ON_35_PAGES: &str = "flat, 448 lines of 35 pages";
+const ON_1_PAGE: &str = "flat, 9 lines of 1 page";
+const SHARED: &str = "nested boxes, shared";
+
+const OTHERS: &str = "other loads and stores a miss beyond 448, in the post";
+
+/// What the post counted of an operation on the flat tensor (`reference/tensor_perfnorm.csv`).
+struct Post {
+    loads: f64,
+    stores: f64,
+    misses: f64,
+}
+
+const POST: Post = Post {
+    loads: 1_008_458.441,
+    stores: 5_928.029,
+    misses: 7_309.383,
+};
+
+impl Post {
+    /// Loads and stores that the million reads do not make.
+    fn others(&self) -> f64 {
+        self.loads - f64::from(ReadTensor::PASS) + self.stores
+    }
+}
+
+pub(crate) const MYSTERY: Experiment = Experiment {
+    id: "C6",
+    name: "tensor-d-cache-mystery",
+    title: "7,309 misses where 448 would do",
+    question: "How many misses of L1d do the reads need, and what do those cost that there are?",
+    source: "mmpataki, part 7: 448 misses an operation by simulation, 7,309 counted, left open",
+    today: "448 is what an empty cache takes. Once the lines are there, LRU misses none of them, so \
+            that all that is counted of later operations is somebody else's doing. The post's own \
+            table says how much of that there is: 8,458 loads and 5,928 stores an operation that \
+            the reads do not make, those of interrupts and of the harness. In 32 KiB of 8 ways the \
+            448 lines take all ways of some sets, where one line more pushes them out one after \
+            the other; the 64 KiB of the post's simulation have room for both. What the misses \
+            cost can be told without counters, by the same instructions on fewer lines and pages.",
+    plot: None,
+    cases: |machine| {
+        let mut cases = Vec::new();
+        if let Some(l1d) = l1d(machine) {
+            cases.push(tally(SIMULATED, 0.0, STRIDES, Tally::Misses(l1d)));
+            cases.push(tally(LATER, 0.0, STRIDES, Tally::LaterMisses(l1d)));
+        }
+        let counted = Tally::Counted(Event::L1D_LOAD_MISSES);
+        cases.push(tally(COUNTED, 0.0, STRIDES, counted));
+        cases.push(Case::new(
+            OTHERS,
+            0.0,
+            CountSetup {
+                name: OTHERS,
+                bytes: 0,
+                count: |_, _| Ok(POST.others() / (POST.misses - 448.0)),
+                argument: 0,
+            },
+        ));
+        for (series, setup) in [
+            (FLAT, STRIDES),
+            (ON_35_PAGES, of_shape([80, 1, 28, 16])),
+            (ON_1_PAGE, of_shape([137, 1, 1, 1])),
+            (NESTED, BOXES),
+            (
+                SHARED,
+                TensorSetup::nested(Storage::Boxes(Allocation::Shared), Get::Boxes),
+            ),
+        ] {
+            cases.push(Case::new(series, 0.0, setup));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: events::PRODUCT,
+    claims: &[
+        Claim {
+            text: "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 \
+                   times, once a line, and later ones never",
+            judge: |e| {
+                Ok(all_of([
+                    between(SIMULATED, only(e, SIMULATED)?, 448.0, 448.0),
+                    between(LATER, only(e, LATER)?, 0.0, 0.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "counted, it misses more than 10 times as often as 448",
+            judge: |e| Ok(at_least(COUNTED, only(e, COUNTED)?, 4480.0)),
+        },
+        Claim {
+            text: "for each of the misses that the post counted beyond 448 it counted a load or \
+                   store, or more, besides those of the reads",
+            judge: |e| Ok(at_least(OTHERS, only(e, OTHERS)?, 1.0)),
+        },
+        Claim {
+            text: "whatever their number, the flat tensor's misses cost little: a read takes less \
+                   than 1.25 times as long as one that finds everything in 9 lines of 1 page",
+            judge: |e| {
+                let all = ratio(only(e, FLAT)?, only(e, ON_1_PAGE)?)?;
+                Ok(at_most(
+                    "448 lines of 112 pages over 9 lines of 1",
+                    all,
+                    1.25,
+                ))
+            },
+        },
+        Claim {
+            text: "the nested tensor's cost much: a read takes more than 1.3 times as long as by \
+                   the same instructions on shared arrays",
+            judge: |e| {
+                let all = ratio(only(e, NESTED)?, only(e, SHARED)?)?;
+                Ok(at_least("boxes over shared boxes", all, 1.3))
+            },
+        },
+    ],
+};
+
+/// The flat tensor's instructions on another shape: its strides decide which lines are read.
+fn of_shape(dimensions: [u16; 4]) -> TensorSetup {
+    TensorSetup {
+        shape: Shape::new(dimensions).expect("no dimension is 0"),
+        ..STRIDES
+    }
+}

@@ -1,0 +1,132 @@
+//! Time and events of an operation, the post's comparison: C2.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::topics::tensor::reads::TensorSetup;
+use crate::experiment::topics::tensor::tally::Tally;
+use crate::experiment::topics::tensor::{
+    BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, shuffled,
+    tally,
+};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Reference, Shape, Unit, all_of, at_least,
+    between, events,
+};
+use crate::kernel::ReadTensor;
+use crate::os::perf::Event;
+
+// Places on the axis of events.
+const CYCLES: f64 = 0.0;
+const INSTRUCTIONS: f64 = 1.0;
+const BRANCHES: f64 = 2.0;
+const LOADS: f64 = 3.0;
+const SIMULATED: f64 = 4.0;
+const COUNTED: f64 = 5.0;
+const PAGES: f64 = 6.0;
+
+pub(crate) const OPERATION: Experiment = Experiment {
+    id: "C2",
+    name: "tensor-nested-vs-flat",
+    title: "A million reads of arrays of arrays, and of one run",
+    question: "What does it cost to reach an element through references, and what of it is \
+               instructions, and what misses?",
+    source: "mmpataki, part 7: 133 operations a second nested, 288 flat; cycles and events of an \
+             operation by perfnorm",
+    today: "Instructions, branches and loads are those of the kernels, which are what compilers \
+            make of the index; the misses of L1d are simulated, and counted besides where there \
+            are counters. The nested tensor's lines, references and lengths with the elements, \
+            are more than twice the 448 of the flat one, which fill most of a cache of 32 KiB by \
+            themselves. What the misses cost differs: a CPU that finds the next reads' addresses \
+            far ahead overlaps them, since no read waits for another, and the flat tensor pays \
+            for its multiplications instead.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear(
+            "core cycles (0), instructions (1), branches (2), loads (3), L1d misses simulated \
+             (4), L1d misses counted (5), dTLB misses counted (6)",
+        ),
+        y: Axis::log(""),
+        unit: Unit::Events,
+        reference: &[Reference {
+            file: "tensor_operation.csv",
+            machine: MACHINE,
+            x: "number",
+            columns: &[("nested", NESTED), ("flat", FLAT)],
+        }],
+    }),
+    cases: |machine| {
+        let layouts = [
+            (FLAT, STRIDES),
+            (NESTED, BOXES),
+            (SHUFFLED, shuffled(machine)),
+            (VECTORS, OF_VECTORS),
+        ];
+        let timed = |(name, of): (&str, TensorSetup)| Case::new(name, CYCLES, of).in_turn();
+        let mut cases: Vec<Case> = layouts.into_iter().map(timed).collect();
+        for (name, of) in layouts {
+            cases.extend([
+                tally(name, INSTRUCTIONS, of, Tally::Instructions),
+                tally(name, BRANCHES, of, Tally::Branches),
+                tally(name, LOADS, of, Tally::LoadsOfAPass),
+            ]);
+            // Nested layouts miss alike, and simulating them takes a while.
+            if machine.full || [FLAT, NESTED].contains(&name) {
+                let l1d = l1d(machine);
+                cases.extend(l1d.map(|l1d| tally(name, SIMULATED, of, Tally::Misses(l1d))));
+            }
+        }
+        for (name, of) in [(FLAT, STRIDES), (NESTED, BOXES)] {
+            for (place, event) in [
+                (COUNTED, Event::L1D_LOAD_MISSES),
+                (PAGES, Event::DTLB_LOAD_MISSES),
+            ] {
+                cases.push(tally(name, place, of, Tally::Counted(event)));
+            }
+        }
+        cases
+    },
+    curves: an_operation,
+    events: events::PRODUCT,
+    claims: &[
+        Claim {
+            text: "the nested tensor takes more than 1.3 times as long as the flat one",
+            judge: |e| {
+                let slower = in_turn(e, NESTED, FLAT)?;
+                Ok(at_least("nested over flat", slower, 1.3))
+            },
+        },
+        Claim {
+            text: "it takes 4 loads or more where the flat one takes 1, and more instructions",
+            judge: |e| {
+                let pass = f64::from(ReadTensor::PASS);
+                let loads = |name| Ok(e.at(name, LOADS)?.scaled(1.0 / pass));
+                let instructions = |name| e.at(name, INSTRUCTIONS);
+                let more = ratio(instructions(NESTED)?, instructions(FLAT)?)?;
+                Ok(all_of([
+                    at_least("loads a read, nested", loads(NESTED)?, 4.0),
+                    between("loads a read, flat", loads(FLAT)?, 1.0, 1.0),
+                    at_least("instructions, nested over flat", more, 1.0),
+                ]))
+            },
+        },
+        Claim {
+            text: "in L1d as CPUID describes it, the nested tensor misses more than 10 times as \
+                   often",
+            judge: |e| {
+                let misses = |name| e.at(name, SIMULATED);
+                let more = ratio(misses(NESTED)?, misses(FLAT)?)?;
+                Ok(at_least("misses simulated, nested over flat", more, 10.0))
+            },
+        },
+    ],
+};
+
+/// The curves for an operation of the post, which is a pass: times were measured a read.
+fn an_operation(e: &Evidence<'_>) -> Vec<Curve> {
+    let mut curves = e.curves();
+    for (place, value) in curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        if *place == CYCLES {
+            *value = value.scaled(f64::from(ReadTensor::PASS));
+        }
+    }
+    curves
+}

@@ -1,0 +1,132 @@
+//! How much room the layouts take: C3.
+
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judgement, Untestable, all_of, between, plain_curves,
+};
+use crate::mem::Region;
+use crate::pattern::{Heap, Shape};
+
+/// Where each array's room is added up array by array.
+const WALKED: [(&str, Heap, f64); 3] = [
+    (
+        "nested, references of 4 bytes, no headers",
+        Heap::FORMULA,
+        3_789_056.0,
+    ),
+    (
+        "nested, references of 4 bytes, headers of 16",
+        Heap::COMPRESSED,
+        4_265_232.0,
+    ),
+    (
+        "nested, references of 8 bytes, headers of 16",
+        Heap::JAVA,
+        4_384_272.0,
+    ),
+];
+
+const FLAT: &str = "flat";
+
+/// Shapes for which the formula is held against a walk, besides the series' own.
+const SHAPES: [[u16; 4]; 5] = [
+    [64, 16, 28, 32],
+    [61, 17, 29, 31],
+    [1, 1, 1, 1],
+    [2, 300, 1, 7],
+    [5, 4, 3, 2],
+];
+
+const FORMULA: &str = "bytes of the arrays over those of the formula";
+
+pub(crate) const SIZES: Experiment = Experiment {
+    id: "C3",
+    name: "tensor-size-formulas",
+    title: "What the layouts take",
+    question: "How many bytes do arrays of references to arrays take more than one run?",
+    source: "mmpataki, part 7: (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 + a1 ... an x 4 bytes",
+    today: "Nothing: it is arithmetic. The formula leaves out what the heap puts in front of every \
+            array, 16 bytes on a 64-bit JVM, which here are four times what the references take.",
+    plot: None,
+    cases: |_| {
+        let mut cases = vec![case(FLAT, 0, |_, _| {
+            Ok((Shape::SERIES.elements() * 4) as f64)
+        })];
+        for (number, (series, _, _)) in WALKED.into_iter().enumerate() {
+            cases.push(case(series, number as u64, |_, number| {
+                Ok(walked(WALKED[number as usize].1, Shape::SERIES) as f64)
+            }));
+        }
+        for number in 0..SHAPES.len() as u64 {
+            cases.push(case(FORMULA, number, |_, number| {
+                let shape = Shape::new(SHAPES[number as usize]).map_err(Untestable::because)?;
+                Ok(walked(Heap::FORMULA, shape) as f64 / formula(shape) as f64)
+            }));
+        }
+        cases
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "flat, the tensor takes 3,670,016 bytes; nested 3,789,056 by the formula, \
+                   4,265,232 with headers, and 4,384,272 with references of 8 bytes",
+            judge: |e| {
+                let mut parts = vec![exactly(e, FLAT, 0.0, 3_670_016.0)?];
+                for (number, (series, _, bytes)) in WALKED.into_iter().enumerate() {
+                    parts.push(exactly(e, series, number as f64, bytes)?);
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "for any dimensions the formula gives what the arrays take, without headers",
+            judge: |e| {
+                let mut parts = Vec::new();
+                for number in 0..SHAPES.len() {
+                    parts.push(exactly(e, FORMULA, number as f64, 1.0)?);
+                }
+                Ok(all_of(parts))
+            },
+        },
+    ],
+};
+
+fn exactly(e: &Evidence<'_>, series: &str, x: f64, bytes: f64) -> Result<Judgement, Untestable> {
+    Ok(between(series, e.at(series, x)?, bytes, bytes))
+}
+
+fn case(
+    name: &'static str,
+    argument: u64,
+    count: fn(Region<'_>, u64) -> Result<f64, Untestable>,
+) -> Case {
+    let setup = CountSetup {
+        name,
+        bytes: 0,
+        count,
+        argument,
+    };
+    Case::new(name, argument as f64, setup)
+}
+
+/// The document's formula, for floats and references of 4 bytes.
+fn formula(shape: Shape) -> usize {
+    let mut product = 1;
+    let mut sum = 0;
+    for size in shape.dimensions() {
+        product *= size;
+        sum += product * 4;
+    }
+    sum
+}
+
+/// Bytes from the first array to the end of the last one, each placed behind the one that was
+/// allocated before it.
+fn walked(heap: Heap, shape: Shape) -> usize {
+    let ends = (0..4).map(|level| {
+        let last = Heap::arrays(shape, level) - 1;
+        heap.natural(shape, level, last) + heap.array(shape, level)
+    });
+    ends.max().unwrap_or(0) - heap.first
+}

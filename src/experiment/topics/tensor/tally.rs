@@ -1,0 +1,140 @@
+//! What reads of a tensor do, counted: in the kernel's trace, in a simulated cache, by the CPU.
+
+use crate::experiment::topics::tensor::reads::TensorSetup;
+use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::kernel::{Access, Get, Kernel, ReadTensor};
+use crate::mem::Region;
+use crate::os::perf::{Counter, Event};
+use crate::sim::{Cache, Design, Geometry, Reference};
+use std::collections::BTreeSet;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tally {
+    /// Units of so many bytes, such as lines or pages, that are touched.
+    Units(usize),
+    /// Bytes from the first one touched to the last.
+    Span,
+    /// Loads of a read.
+    Loads,
+    /// Loads of a pass.
+    LoadsOfAPass,
+    /// Bits in which the sum of a pass, an `f32`, agrees with that of the flat tensor.
+    EqualBits,
+    /// Instructions of a pass.
+    Instructions,
+    /// Branches of a pass.
+    Branches,
+    /// Misses of a pass in a cache that is empty at first and replaces the line used longest ago.
+    Misses(Geometry),
+    /// Misses of a second pass in the same cache.
+    LaterMisses(Geometry),
+    /// An event of a pass, by the CPU's counters.
+    Counted(Event),
+}
+
+/// Something that is counted of reads of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TallySetup {
+    /// What is read.
+    pub of: TensorSetup,
+    /// What is counted.
+    pub what: Tally,
+}
+
+/// The flat tensor with whose sum others are compared.
+const FLAT: TensorSetup = TensorSetup::flat(Get::Strides);
+
+const PASS: u64 = ReadTensor::PASS as u64;
+
+impl Setup for TallySetup {
+    fn bytes(&self) -> usize {
+        self.of.bytes().max(FLAT.bytes())
+    }
+
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let mut reads = self.of.reads(region.reborrow())?;
+        let get = self.of.get;
+        let a_pass = |each: u32| f64::from(each) * PASS as f64;
+        Ok(Subject::Count(match self.what {
+            Tally::Units(bytes) => units(&self.period(reads), bytes) as f64,
+            Tally::Span => span(&self.period(reads)) as f64,
+            Tally::Loads => self.period(reads).len() as f64 / self.numbers() as f64,
+            Tally::LoadsOfAPass => a_pass(reads.work().loads),
+            Tally::Instructions => a_pass(get.instructions()),
+            Tally::Branches => a_pass(get.branches()),
+            Tally::EqualBits => {
+                let ours = reads.run(PASS);
+                let theirs = FLAT.reads(region)?.run(PASS);
+                f64::from(u32::BITS - (ours ^ theirs).count_ones())
+            }
+            Tally::Misses(geometry) => misses(&mut reads, geometry, 1) as f64,
+            Tally::LaterMisses(geometry) => {
+                let first = misses(&mut reads, geometry, 1);
+                (misses(&mut reads, geometry, 2) - first) as f64
+            }
+            Tally::Counted(event) => counted(&mut reads, &event)?,
+        }))
+    }
+}
+
+impl TallySetup {
+    /// Reads after which the places repeat, or those of a pass if it is shorter.
+    fn numbers(&self) -> u64 {
+        let divisors = self.of.get.divisors(self.of.shape);
+        (divisors.period() as u64).min(PASS)
+    }
+
+    /// The accesses of that many reads.
+    fn period(&self, mut reads: ReadTensor<'_>) -> Vec<Access> {
+        let mut accesses = Vec::new();
+        reads.trace(self.numbers(), &mut |access| accesses.push(access));
+        accesses
+    }
+}
+
+/// How many units of `bytes` bytes are touched.
+fn units(accesses: &[Access], bytes: usize) -> usize {
+    let touched = accesses.iter().flat_map(|access| {
+        let last = access.offset + access.bytes as usize - 1;
+        access.offset / bytes..=last / bytes
+    });
+    touched.collect::<BTreeSet<usize>>().len()
+}
+
+/// Bytes from the first one touched to the last.
+fn span(accesses: &[Access]) -> usize {
+    let first = accesses.iter().map(|access| access.offset).min();
+    let end = accesses
+        .iter()
+        .map(|access| access.offset + access.bytes as usize)
+        .max();
+    end.unwrap_or(0) - first.unwrap_or(0)
+}
+
+/// Misses of the first `passes` in a cache that is empty at first. Leaves the reads at the start
+/// of a pass.
+fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
+    let mut cache = Cache::new(Design::lru(geometry));
+    reads.trace(passes * PASS, &mut |access| {
+        cache.reference(Reference::of(access, 0));
+    });
+    cache.counters().reads.misses
+}
+
+/// What the CPU counts of a pass: around two passes, less what it counts around one, so that what happens
+/// once leaves.
+fn counted(reads: &mut ReadTensor<'_>, event: &Event) -> Result<f64, Untestable> {
+    let counter = Counter::open(event).map_err(Untestable::because)?;
+    reads.run(PASS);
+    let mut around = |passes: u64| {
+        let (_, count) = counter
+            .scope(|| reads.run(passes * PASS))
+            .map_err(Untestable::because)?;
+        count
+            .scaled()
+            .ok_or_else(|| Untestable("the event never had a counter".to_owned()))
+    };
+    let (one, two) = (around(1)?, around(2)?);
+    Ok((two - one).max(0.0))
+}

@@ -1,0 +1,225 @@
+//! Drepper 3.3.4, the model of hyper-threads: Figure 3.23.
+
+use crate::experiment::claim::paired::paired_points;
+use crate::experiment::shared::company::{CompanySetup, Lists};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Pace, Plot,
+    Reference, Shape, Unit, Untestable, all_of, at_least, at_most, between,
+};
+use crate::kernel::Step;
+use crate::model::{HyperThread, least_hit_rate};
+use crate::os::sysfs::Nearness;
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The figure of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_3_23];
+
+const PAPER: &str = "the formula with the paper's 1.1134";
+const HERE: &str = "the formula with this machine's latencies";
+const NEAR: &str = "L1d";
+const FAR: &str = "memory";
+
+/// `A` of the line that the figure draws; the parameters of the Pentium 4 behind it were never
+/// published.
+const ALLOWANCE: f64 = 1.1134;
+
+/// Hit rates of one thread in percent at which the line is drawn: where it leaves zero, and on.
+const RATES: [f64; 7] = [55.67, 60.0, 70.0, 80.0, 90.0, 95.0, 100.0];
+
+/// What the paper leaves open, as wide as programs differ: the share of instructions that access
+/// memory, and core cycles of one that does not.
+const ACCESSES: [f64; 2] = [0.2, 0.5];
+const INSTRUCTION: [f64; 2] = [0.25, 1.0];
+
+const FIG_3_23: Experiment = Experiment {
+    id: "D31",
+    name: "drepper-fig-3.23",
+    title: "The hit rate that two hyper-threads need",
+    question: "With which hit rate do two hyper-threads get no slower together than one alone?",
+    source: "Drepper 3.3.4, Figure 3.23 and its formula; the text reads 60 % -> 10 % and 95 % -> \
+             80 % off the line, and nothing below 55 %",
+    today: "The formula is the same, and its line moves: the further away memory is beside L1d, \
+            the less two threads may lose. With latencies of today the line all but ends in the \
+            corner where both hit rates are 100 %. What the model leaves out has grown as well: a \
+            core overlaps its own misses, so that a second thread finds fewer gaps to fill, and it \
+            has more than one level of cache. Where there are hyper-threads, two of them walk lists \
+            of their own beside it: one that misses always, and one that fits L1d for one of them.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::linear("hit rate of one thread, %"),
+        y: Axis::linear("least hit rate of two"),
+        unit: Unit::Percent,
+        reference: &[Reference {
+            file: "drepper-fig-3.23.csv",
+            machine: "Pentium 4 with hyper-threads (2007)",
+            x: "G1_percent",
+            columns: &[("G2_min_percent", "Figure 3.23")],
+        }],
+    }),
+    cases: |machine| {
+        let count = |rate: f64| {
+            let setup = CountSetup {
+                name: PAPER,
+                bytes: 0,
+                count: |_, hundredths| {
+                    let alone = hundredths as f64 / 1e4;
+                    Ok(least_hit_rate(alone, ALLOWANCE) * 100.0)
+                },
+                argument: (rate * 100.0).round() as u64,
+            };
+            Case::new(PAPER, rate, setup)
+        };
+        let mut cases: Vec<Case> = RATES.into_iter().map(count).collect();
+        // As in the table of what each level costs, so that they are measured once.
+        let seed = machine.seed;
+        let near = machine.middle_of(machine.ranges.l1);
+        for (series, bytes) in [(NEAR, near), (FAR, machine.in_memory())] {
+            let setup = WalkSetup::follow(Layout::npad(7), bytes, Order::Random { seed });
+            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+        }
+        cases.extend(of_one_core(machine));
+        cases
+    },
+    curves: |e| {
+        let mut curves = e.curves();
+        curves.retain(|curve| curve.label == PAPER);
+        if let Ok(allowance) = allowance(e) {
+            let least = |rate: f64| {
+                let at = |allowance| least_hit_rate(rate / 100.0, allowance) * 100.0;
+                (rate, Interval::new(at(allowance.lo), at(allowance.hi)))
+            };
+            curves.push(Curve {
+                label: HERE.to_owned(),
+                points: RATES.into_iter().map(least).collect(),
+            });
+        }
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "a program that hits 60 % alone needs about 10 % with two threads, one that hits \
+                   95 % about 80 % (2 points allowed)",
+            judge: |e| {
+                let at = |rate: f64, wanted: f64| {
+                    let what = format!("percent needed at {rate} %");
+                    let least = e.at(PAPER, rate)?;
+                    Ok::<_, Untestable>(between(&what, least, wanted - 2.0, wanted + 2.0))
+                };
+                Ok(all_of([at(60.0, 10.0)?, at(95.0, 80.0)?]))
+            },
+        },
+        Claim {
+            text: "a point more for one thread is two points more for two",
+            judge: |e| {
+                let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
+                let slope = Interval::exact(rise / 35.0);
+                Ok(between("slope of the line", slope, 1.99, 2.01))
+            },
+        },
+        Claim {
+            text: "with this machine's latencies, too, 95 % alone means at least 80 % with two",
+            judge: |e| {
+                let allowance = allowance(e)?;
+                let least = |allowance| least_hit_rate(0.95, allowance) * 100.0;
+                let least = Interval::new(least(allowance.lo), least(allowance.hi));
+                Ok(at_least("percent needed here at 95 %", least, 80.0))
+            },
+        },
+        Claim {
+            text: "measured: two hyper-threads that miss at every step pay off, each takes less \
+                   than 2 times as long as one alone",
+            judge: |e| {
+                let memory = e.machine.place_in_memory(e.machine.in_memory())?;
+                beside_the_other(e, memory, |slower| {
+                    at_most("two threads over one, memory", slower, 2.0)
+                })
+            },
+        },
+        Claim {
+            text: "measured: two that fill L1d with a list each do not, each takes 2 times as long \
+                   as one alone, or longer",
+            judge: |e| {
+                beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
+                    at_least("two threads over one, L1d", slower, 2.0)
+                })
+            },
+        },
+    ],
+};
+
+/// What two threads may lose here, for every program between those of the paper's open parameters.
+fn allowance(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let memory = e.machine.place_in_memory(e.machine.in_memory())?;
+    let (_, hit) = e.last(NEAR)?;
+    let miss = e.at(FAR, memory)?;
+    if hit.lo <= 0.0 || miss.lo <= hit.hi {
+        return Err(Untestable(format!(
+            "the model wants a miss that takes longer than a hit: {miss} and {hit}"
+        )));
+    }
+    let mut found: Option<Interval> = None;
+    for accesses in ACCESSES {
+        for instruction in INSTRUCTION {
+            for (hit, miss) in [(hit.lo, miss.hi), (hit.hi, miss.lo)] {
+                let program = HyperThread {
+                    accesses,
+                    instruction,
+                    hit,
+                    miss,
+                };
+                let one = Interval::exact(program.allowance());
+                found = Some(found.map_or(one, |all| all.hull(one)));
+            }
+        }
+    }
+    found.ok_or_else(|| Untestable("no program to model".to_owned()))
+}
+
+const ONE: &str = "one hyper-thread";
+const TWO: &str = "two hyper-threads";
+
+/// Three quarters of L1d: one such list fits, two do not.
+fn most_of_l1(machine: &Machine) -> usize {
+    (1.5 * machine.ranges.l1.hi) as usize
+}
+
+/// Random walks on one hyper-thread of the measuring core and on two, each on a list of its own:
+/// none where the core has one.
+fn of_one_core(machine: &Machine) -> Vec<Case> {
+    let Ok(pair) = machine.seating.pair(Nearness::Core) else {
+        return Vec::new();
+    };
+    let layout = Layout::npad(7);
+    let mut cases = Vec::new();
+    for bytes in [most_of_l1(machine), machine.in_memory()] {
+        for (series, cpus) in [(ONE, &pair[..1]), (TWO, &pair[..])] {
+            let setup = CompanySetup {
+                layout,
+                count: layout.count(bytes).max(1),
+                order: Order::Random { seed: machine.seed },
+                step: Step::Follow,
+                lists: Lists::Own,
+                cpus: cpus.to_vec(),
+                pace: Pace::Slowest,
+            };
+            cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
+        }
+    }
+    cases
+}
+
+/// Judges how many times as long a walk takes beside another one on the same core.
+fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judgement) -> Judged {
+    // Its own reason, if nothing at all could be measured.
+    e.series(FAR)?;
+    e.machine.seating.pair(Nearness::Core)?;
+    let points = paired_points(e, TWO, ONE)?;
+    let here = points.into_iter().find(|point| point.0 == x);
+    let (_, slower) =
+        here.ok_or_else(|| Untestable(format!("`{TWO}` were not measured at {x} bytes")))?;
+    Ok(judge(slower))
+}

@@ -1,0 +1,240 @@
+//! Drepper 3.3.4, list walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
+
+use crate::experiment::claim::paired::paired_at;
+use crate::experiment::shared::company::{CompanySetup, Lists};
+use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
+use crate::experiment::{
+    Case, Evidence, Experiment, Judged, Machine, Pace, Range, Reference, Untestable, all_of,
+    at_least, at_most,
+};
+use crate::kernel::Step;
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+mod company;
+mod speedup;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[
+    company::FIG_3_19,
+    company::FIG_3_20,
+    company::FIG_3_21,
+    speedup::TABLE_3_3,
+    speedup::FIG_3_22,
+];
+
+/// The machine of these figures.
+const FOUR: &str = "four processors on one bus (2007)";
+
+/// What the threads of a figure do: the columns of the table.
+#[derive(Clone, Copy)]
+struct Test {
+    name: &'static str,
+    step: Step,
+    random: bool,
+}
+
+const FOLLOW: Test = Test {
+    name: "sequential Follow",
+    step: Step::Follow,
+    random: false,
+};
+
+const INC: Test = Test {
+    name: "sequential Inc",
+    step: Step::Inc,
+    random: false,
+};
+
+const ADD: Test = Test {
+    name: "random Addnextlast",
+    step: Step::Addnextlast,
+    random: true,
+};
+
+const TESTS: [Test; 3] = [FOLLOW, INC, ADD];
+
+const ALONE: &str = "1 thread";
+
+const LISTS: [(Lists, &str); 2] = [(Lists::One, "one list"), (Lists::Own, "own lists")];
+
+fn series(threads: usize, lists: Lists) -> String {
+    if threads == 1 {
+        return ALONE.to_owned();
+    }
+    let whose = LISTS.iter().find(|(which, _)| *which == lists);
+    let whose = whose.map_or("", |(_, name)| name);
+    format!("{threads} threads, {whose}")
+}
+
+/// Numbers of threads, and whose lists they walk.
+fn companies(machine: &Machine) -> Vec<(usize, Lists)> {
+    let mut all = Vec::new();
+    for threads in on_cores(machine) {
+        for (lists, _) in LISTS {
+            if threads > 1 || lists == Lists::One {
+                all.push((threads, lists));
+            }
+        }
+    }
+    all
+}
+
+/// The most threads whose lists fill the last level together: each is larger than its L2.
+fn most_in_llc(machine: &Machine) -> usize {
+    let Range { lo, hi } = machine.ranges.llc;
+    let fits = |threads: &usize| lo * *threads as f64 <= hi;
+    on_cores(machine)
+        .into_iter()
+        .filter(fits)
+        .max()
+        .unwrap_or(1)
+}
+
+/// A working set in the last level's range, of which so many fit it.
+fn in_llc(machine: &Machine) -> usize {
+    let llc = machine.ranges.llc;
+    machine.middle_of(Range {
+        lo: llc.lo,
+        hi: llc.hi / most_in_llc(machine) as f64,
+    })
+}
+
+/// One working set for each range, and a curve of them in a full run.
+fn sizes(machine: &Machine) -> Vec<usize> {
+    let ranges = &machine.ranges;
+    let mut sizes = vec![
+        machine.middle_of(ranges.l1),
+        machine.middle_of(ranges.l2),
+        in_llc(machine),
+        machine.in_memory(),
+    ];
+    if machine.full {
+        sizes.extend(machine.working_sets());
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes.retain(|&bytes| bytes <= machine.largest);
+    sizes
+}
+
+/// The set-up of threads that do a test, if there is memory for it.
+fn setup(
+    machine: &Machine,
+    test: Test,
+    bytes: usize,
+    threads: usize,
+    lists: Lists,
+) -> Option<CompanySetup> {
+    let layout = Layout::npad(15);
+    let all = match lists {
+        Lists::One => bytes,
+        Lists::Own => bytes.checked_mul(threads)?,
+    };
+    if all > machine.largest {
+        return None;
+    }
+    Some(CompanySetup {
+        layout,
+        count: layout.count(bytes).max(1),
+        order: if test.random {
+            Order::Random { seed: machine.seed }
+        } else {
+            Order::Sequential
+        },
+        step: test.step,
+        lists,
+        cpus: machine.seating.of(threads).ok()?,
+        pace: Pace::Fastest,
+    })
+}
+
+fn cases(machine: &Machine, test: Test) -> Vec<Case> {
+    let mut cases = Vec::new();
+    // Those that are compared are measured one after the other.
+    for bytes in sizes(machine) {
+        for (threads, lists) in companies(machine) {
+            let setup = setup(machine, test, bytes, threads, lists);
+            let case = |setup| Case::new(series(threads, lists), bytes as f64, setup);
+            cases.extend(setup.map(case));
+        }
+    }
+    cases
+}
+
+/// How many times as long a step of the fastest takes in company as alone, with `prefix` before
+/// the names of both series.
+fn slower_of(
+    e: &Evidence<'_>,
+    prefix: &str,
+    threads: usize,
+    lists: Lists,
+    bytes: usize,
+) -> Result<Interval, Untestable> {
+    at_least_cores(&e.machine.seating, threads.max(2))?;
+    let of = format!("{prefix}{}", series(threads, lists));
+    paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
+}
+
+fn slower(
+    e: &Evidence<'_>,
+    threads: usize,
+    lists: Lists,
+    bytes: usize,
+) -> Result<Interval, Untestable> {
+    slower_of(e, "", threads, lists, bytes)
+}
+
+/// The most threads that were measured.
+fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
+    let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
+    at_least_cores(&e.machine.seating, 2).map(|()| threads)
+}
+
+/// The working set that lies in memory.
+fn in_memory(e: &Evidence<'_>) -> Result<usize, Untestable> {
+    let bytes = e.machine.in_memory();
+    e.machine.place_in_memory(bytes).map(|_| bytes)
+}
+
+/// The working sets in the middle of L1d and of L2, by name.
+fn near(machine: &Machine) -> [(&'static str, usize); 2] {
+    let ranges = &machine.ranges;
+    [
+        ("L1d", machine.middle_of(ranges.l1)),
+        ("L2", machine.middle_of(ranges.l2)),
+    ]
+}
+
+/// Claims that in L1d and L2 threads on such lists take less than `factor` times as long as one.
+fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
+    let threads = most(e)?;
+    let mut parts = Vec::new();
+    for (name, bytes) in near(e.machine) {
+        let slower = slower(e, threads, lists, bytes)?;
+        let what = format!("{} over one, {name}", series(threads, lists));
+        parts.push(at_most(&what, slower, factor));
+    }
+    Ok(all_of(parts))
+}
+
+/// Claims that in memory so many threads with lists of their own take `factor` times as long as
+/// one, or more.
+fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
+    let slower = slower(e, threads, Lists::Own, in_memory(e)?)?;
+    let what = format!("{} over one", series(threads, Lists::Own));
+    Ok(at_least(&what, slower, factor))
+}
+
+const fn columns(file: &'static str) -> Reference {
+    Reference {
+        file,
+        machine: FOUR,
+        x: "working_set_bytes",
+        columns: &[
+            ("#Threads=1", ALONE),
+            ("#Threads=2", "2 threads"),
+            ("#Threads=4", "4 threads"),
+        ],
+    }
+}

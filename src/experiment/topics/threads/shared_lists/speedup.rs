@@ -1,0 +1,249 @@
+//! What several threads are worth: Table 3.3 and Figure 3.22.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::paired_points;
+use crate::experiment::shared::company::Lists;
+use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
+use crate::experiment::topics::threads::shared_lists::{
+    ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, in_llc,
+    in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
+};
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
+    Untestable, all_of, at_least, at_most,
+};
+use crate::stats::Interval;
+
+/// The three tests side by side, in memory.
+pub(crate) const TABLE_3_3: Experiment = Experiment {
+    id: "D29",
+    name: "drepper-table-3.3",
+    title: "How much more several threads get done in memory",
+    question: "What are two and four threads worth where the caches do not help?",
+    source: "Drepper 3.3.4, Table 3.3: the number of threads times the time of one over the time of \
+             the fastest of them, at the largest working set of Figures 3.19 to 3.21",
+    today: "The table is that of one bus: four threads got 1.65 to 2.98 times as much done as one. \
+            On a machine with several channels of memory two threads come close to 2, whatever \
+            they do, and the random walk is the least in need of bandwidth. Judged on lists of \
+            their own, since threads on one list fetch for each other.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("threads"),
+        y: Axis::linear("times as much as one thread"),
+        unit: Unit::Count,
+        reference: &[Reference {
+            file: "drepper-table-3.3.csv",
+            machine: FOUR,
+            x: "threads",
+            columns: &[
+                ("seq_read_fig3.19", "sequential Follow"),
+                ("seq_inc_fig3.20", "sequential Inc"),
+                ("rand_addnextlast_fig3.21", "random Addnextlast"),
+            ],
+        }],
+    }),
+    cases: |machine| {
+        let bytes = machine.in_memory();
+        let mut cases = Vec::new();
+        for test in TESTS {
+            for (threads, lists) in companies(machine) {
+                let setup = setup(machine, test, bytes, threads, lists);
+                let name = format!("{}{}", test.prefix(), series(threads, lists));
+                cases.extend(setup.map(|setup| Case::new(name, bytes as f64, setup)));
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = Vec::new();
+        for test in TESTS {
+            for (lists, whose) in LISTS {
+                let point =
+                    |threads: usize| Some((threads as f64, gain(e, test, threads, lists).ok()?));
+                let several = on_cores(e.machine)
+                    .into_iter()
+                    .filter(|&threads| threads > 1);
+                curves.push(Curve {
+                    label: format!("{}{whose}", test.prefix()),
+                    points: several.filter_map(point).collect(),
+                });
+            }
+        }
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "two threads that read in order get 1.5 times as much done as one, or more (the \
+                   paper: 1.69)",
+            judge: |e| worth_it(e, FOLLOW),
+        },
+        Claim {
+            text: "two threads that write in order get 1.5 times as much done as one, or more (the \
+                   paper: 1.69)",
+            judge: |e| worth_it(e, INC),
+        },
+        Claim {
+            text: "two threads that walk at random get 1.5 times as much done as one, or more (the \
+                   paper: 1.54)",
+            judge: |e| worth_it(e, ADD),
+        },
+        Claim {
+            text: "for a random walk four threads are next to nothing better than two: less than \
+                   1.2 times (the paper: 1.65 over 1.54)",
+            judge: |e| {
+                let four = gain(e, ADD, 4, Lists::Own)?;
+                let two = gain(e, ADD, 2, Lists::Own)?;
+                Ok(at_most("four threads over two", ratio(four, two)?, 1.2))
+            },
+        },
+    ],
+};
+
+impl Test {
+    /// What its series' names begin with in the table.
+    fn prefix(self) -> String {
+        format!("{}, ", self.name)
+    }
+}
+
+/// How much more threads get done in memory than one.
+fn gain(
+    e: &Evidence<'_>,
+    test: Test,
+    threads: usize,
+    lists: Lists,
+) -> Result<Interval, Untestable> {
+    let slower = slower_of(e, &test.prefix(), threads, lists, in_memory(e)?)?;
+    ratio(Interval::exact(threads as f64), slower)
+}
+
+fn worth_it(e: &Evidence<'_>, test: Test) -> Judged {
+    let gain = gain(e, test, 2, Lists::Own)?;
+    Ok(at_least("two threads over one", gain, 1.5))
+}
+
+pub(crate) const FIG_3_22: Experiment = Experiment {
+    id: "D30",
+    name: "drepper-fig-3.22",
+    title: "What several threads are worth, by working set",
+    question: "Up to which working set do more threads get more done?",
+    source: "Drepper 3.3.4, Figure 3.22: the number of threads times the time of one over the time \
+             of the fastest of them, from the data of Figure 3.21",
+    today: "On lists of their own threads are worth their number in the caches that are theirs, and \
+            in a last level that they share as long as it holds all lists. In memory the paper's \
+            four threads were worth no more than two; that takes four cores to look at, and more \
+            of them to see where several channels end. On one list, which all of them change, \
+            company is worth less than nothing wherever the list stays in a cache. The paper's \
+            curves cannot be of such a list: they rise to 2 and 4 at once.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::WORKING_SET,
+        y: Axis::linear("times as much as one thread"),
+        unit: Unit::Count,
+        reference: &[columns("drepper-fig-3.22.csv")],
+    }),
+    cases: |machine| cases(machine, ADD),
+    curves: |e| {
+        let mut curves = Vec::new();
+        for (threads, lists) in companies(e.machine) {
+            let name = series(threads, lists);
+            let points = paired_points(e, &name, ALONE).unwrap_or_default();
+            let faster = |(x, slower): (f64, Interval)| {
+                Some((x, Interval::exact(threads as f64).ratio(slower)?))
+            };
+            curves.push(Curve {
+                label: name,
+                points: points.into_iter().filter_map(faster).collect(),
+            });
+        }
+        curves.retain(|curve| curve.label != ALONE && !curve.points.is_empty());
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "in L1d and L2 threads with lists of their own get more than 0.85 times their \
+                   number done",
+            judge: |e| {
+                let threads = most(e)?;
+                let mut parts = Vec::new();
+                for (name, bytes) in near(e.machine) {
+                    parts.push(worth_their_number(e, threads, name, bytes)?);
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "so do they in the last level, where it holds all their lists",
+            judge: |e| {
+                at_least_cores(&e.machine.seating, 2)?;
+                let threads = two_in_llc(e.machine)?;
+                worth_their_number(e, threads, "the last level", in_llc(e.machine))
+            },
+        },
+        Claim {
+            text: "in memory two threads are worth less than in the last level",
+            judge: |e| {
+                let far = speed_up(e, 2, Lists::Own, in_memory(e)?)?;
+                two_in_llc(e.machine)?;
+                let near = speed_up(e, 2, Lists::Own, in_llc(e.machine))?;
+                Ok(at_most(
+                    "memory over the last level",
+                    ratio(far, near)?,
+                    1.0,
+                ))
+            },
+        },
+        Claim {
+            text: "in memory four threads are worth no more than two: less than 1.2 times",
+            judge: |e| {
+                let memory = in_memory(e)?;
+                let four = speed_up(e, 4, Lists::Own, memory)?;
+                let two = speed_up(e, 2, Lists::Own, memory)?;
+                Ok(at_most("four threads over two", ratio(four, two)?, 1.2))
+            },
+        },
+        Claim {
+            text: "on one list that L2 holds two threads that change it get less done than one",
+            judge: |e| {
+                let [_, (_, l2)] = near(e.machine);
+                let faster = speed_up(e, 2, Lists::One, l2)?;
+                Ok(at_most("two threads over one", faster, 1.0))
+            },
+        },
+    ],
+};
+
+fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize) -> Judged {
+    let faster = speed_up(e, threads, Lists::Own, bytes)?;
+    let each = faster.scaled(1.0 / threads as f64);
+    let what = format!("share of {threads} times as much, {name}");
+    Ok(at_least(&what, each, 0.85))
+}
+
+/// How much more threads get done than one, if each does what the fastest does.
+fn speed_up(
+    e: &Evidence<'_>,
+    threads: usize,
+    lists: Lists,
+    bytes: usize,
+) -> Result<Interval, Untestable> {
+    let slower = slower(e, threads, lists, bytes)?;
+    ratio(Interval::exact(threads as f64), slower)
+}
+
+/// How many threads have lists that are larger than L2 and fit the last level together.
+///
+/// # Errors
+/// If not even two do.
+fn two_in_llc(machine: &Machine) -> Result<usize, Untestable> {
+    let threads = most_in_llc(machine);
+    if threads >= 2 {
+        return Ok(threads);
+    }
+    Err(Untestable(format!(
+        "no two lists larger than L2 fit the {}",
+        machine.ranges.llc
+    )))
+}

@@ -1,0 +1,332 @@
+//! Drepper 3.3.5 and 3.4.1: one page at two addresses, and code that modifies itself.
+
+// Vouches for pages that it has just mapped, and for the code written there.
+#![allow(unsafe_code)]
+
+use crate::counters::Quantity;
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::claim::paired::paired;
+use crate::experiment::topics::hierarchy::replacement;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Experiment, Plot, Range, Setup, Shape, Subject, Unit, Untestable,
+    all_of, at_least, at_most, plain_curves,
+};
+use crate::kernel::{Handover, Patch, Synonym};
+use crate::mem::{LINE, PAGE, Region};
+use crate::os::code::View;
+use crate::os::{Alias, Partner};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
+
+/// What a case of this family lies at: there is nothing that varies but the series.
+const HERE: f64 = 1.0;
+
+const ONE: &str = "a line at one address";
+const TWO: &str = "a line at two addresses in turn";
+
+const SYNONYMS: Experiment = Experiment {
+    id: "D32",
+    name: "drepper-3.3.5-details",
+    title: "One physical page at two addresses, and full sets",
+    question: "Does it cost anything to read memory that is mapped twice, and which line does a full \
+               set of L1d give up?",
+    source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so do not map a page at two of \
+             them; the caches behind it are physical; replacement is LRU",
+    today: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
+            which is why its size grows by ways. AMD's Zen predicts the way by a hash of the \
+            linear address, and a line has one such mark: reached by another address it counts as \
+            a miss, is found by its physical address, and gets the new mark, every time anew. Full \
+            sets are said to replace by LRU; its cost grows fast with the ways, and what is built \
+            are stand-ins. On Zen 4 loads of one set cost what they do under tree-PLRU, sequence by \
+            sequence, and not what they do under LRU.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("views"),
+        y: Axis::linear("time of a dependent load"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let views = [(ONE, false), (TWO, true)]
+            .map(|(series, two)| Case::new(series, HERE, SynonymSetup { two }).in_turn());
+        let sets = replacement::cases(machine);
+        views.into_iter().chain(sets).collect()
+    },
+    curves: plain_curves,
+    events: &[],
+    claims: &[
+        Claim {
+            text: "a line read at two addresses in turn costs more than at one, by 10 % at least",
+            judge: |e| {
+                let slower = ratio(e.at(TWO, HERE)?, e.at(ONE, HERE)?)?;
+                Ok(at_least("two addresses over one", slower, 1.1))
+            },
+        },
+        replacement::LRU,
+    ],
+};
+
+const PATCHES: [(&str, Patched); 4] = [
+    ("its own code", Patched::Code),
+    ("data in its line", Patched::SameLine),
+    ("data in its page", Patched::SamePage),
+    ("data in another page", Patched::OtherPage),
+];
+
+/// What another core writes, and this one waits for.
+const HANDOVERS: [(&str, bool); 2] = [
+    ("another core, into code", true),
+    ("another core, into data", false),
+];
+
+const SELF_MODIFYING: Experiment = Experiment {
+    id: "D34",
+    name: "drepper-3.4.1-smc",
+    title: "Code that modifies itself",
+    question: "What does it cost to write a byte of a function before each call of it?",
+    source: "Drepper 3.4.1: self-modifying code empties the pipeline and the decoded cache; avoid \
+             it",
+    today: "The CPU still watches every store for lines that it executes, by physical address: \
+            here code is written through another address than it runs at, since no page is ever \
+            writable and executable. It compares whole lines and sometimes whole pages, so data \
+            kept beside code pays the same price without changing an instruction. Between cores \
+            the way of the line there and back is what counts, some hundred cycles and more, and \
+            emptying a pipeline that waits in any case adds little to it.",
+    plot: Some(Plot {
+        shape: Shape::Bars,
+        x: Axis::linear("what is written"),
+        y: Axis::log("time of a store and a call"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases: |machine| {
+        let seating = &machine.seating;
+        let two = seating.nearest().and_then(|near| seating.pair(near).ok());
+        let other = two.map(|[_, other]| other);
+        PATCHES
+            .map(|(series, patched)| Case::new(series, HERE, PatchSetup { patched }))
+            .into_iter()
+            .chain(HANDOVERS.map(|(series, into_code)| {
+                Case::new(series, HERE, HandoverSetup { into_code, other }).in_turn()
+            }))
+            .collect()
+    },
+    curves: plain_curves,
+    events: &[Quantity::SelfModifying],
+    claims: &[
+        Claim {
+            text: "patching code before each call costs more than 20 times patching data",
+            judge: |e| {
+                let slower = ratio(e.at(PATCHES[0].0, HERE)?, e.at(PATCHES[3].0, HERE)?)?;
+                Ok(at_least("its own code over data", slower, 20.0))
+            },
+        },
+        Claim {
+            text: "a store to data in the line of the code that runs costs as much as one to the \
+                   code itself, within a quarter",
+            judge: |e| {
+                let code = e.at(PATCHES[0].0, HERE)?;
+                let line = ratio(e.at(PATCHES[1].0, HERE)?, code)?;
+                let what = "data in its line over its own code";
+                Ok(all_of([
+                    at_least(what, line, 0.75),
+                    at_most(what, line, 1.25),
+                ]))
+            },
+        },
+        Claim {
+            text: "a number that another core patches into code that runs takes half as long \
+                   again to arrive as one in data, or longer",
+            judge: |e| {
+                let here = Range { lo: HERE, hi: HERE };
+                let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
+                Ok(at_least("into code over into data", slower, 1.5))
+            },
+        },
+    ],
+};
+
+/// `mov eax, 7; ret`.
+const FUNCTION: [u8; 6] = [0xB8, 7, 0, 0, 0, 0xC3];
+
+/// What is written before each call of a function of six bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Patched {
+    /// The number that the function returns, in the middle of its code.
+    Code,
+    /// A byte behind it in the same line, which is never executed.
+    SameLine,
+    /// A byte of the same page, half a page further.
+    SamePage,
+    /// A byte of the next page.
+    OtherPage,
+}
+
+impl Patched {
+    /// Where the byte lies from the start of the function.
+    const fn offset(self) -> usize {
+        match self {
+            Patched::Code => 1,
+            Patched::SameLine => LINE / 2,
+            Patched::SamePage => PAGE / 2,
+            Patched::OtherPage => PAGE,
+        }
+    }
+}
+
+/// A function that is called after each write of a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PatchSetup {
+    /// What is written.
+    pub patched: Patched,
+}
+
+impl Setup for PatchSetup {
+    /// A line, of which nothing is used: the code has pages of its own.
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let mut pages = Alias::new(2 * PAGE, View::Code).map_err(Untestable::because)?;
+        pages.write(0, &FUNCTION);
+        let memory = (pages, self.patched);
+        // SAFETY: the first view is writable; the byte is the low one of the number that the
+        // function returns, or no part of it, so that it stays a function whatever is written.
+        let patch = unsafe {
+            Patch::new(
+                memory,
+                |(pages, patched)| pages.first().wrapping_add(patched.offset()),
+                |(pages, _)| pages.function(0),
+            )
+        };
+        Ok(Subject::Steady {
+            kernel: Box::new(patch),
+            lap: 1,
+        })
+    }
+}
+
+/// A line that is read at one address, or at two in turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SynonymSetup {
+    /// At two.
+    pub two: bool,
+}
+
+impl Setup for SynonymSetup {
+    /// A line, of which nothing is used: the data has a page of its own.
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let page = Alias::new(PAGE, View::Data).map_err(Untestable::because)?;
+        let first = page.first();
+        let second = if self.two { page.second() } else { first };
+        // SAFETY: both views show the same page, which is this setup's own and lives as long as
+        // the kernel.
+        let synonym = unsafe { Synonym::new(page, first, second) };
+        Ok(Subject::Steady {
+            kernel: Box::new(synonym),
+            lap: 2,
+        })
+    }
+}
+
+/// Where `mov eax, imm32; ret` begins, so that its number lies at a multiple of 4 and is stored
+/// whole: whoever executes it meanwhile finds the old number or the new, and a `mov` in any case.
+const MOVE: usize = 3;
+
+/// The number in it.
+const NUMBER: usize = MOVE + 1;
+
+/// Numbers that a thread on another core writes, one at a time and when asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HandoverSetup {
+    /// Into the code of the function that is called until it returns the number; else into a
+    /// word that the function reads, on another page.
+    pub into_code: bool,
+    /// The CPU of that thread; none if there is no second core.
+    pub other: Option<usize>,
+}
+
+/// What both threads know.
+struct Shared {
+    pages: Alias,
+    /// On a line of its own.
+    asked: Asked,
+    /// Where the number is written.
+    number: usize,
+}
+
+#[repr(align(128))]
+struct Asked(AtomicU32);
+
+/// The other thread, ended before the pages go, and what it shares with this one.
+struct Exchange {
+    _partner: Partner,
+    shared: Arc<Shared>,
+    entry: usize,
+}
+
+impl Setup for HandoverSetup {
+    /// A line, of which nothing is used: the code has pages of its own.
+    fn bytes(&self) -> usize {
+        LINE
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let other = self.other.ok_or_else(|| {
+            Untestable("this takes two cores, and this process may use one alone".to_owned())
+        })?;
+        let mut pages = Alias::new(2 * PAGE, View::Code).map_err(Untestable::because)?;
+        let (entry, number) = if self.into_code {
+            pages.write(MOVE, &[0xB8, 0, 0, 0, 0, 0xC3]); // mov eax, 0; ret
+            (MOVE, NUMBER)
+        } else {
+            let [a, b, c, d] = (PAGE as u32 - 6).to_le_bytes();
+            pages.write(0, &[0x8B, 0x05, a, b, c, d, 0xC3]); // mov eax, [rip + distance]; ret
+            (0, PAGE)
+        };
+        let shared = Arc::new(Shared {
+            pages,
+            asked: Asked(AtomicU32::new(0)),
+            number,
+        });
+        let theirs = Arc::clone(&shared);
+        let mut done = 0;
+        let partner = Partner::start(other, move || {
+            let asked = theirs.asked.0.load(Ordering::Acquire);
+            if asked != done {
+                let number = theirs.pages.word(theirs.number);
+                number.store(asked, Ordering::Release);
+                done = asked;
+            }
+        });
+        let exchange = Exchange {
+            _partner: partner.map_err(Untestable::because)?,
+            shared,
+            entry,
+        };
+        // SAFETY: the function returns the number that the other thread stores, which is whole
+        // whenever it is read or fetched, and it stores what it is asked for. Nobody serialises
+        // this thread in between: stores to code become visible to other cores as those to data
+        // do, only later (AMD's manual, volume 2, 7.6.1, on asynchronous modification by a single
+        // aligned store; Intel leaves the time open, volume 3, "Cross-Modifying Code").
+        let handover = unsafe {
+            Handover::new(
+                exchange,
+                |exchange| &exchange.shared.asked.0,
+                |exchange| exchange.shared.pages.function(exchange.entry),
+            )
+        };
+        Ok(Subject::Steady {
+            kernel: Box::new(handover),
+            lap: 1,
+        })
+    }
+}

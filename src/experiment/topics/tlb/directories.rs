@@ -1,0 +1,374 @@
+//! Drepper 6.2.4, TLB usage: fewer pages, and fewer page directories.
+
+use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::machine::predict::{Places, random};
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Setup,
+    Shape, Subject, Unit, Untestable, all_of, at_least, plain_curves, side_by_side,
+};
+use crate::kernel::{Kernel, Step, Walk};
+use crate::measure::Shot;
+use crate::mem::{LINE, PAGE, Region};
+use crate::os::maps::Spread;
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+use core::hint::black_box;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[TLB_USAGE];
+
+const KNOWN: &str = "translations in the TLB";
+const HOT: &str = "page tables in the caches";
+const COLD: &str = "page tables in memory";
+const SPREAD: &str = "page directories of this program";
+
+/// Lines of a lap: in as many pages, those of a page.
+const COUNT: usize = 64;
+
+/// More pages than the second level of any CPU has entries.
+const DISPLACING: usize = 8192;
+
+/// Distances of the lines: in one page, in neighbouring pages, in pages whose entries lie in
+/// different lines of a page table, in page tables of their own, and in page directories of their
+/// own.
+const IN_ONE_PAGE: usize = LINE;
+const IN_A_ROW: usize = PAGE;
+const A_LINE_OF_ENTRIES: usize = 9 * PAGE;
+const A_TABLE: usize = 2 << 20;
+const A_DIRECTORY: usize = 1 << 30;
+const DISTANCES: [usize; 5] = [
+    IN_ONE_PAGE,
+    IN_A_ROW,
+    A_LINE_OF_ENTRIES,
+    A_TABLE,
+    A_DIRECTORY,
+];
+
+const TLB_USAGE: Experiment = Experiment {
+    id: "E26",
+    name: "drepper-6.2.4-tlb",
+    title: "Fewer pages, and fewer page directories",
+    question: "What does a page walk cost, with page tables in the caches and in memory, and what \
+               if the pages are spread wide?",
+    source: "Drepper 6.2.4",
+    today: "A lap of 64 lines in random order, timed after other pages displaced the translations \
+            (a line of each of 8,192 pages), or the page tables and the lines as well. What the \
+            same lines cost in one page is the caches' share; the rest is page walks. Eight \
+            entries of a page table share a line, so pages in a row share what a walk fetches; \
+            farther apart every page has its own line of entries, then its own table and its own \
+            directory, each of which is one more load. CPUs keep upper levels in caches of their \
+            own, which helps until there are more tables than these hold. In a virtual machine \
+            every one of those loads has an address that is to be translated by the hypervisor's \
+            tables in turn, which makes sparse tables dearer than on bare hardware. A program that \
+            asks for addresses itself (MAP_FIXED) does well to stay inside one directory, which \
+            is 1 GiB; address space randomisation spreads a program's parts, but only a few \
+            directories wide.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis {
+            label: "distance of the lines",
+            log: true,
+            bytes: true,
+        },
+        y: Axis::log("time a line"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label != SPREAD);
+        curves
+    },
+    events: &[],
+    claims: &[
+        Claim {
+            text: "fewer pages: with page tables in the caches, as many pages as lines cost more \
+                   than 1.5 times one page",
+            judge: |e| {
+                let dearer = over(e, HOT, IN_A_ROW, IN_ONE_PAGE)?;
+                Ok(at_least("64 pages over one", dearer, 1.5))
+            },
+        },
+        Claim {
+            text: "fewer directories: with page tables in the caches, pages 2 MiB apart, each with \
+                   a table of its own, cost more than 1.2 times pages in a row, and pages 1 GiB \
+                   apart, each with a directory of its own, more than 1.1 times those",
+            judge: |e| {
+                let table = over(e, HOT, A_TABLE, IN_A_ROW)?;
+                let directory = over(e, HOT, A_DIRECTORY, A_TABLE)?;
+                Ok(all_of([
+                    at_least("2 MiB apart over in a row", table, 1.2),
+                    at_least("1 GiB apart over 2 MiB apart", directory, 1.1),
+                ]))
+            },
+        },
+        Claim {
+            text: "a page walk takes more than twice as long if the tables come from memory as if \
+                   they are in the caches",
+            judge: |e| {
+                let (hot, cold) = (walk(e, HOT)?, walk(e, COLD)?);
+                let slower = share_of_miss(cold, hot)?;
+                let mut judged = at_least("walk in memory over walk in caches", slower, 2.0);
+                judged.numbers += &format!("; {cold} against {hot} core cycles");
+                Ok(judged)
+            },
+        },
+        Claim {
+            text: "with page tables in memory, pages 1 GiB apart cost more than 1.5 times pages in \
+                   a row",
+            judge: |e| {
+                let sparse = over(e, COLD, A_DIRECTORY, IN_A_ROW)?;
+                Ok(at_least("1 GiB apart over in a row", sparse, 1.5))
+            },
+        },
+        Claim {
+            text: "address space randomisation spreads this program's files, heap and stack over \
+                   more than two page directories, which are what they take without it",
+            judge: |e| {
+                let spread = e.at(SPREAD, 0.0)?;
+                Ok(at_least("page directories", spread, 3.0))
+            },
+        },
+    ],
+};
+
+/// The points at a distance of the lines.
+fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Result<Interval, Untestable> {
+    e.series(series)?;
+    e.at(series, distance as f64)
+}
+
+/// What lines at one distance cost over those at another. They were measured in turn, and each pass
+/// gives a ratio of its own: where the tables lie in memory differs from pass to pass.
+fn over(
+    e: &Evidence<'_>,
+    series: &str,
+    distance: usize,
+    base: usize,
+) -> Result<Interval, Untestable> {
+    let points = e.pass_by_pass(series);
+    let passes = |distance: usize| {
+        at(e, series, distance)?;
+        let found = points.iter().find(|(x, _)| *x == distance as f64);
+        let none = || Untestable(format!("`{series}` was not timed at {distance}"));
+        found.map(|(_, passes)| passes).ok_or_else(none)
+    };
+    let mut ratios: Option<Interval> = None;
+    for [of, to] in side_by_side([passes(distance)?, passes(base)?]) {
+        let next = ratio(of, to)?;
+        ratios = Some(ratios.map_or(next, |so_far| so_far.hull(next)));
+    }
+    let doubt = |ratios: Interval| ratios.widened(0.01);
+    ratios
+        .map(doubt)
+        .ok_or_else(|| Untestable(format!("`{series}` has no pass with both")))
+}
+
+/// What a page walk adds to a load, where every walk fetches another line of the page table.
+fn walk(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    let spread = at(e, series, A_LINE_OF_ENTRIES)?;
+    let together = at(e, series, IN_ONE_PAGE)?;
+    Ok(Interval::new(
+        spread.lo - together.hi,
+        spread.hi - together.lo,
+    ))
+}
+
+/// Lines `distance` bytes apart, and somewhat more: what is a power of two apart shares a set of
+/// a TLB, and its table entries share sets of the caches.
+fn layout(distance: usize) -> Layout {
+    let line = Layout::npad(7);
+    match distance {
+        IN_ONE_PAGE => line,
+        A_TABLE => line.spaced(distance + 9 * PAGE).rotating(),
+        A_DIRECTORY => line.spaced(distance + 9 * (A_TABLE + PAGE)).rotating(),
+        _ => line.spaced(distance).rotating(),
+    }
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let states = [
+        (KNOWN, Displaced::Nothing),
+        (HOT, Displaced::Translations { pages: DISPLACING }),
+        (
+            COLD,
+            Displaced::All {
+                bytes: machine.in_memory(),
+            },
+        ),
+    ];
+    let mut cases = Vec::new();
+    for (series, displaced) in states {
+        let enough = match displaced {
+            Displaced::Nothing => true,
+            Displaced::Translations { pages } => pages * PAGE <= machine.largest,
+            Displaced::All { bytes } => machine.ranges.memory.holds(bytes as f64),
+        };
+        if !enough {
+            continue;
+        }
+        // The farthest first: the others then find their memory there.
+        for distance in DISTANCES.into_iter().rev() {
+            let setup = DisplaceSetup {
+                layout: layout(distance),
+                count: COUNT,
+                displaced,
+                seed: machine.seed,
+            };
+            let case = Case::new(series, distance as f64, setup);
+            cases.push(case.in_reservation().in_turn());
+        }
+    }
+    cases.push(Case::new(
+        SPREAD,
+        0.0,
+        CountSetup {
+            name: SPREAD,
+            bytes: 0,
+            count: |_, _| {
+                let spread = Spread::of_this_process().map_err(Untestable::because)?;
+                Ok(spread.directories as f64)
+            },
+            argument: 0,
+        },
+    ));
+    cases
+}
+
+/// What is displaced between two laps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Displaced {
+    /// Nothing.
+    Nothing,
+    /// Translations: a byte of each of so many other pages is read. All lie at the same offset of
+    /// their pages, so that their lines displace each other in a few sets and leave the ring's
+    /// lines, and those of its page tables, in the caches.
+    Translations {
+        /// How many pages: more than the second-level TLB has entries.
+        pages: usize,
+    },
+    /// Translations, page tables and the lines themselves: so many other bytes are read.
+    All {
+        /// How many bytes: more than the last-level cache holds.
+        bytes: usize,
+    },
+}
+
+impl Displaced {
+    /// Bytes of other pages.
+    fn bytes(self) -> usize {
+        match self {
+            Displaced::Nothing => 0,
+            Displaced::Translations { pages } => pages * PAGE,
+            Displaced::All { bytes } => bytes.next_multiple_of(LINE),
+        }
+    }
+}
+
+/// A ring whose laps are timed singly, with other pages touched in between. An operation is a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DisplaceSetup {
+    /// Where the elements lie.
+    pub layout: Layout,
+    /// How many there are.
+    pub count: usize,
+    /// What is displaced before each lap.
+    pub displaced: Displaced,
+    /// Decides the order of the ring.
+    pub seed: u64,
+}
+
+impl Setup for DisplaceSetup {
+    fn bytes(&self) -> usize {
+        // The ring begins on a page of its own.
+        self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(self.count)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let other = self.displaced.bytes().next_multiple_of(PAGE);
+        let (mut others, ring) = if other == 0 {
+            (None, region)
+        } else {
+            let parts = region.split(other);
+            let (others, ring) =
+                parts.ok_or_else(|| Untestable("no room for other pages".to_owned()))?;
+            (Some(others), ring)
+        };
+        // A page that was never written may be one page of zeroes for all.
+        if let Some(others) = &mut others {
+            (0..others.len())
+                .step_by(PAGE)
+                .for_each(|page| others.set_word(page, 1));
+        }
+        let order = Order::Random { seed: self.seed };
+        let ring = Ring::new(ring, self.layout, self.count, order).map_err(Untestable::because)?;
+        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let work = walk.work();
+        let shot = DisplaceShot {
+            walk,
+            lap: self.count as u64,
+            others,
+            displaced: self.displaced,
+        };
+        Ok(Subject::Shot {
+            shot: Box::new(shot),
+            work,
+        })
+    }
+
+    /// The walk alone, with nothing displaced.
+    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let order = Order::Random { seed: self.seed };
+        let ring =
+            Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
+        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        Ok(Subject::Steady {
+            kernel: Box::new(walk),
+            lap: self.count as u64,
+        })
+    }
+
+    /// A lap right after the last one; what is displaced in between is not modelled.
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        let dense = self.layout == Layout::npad(self.layout.padding());
+        (dense && self.displaced == Displaced::Nothing).then_some(())?;
+        let places = Places {
+            count: self.count,
+            stride: self.layout.stride(),
+            rotating: false,
+        };
+        random(parameters, places, None)
+    }
+}
+
+struct DisplaceShot<'m> {
+    walk: Walk<'m>,
+    lap: u64,
+    others: Option<Region<'m>>,
+    displaced: Displaced,
+}
+
+impl Shot for DisplaceShot<'_> {
+    fn prepare(&mut self) {
+        black_box(self.walk.run(2 * self.lap));
+        let Some(others) = &self.others else { return };
+        let step = match self.displaced {
+            Displaced::Nothing => return,
+            Displaced::Translations { .. } => PAGE,
+            Displaced::All { .. } => LINE,
+        };
+        for at in (0..others.len()).step_by(step) {
+            black_box(others.bytes()[at]);
+        }
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.walk.run(self.lap)
+    }
+
+    fn operations(&self) -> u64 {
+        self.lap
+    }
+}

@@ -1,0 +1,120 @@
+//! Drepper 7.5.3, Figure 7.9: a random walk in 4 KiB and in 2 MiB pages.
+
+use crate::counters::Quantity;
+use crate::experiment::claim::paired::paired;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::{
+    Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Range, Reference, Untestable,
+    at_least, plain_curves,
+};
+use crate::mem::LINE;
+use crate::pattern::{Layout, Order};
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_7_9];
+
+const BASE: &str = "4 KiB pages";
+const HUGE: &str = "2 MiB pages";
+const GIANT: &str = "1 GiB pages";
+
+/// No second-level TLB reaches farther in 4 KiB pages: the largest has 4,096 entries (Zen 5).
+const REACH: usize = 4096 * 4096;
+
+/// More pages than the L1 dTLB of any CPU has entries, and few enough for most second-level caches.
+const BEYOND_FIRST: usize = 1 << 19;
+
+const FIG_7_9: Experiment = Experiment {
+    id: "F4",
+    name: "drepper-fig-7.9",
+    title: "Following a random list in large pages",
+    question: "How much of a random walk's time do large pages save?",
+    source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
+    today: "The paper's TLB reached as far as 256 KiB; second levels today reach 6 to 16 MiB, and \
+            what they translate costs some cycles a load instead of a page walk. Beyond that the \
+            saving is a page walk, which finds its tables in the caches most of the time. In a \
+            virtual machine large pages extend the TLB's reach only if the hypervisor backs them \
+            with pages as large; if it does not, an entry holds one of the smaller ones, the \
+            curves are one as long as the TLB reaches, and what is left to save behind that is \
+            one level of the guest's own tables in each page walk.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-7.9.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[("4kB Pages", "4 KiB pages"), ("2MB Pages", "2 MiB pages")],
+    }]),
+    cases,
+    curves: plain_curves,
+    events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
+    claims: &[
+        Claim {
+            text: "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times \
+                   as long as 2 MiB pages",
+            judge: |e| {
+                let bytes = e.machine.in_memory();
+                let x = e.machine.place_in_memory(bytes)?;
+                if bytes < 4 * REACH {
+                    return Err(Untestable(format!(
+                        "it takes {} MiB to be far beyond every TLB's reach, and no more than {} \
+                         MiB were measured",
+                        (4 * REACH) >> 20,
+                        bytes >> 20
+                    )));
+                }
+                let range = Range { lo: x / 2.0, hi: x };
+                saving(e, HUGE, range, 1.1)
+            },
+        },
+        Claim {
+            text: "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take \
+                   more than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
+            judge: |e| {
+                let x = BEYOND_FIRST as f64;
+                saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
+            },
+        },
+        Claim {
+            text: "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
+            judge: |e| {
+                let x = e.machine.place_in_memory(e.machine.in_memory())?;
+                saving(e, GIANT, Range { lo: x, hi: x }, 1.1)
+            },
+        },
+    ],
+};
+
+/// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
+fn saving(e: &Evidence<'_>, larger: &str, range: Range, least: f64) -> Judged {
+    let slower = paired(e, BASE, larger, range)?;
+    Ok(at_least("4 KiB pages over larger ones", slower, least))
+}
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let setup = |bytes| {
+        let seed = machine.seed;
+        WalkSetup::follow(Layout::npad(0), bytes, Order::Random { seed })
+    };
+    let mut sizes = machine.few_working_sets(4);
+    sizes.extend(
+        [BEYOND_FIRST]
+            .into_iter()
+            .filter(|&bytes| bytes <= machine.largest),
+    );
+    // What 4 KiB pages cost in memory differs by their frames and those of their tables: the claim is
+    // about the median of three sizes.
+    let largest = machine.in_memory();
+    sizes.extend([largest / 2, largest / 4 * 3].map(|bytes| bytes / LINE * LINE));
+    sizes.sort_unstable();
+    sizes.dedup();
+    let mut cases = Vec::new();
+    for bytes in sizes {
+        let x = bytes as f64;
+        let case = |series| Case::new(series, x, setup(bytes)).in_turn();
+        cases.push(case(BASE));
+        cases.push(case(HUGE).in_huge_pages());
+        if machine.full || bytes == machine.in_memory() {
+            cases.push(case(GIANT).in_giant_pages());
+        }
+    }
+    cases
+}

@@ -1,0 +1,10 @@
+//! Pages: translations, their caches and tables, and memory at several addresses.
+
+pub mod aliases;
+pub mod directories;
+pub mod hugepages;
+pub mod pages;
+pub mod tlb_sets;
+pub mod translate;
+
+families![pages, tlb_sets, directories, hugepages, translate, aliases,];

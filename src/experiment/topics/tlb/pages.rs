@@ -1,0 +1,363 @@
+//! Drepper 3.3.2, the TLB: Figures 3.12 and 3.17.
+
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::PENTIUM_4;
+use crate::experiment::{
+    Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Reference,
+    Setup, Subject, Untestable, all_of, at_least, at_most, events, plain_curves,
+};
+use crate::kernel::{Kernel, Step, Walk};
+use crate::measure::Shot;
+use crate::mem::{LINE, PAGE, Region};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The figures of this family.
+pub(crate) static ALL: &[Experiment] = &[FIG_3_12, FIG_3_17];
+
+const DENSE: &str = "one a line";
+const CONSTANT: &str = "one a page, same offset";
+const ROTATING: &str = "one a page, rotating offset";
+const ROTATING_HUGE: &str = "one a page, rotating offset, 2 MiB pages";
+const ROTATING_GIANT: &str = "one a page, rotating offset, 1 GiB pages";
+
+/// Pages at which the L1 dTLB of every CPU is large enough (the smallest has 32 entries), at
+/// which none is (the largest has 96), and at which the lines still fit L1d.
+const FEW_PAGES: usize = 24;
+const MANY_PAGES: usize = 256;
+
+/// Pages at which no second-level TLB is large enough: the largest has 4,096 entries (Zen 5).
+const PAGES_BEYOND: usize = 8192;
+
+const FIG_3_12: Experiment = Experiment {
+    id: "D16",
+    name: "drepper-fig-3.12",
+    title: "One element a line against one element a page",
+    question: "What does it cost to touch a new page at every step?",
+    source: "Drepper 3.3.2, Figure 3.12",
+    today: "The paper's second curve mixes two effects: elements at the same offset of every page \
+            also fall into one set of L1d, so most of its spike is conflict misses. The rotating \
+            offset takes those away and leaves the TLB; where there are counters, the misses of \
+            L1d and of the dTLB say the same. A second-level TLB of 1,500 and more \
+            entries makes the first step small. On a guest, 2 MiB pages remove it only if the \
+            hypervisor backs them with pages as large: a TLB entry covers the smaller of the two, \
+            and a step that stays with 2 MiB pages shows pages of 4 KiB underneath. Where a load \
+            from L2 takes about as long as one from L1d whose translation is in the second-level \
+            TLB, as on Zen 4, the two curves lie close together all the same. The unused \
+            rest of the pages does not count as working set.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.12.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[
+            ("On Cache Line", "one a line"),
+            ("On Page", "one a page, same offset"),
+        ],
+    }]),
+    cases: fig_3_12_cases,
+    curves: plain_curves,
+    events: events::PAGES,
+    claims: &[
+        Claim {
+            text: "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and \
+                   2 MiB pages take that away",
+            judge: |e| {
+                let rise = |series| {
+                    let few = e.at(series, at_pages(FEW_PAGES))?;
+                    ratio(e.at(series, at_pages(MANY_PAGES))?, few)
+                };
+                Ok(all_of([
+                    at_least("256 pages over 24", rise(ROTATING)?, 1.3),
+                    at_most("the same in 2 MiB pages", rise(ROTATING_HUGE)?, 1.3),
+                ]))
+            },
+        },
+        Claim {
+            text: "more pages than the second-level TLB has entries cost more than 1.3 times the \
+                   same walk in 2 MiB pages",
+            judge: |e| {
+                let (x, small) = e.last(ROTATING)?;
+                let pages = x / 64.0;
+                if pages < PAGES_BEYOND as f64 {
+                    return Err(Untestable(format!(
+                        "it takes {PAGES_BEYOND} pages to exceed every TLB, and no more than \
+                         {pages} were measured"
+                    )));
+                }
+                let gap = ratio(small, e.at(ROTATING_HUGE, x)?)?;
+                Ok(at_least(
+                    &format!("4 KiB over 2 MiB pages at {pages} pages"),
+                    gap,
+                    1.3,
+                ))
+            },
+        },
+        Claim {
+            text: "most of the spike of one element a page is cache conflicts: at 256 pages the \
+                   same offset costs more than 1.5 times the rotating one",
+            judge: |e| {
+                let x = at_pages(MANY_PAGES);
+                let (same, rotating) = (e.at(CONSTANT, x)?, e.at(ROTATING, x)?);
+                let mut judged = at_least("same over rotating offset", ratio(same, rotating)?, 1.5);
+                let (conflicts, pages) = (more(same, rotating), more(rotating, e.at(DENSE, x)?));
+                judged.numbers += &format!(
+                    "; over one a line, the pages cost {pages} core cycles and the conflicts \
+                     {conflicts}"
+                );
+                Ok(judged)
+            },
+        },
+        Claim {
+            text: "at 256 pages, in 4 KiB pages, the rotating offset costs more than 1.3 times the \
+                   same in 1 GiB pages",
+            judge: |e| {
+                let x = at_pages(MANY_PAGES);
+                let giant = e.at(ROTATING_GIANT, x)?;
+                let gap = ratio(e.at(ROTATING, x)?, giant)?;
+                Ok(at_least("4 KiB over 1 GiB pages", gap, 1.3))
+            },
+        },
+    ],
+};
+
+/// By how many core cycles `of` exceeds `less`.
+fn more(of: Interval, less: Interval) -> Interval {
+    Interval::new(of.lo - less.hi, of.hi - less.lo)
+}
+
+/// The working set that counts `pages` elements of 64 bytes.
+fn at_pages(pages: usize) -> f64 {
+    (pages * 64) as f64
+}
+
+fn fig_3_12_cases(machine: &Machine) -> Vec<Case> {
+    let most = if machine.full { 1 << 18 } else { 1 << 14 };
+    let most = most.min(machine.largest / PAGE - 1);
+    let mut pages: Vec<usize> = (4..=18).map(|k| 1 << k).collect();
+    pages.extend([FEW_PAGES, 48, 64 + 32]);
+    pages.sort_unstable();
+    pages.retain(|&pages| pages <= most);
+
+    let line = Layout::npad(7);
+    let page = line.one_a_page();
+    let case = |series, layout, count| {
+        let setup = WalkSetup::follow(layout, count * 64, Order::Sequential);
+        Case::new(series, at_pages(count), setup)
+    };
+    let mut cases = Vec::new();
+    for &count in &pages {
+        cases.push(case(DENSE, line, count));
+        cases.push(case(CONSTANT, page, count));
+        cases.push(case(ROTATING, page.rotating(), count));
+        cases.push(case(ROTATING_HUGE, page.rotating(), count).in_huge_pages());
+        if machine.full || count == MANY_PAGES {
+            cases.push(case(ROTATING_GIANT, page.rotating(), count).in_giant_pages());
+        }
+    }
+    cases
+}
+
+/// The block sizes of the figure, in pages.
+const BLOCKS: [usize; 11] = [
+    60, 120, 240, 480, 960, 1920, 3840, 7680, 15360, 30720, 61440,
+];
+
+const WHOLE: &str = "whole list";
+const BLOCKS_HUGE: &str = "60 pages, 2 MiB pages";
+const WHOLE_HUGE: &str = "whole list, 2 MiB pages";
+
+const FIG_3_17: Experiment = Experiment {
+    id: "D21",
+    name: "drepper-fig-3.17",
+    title: "Random inside blocks of pages",
+    question: "How much of a random walk's cost is the TLB's, and how much memory's?",
+    source: "Drepper 3.3.2, Figure 3.17",
+    today: "Randomising inside a block bounds the pages in use at a time. The TLB of the paper had \
+            64 entries; today a second level of 1,500 to 3,000 entries covers blocks of up to \
+            some ten megabytes, and page walks of small blocks find the tables in the caches. A \
+            random order inside a small block also lets the prefetcher bring neighbours that are \
+            wanted soon, which 2 MiB pages do not take away.",
+    plot: Plot::over_working_set(&[Reference {
+        file: "drepper-fig-3.17.csv",
+        machine: PENTIUM_4,
+        x: "working_set_bytes",
+        columns: &[
+            ("60", "60 pages"),
+            ("480", "480 pages"),
+            ("3840", "3840 pages"),
+            ("30720", "30720 pages"),
+            ("∞", "whole list"),
+        ],
+    }]),
+    cases: fig_3_17_cases,
+    curves: plain_curves,
+    events: events::PAGES,
+    claims: &[
+        Claim {
+            text: "at the largest working set a step costs no less the larger the blocks (5 % \
+                   allowed)",
+            judge: |e| {
+                let mut parts = Vec::new();
+                let mut last: Option<(String, Interval)> = None;
+                for series in series_in_order(e.machine) {
+                    let value = e.at(&series, largest(e.machine)?)?;
+                    if let Some((name, before)) = last {
+                        let what = format!("{series} over {name}");
+                        parts.push(at_least(&what, ratio(value, before)?, 0.95));
+                    }
+                    last = Some((series, value));
+                }
+                Ok(all_of(parts))
+            },
+        },
+        Claim {
+            text: "at the largest working set, in 4 KiB pages, the whole list costs more than 1.5 \
+                   times blocks of 60 pages",
+            judge: |e| {
+                Ok(at_least(
+                    "whole list over 60 pages",
+                    gap_in_base_pages(e)?,
+                    1.5,
+                ))
+            },
+        },
+        Claim {
+            text: "2 MiB pages shrink the gap between the whole list and blocks of 60 pages: part of \
+                   it is the TLB's",
+            judge: |e| {
+                let x = largest(e.machine)?;
+                let large = ratio(e.at(WHOLE_HUGE, x)?, e.at(BLOCKS_HUGE, x)?)?;
+                Ok(at_least(
+                    "gap with 4 KiB pages over gap with 2 MiB pages",
+                    ratio(gap_in_base_pages(e)?, large)?,
+                    1.0,
+                ))
+            },
+        },
+    ],
+};
+
+/// The working set that the claims are about, the largest.
+fn largest(machine: &Machine) -> Result<f64, Untestable> {
+    let largest = machine.working_sets().last().copied();
+    machine.place_in_memory(largest.unwrap_or_default())
+}
+
+/// What the whole list costs over blocks of 60 pages, both in 4 KiB pages.
+fn gap_in_base_pages(e: &Evidence<'_>) -> Result<Interval, Untestable> {
+    let x = largest(e.machine)?;
+    ratio(e.at(WHOLE, x)?, e.at("60 pages", x)?)
+}
+
+/// The block sizes measured here: every third in a quick run.
+fn blocks(machine: &Machine) -> Vec<usize> {
+    let step = if machine.full { 1 } else { 3 };
+    let largest = machine.in_memory() / PAGE;
+    BLOCKS
+        .into_iter()
+        .step_by(step)
+        .filter(|&block| block < largest)
+        .collect()
+}
+
+/// The series in 4 KiB pages, from the smallest block to the whole list.
+fn series_in_order(machine: &Machine) -> Vec<String> {
+    let mut series: Vec<String> = blocks(machine)
+        .into_iter()
+        .map(|block| format!("{block} pages"))
+        .collect();
+    series.push(WHOLE.to_owned());
+    series
+}
+
+fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
+    let seed = machine.seed;
+    let in_blocks = |pages| Order::RandomInBlocks { pages, seed };
+    let mut rows: Vec<(String, Order, bool)> = blocks(machine)
+        .into_iter()
+        .map(|pages| (format!("{pages} pages"), in_blocks(pages), false))
+        .collect();
+    let whole = Order::Random { seed };
+    rows.push((WHOLE.to_owned(), whole, false));
+    rows.push((BLOCKS_HUGE.to_owned(), in_blocks(BLOCKS[0]), true));
+    rows.push((WHOLE_HUGE.to_owned(), whole, true));
+
+    // A quick run shows the shape with a few working sets; the claims are about the largest.
+    let sizes = machine.few_working_sets(4);
+    let mut cases = Vec::new();
+    for (series, order, huge) in rows {
+        for &bytes in &sizes {
+            let walk = WalkSetup::follow(Layout::npad(7), bytes, order);
+            // A stretch is the smallest block.
+            let steps = (BLOCKS[0] * PAGE / LINE) as u64;
+            let setup = StretchSetup { walk, steps };
+            let case = Case::new(series.clone(), bytes as f64, setup);
+            cases.push(if huge { case.in_huge_pages() } else { case });
+        }
+    }
+    cases
+}
+
+/// A ring that is followed by stretches of so many steps, sixteen of which make a sample: steps at
+/// the beginning of a block of pages cost more than those at its end, where lines that came along
+/// are hit, and samples shorter than a block would be of one kind or the other. An operation is a
+/// step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StretchSetup {
+    /// The ring, which is followed whatever its step is.
+    pub walk: WalkSetup,
+    /// Steps of a stretch.
+    pub steps: u64,
+}
+
+impl Setup for StretchSetup {
+    fn bytes(&self) -> usize {
+        self.walk.bytes()
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+        let WalkSetup {
+            layout,
+            count,
+            order,
+            ..
+        } = self.walk;
+        let ring = Ring::new(region, layout, count, order).map_err(Untestable::because)?;
+        let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        // The first stretch finds TLBs and prefetchers as the laying out left them.
+        walk.run(self.steps);
+        let work = walk.work();
+        let steps = self.steps.max(1);
+        Ok(Subject::Shot {
+            shot: Box::new(Stretch { walk, steps }),
+            work,
+        })
+    }
+
+    /// The walk that the stretches are of.
+    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+        self.walk.with(Step::Follow).prepare(region, context)
+    }
+
+    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
+        self.walk.predict(parameters)
+    }
+}
+
+struct Stretch<'m> {
+    walk: Walk<'m>,
+    steps: u64,
+}
+
+impl Shot for Stretch<'_> {
+    fn prepare(&mut self) {}
+
+    fn shoot(&mut self) -> u64 {
+        self.walk.run(self.steps)
+    }
+
+    fn operations(&self) -> u64 {
+        self.steps
+    }
+}

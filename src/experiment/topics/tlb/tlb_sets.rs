@@ -1,0 +1,295 @@
+//! The TLBs: how many translations they hold, found by walking, and when pages fight over them.
+
+use crate::counters::Quantity;
+use crate::cpu::{Identity, PageSize, Tlbs};
+use crate::experiment::claim::evidence::ratio;
+use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
+    Untestable, all_of, at_least, between, plain_curves,
+};
+use crate::mem::{PAGE, Region};
+use crate::pattern::{Layout, Order};
+use crate::stats::{Interval, crossing};
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[ENTRIES];
+
+const PAGES: &str = "a line of each page";
+const LINES: &str = "as many lines side by side";
+const APART: &str = "a line of each page, 16 pages apart";
+const HUGE: &str = "a line of each page, 2 MiB pages";
+const PUBLISHED: &str = "entries, as published";
+const REPORTED: &str = "entries, as CPUID reports them";
+
+/// What counts of entries are about: their x, level and size of pages.
+const SMALL: (f64, u8, PageSize) = (1.0, 1, PageSize::Kib4);
+const LARGE: (f64, u8, PageSize) = (2.0, 1, PageSize::Mib2);
+const SECOND: (f64, u8, PageSize) = (3.0, 2, PageSize::Kib4);
+
+/// So many pages fit the L1 dTLB of every CPU.
+const FEW: usize = 16;
+
+/// More pages than the L1 dTLB of any CPU has entries, and fewer than any second level has. Their
+/// lines still fit L1d.
+const MIDDLE: usize = 384;
+
+/// More pages than the second level of any CPU has entries: the largest has 4,096 (Zen 5).
+const MANY: usize = 8192;
+
+/// So many pages fit the second level of every CPU since 2008.
+const CONFLICTING: usize = 512;
+
+/// How many pages lie between two of those that conflict.
+const DISTANCE: usize = 16;
+
+/// What a step must grow by where a TLB ends.
+const STEP: f64 = 1.3;
+
+/// Numbers of pages about those that L1 dTLBs hold, each with one a tenth to a sixth above it.
+const ABOUT_L1: [usize; 18] = [
+    FEW, 24, 32, 36, 40, 44, 48, 56, 64, 68, 72, 76, 80, 88, 96, 104, 128, 256,
+];
+
+/// Likewise for second levels.
+const ABOUT_L2: [usize; 17] = [
+    MIDDLE, 512, 576, 768, 1024, 1152, 1536, 1792, 2048, 2304, 2560, 2816, 3072, 3456, 4096, 4864,
+    MANY,
+];
+
+/// Likewise for the large pages of L1 dTLBs. All take a quarter of a gigabyte.
+const ABOUT_LARGE: [usize; 13] = [8, 24, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128];
+
+/// How far entries found may lie from those stated: a set of a TLB may overflow before the whole
+/// does, what a page walk caches takes entries too, and the numbers of pages are some tenth apart.
+const ALLOWED: f64 = 0.25;
+
+const ENTRIES: Experiment = Experiment {
+    id: "X9",
+    name: "tlb-entries",
+    title: "How many pages the TLBs hold",
+    question: "At how many pages does a step begin to cost more, although the lines are cached?",
+    source: "none of the documents; published figures: Intel's and AMD's optimisation manuals",
+    today: "A random ring with one line in each page, at another offset in each: no set of L1d \
+            overflows, and what the same number of lines side by side costs is taken off, so that \
+            steps of the caches drop out and those of the TLBs remain. The first is where the L1 \
+            dTLB ends; up to the second, where the second level ends, a step costs some cycles \
+            more, and behind it a page walk. Second levels are set-associative: pages whose \
+            numbers are multiples of 16 share few sets where the set is the low bits of the \
+            number, and miss with a fraction of the entries in use; where it is a hash, they do \
+            not. CPUID is not always right: Golden Cove's tells of 64 entries for loads, its \
+            manual of 96. In large pages one line each shows the entries also on a guest whose hypervisor \
+            backs them with small ones: what those do not give there is reach.",
+    plot: Some(Plot {
+        shape: Shape::Lines,
+        x: Axis::log("pages"),
+        y: Axis::log("time"),
+        unit: Unit::CoreCycles,
+        reference: &[],
+    }),
+    cases,
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        let counted = |curve: &Curve| [PUBLISHED, REPORTED].contains(&curve.label.as_str());
+        curves.retain(|curve| !counted(curve));
+        curves
+    },
+    events: &[
+        Quantity::DtlbMisses,
+        Quantity::DtlbWalks,
+        Quantity::L1dMisses,
+    ],
+    claims: &[
+        Claim {
+            text: "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as \
+                   long as 16 lines side by side, within 10 %",
+            judge: |e| {
+                let x = FEW as f64;
+                let dearer = ratio(e.at(PAGES, x)?, e.at(LINES, x)?)?;
+                Ok(between("pages over lines", dearer, 0.9, 1.1))
+            },
+        },
+        Claim {
+            text: "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or \
+                   else reported by CPUID), give or take a quarter",
+            judge: |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
+        },
+        Claim {
+            text: "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or \
+                   else reported by CPUID), give or take a quarter",
+            judge: |e| {
+                let last = ABOUT_LARGE[ABOUT_LARGE.len() - 1];
+                as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
+            },
+        },
+        Claim {
+            text: "the second-level TLB has as many entries for 4 KiB pages as published for this \
+                   core (or else reported by CPUID), give or take a quarter",
+            judge: |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
+        },
+        Claim {
+            text: "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss \
+                   the second-level TLB by conflicts, as it has room for as many",
+            judge: |e| {
+                let x = CONFLICTING as f64;
+                let room = knee(e, PAGES, MIDDLE, MANY)?.entries;
+                let dearer = ratio(e.at(APART, x)?, e.at(PAGES, x)?)?;
+                Ok(all_of([
+                    at_least("entries found", room, x),
+                    at_least("16 apart over in a row", dearer, 1.5),
+                ]))
+            },
+        },
+    ],
+};
+
+fn cases(machine: &Machine) -> Vec<Case> {
+    let line = Layout::npad(7);
+    let random = Order::Random { seed: machine.seed };
+    let case = |series, layout, pages: usize| {
+        let setup = WalkSetup::follow(layout, pages * line.element(), random);
+        Case::new(series, pages as f64, setup)
+    };
+    let fits = |page: usize| move |pages: &usize| (pages + 1) * page <= machine.largest;
+
+    let mut cases = Vec::new();
+    let page = line.one_a_page().rotating();
+    let all = ABOUT_L1.into_iter().chain(ABOUT_L2);
+    cases.extend(all.filter(fits(PAGE)).map(|n| case(PAGES, page, n)));
+    let lines = [FEW].into_iter().chain(ABOUT_L2);
+    cases.extend(lines.filter(fits(PAGE)).map(|n| case(LINES, line, n)));
+    let apart = line.spaced(DISTANCE * PAGE).rotating();
+    let conflicts = [128, 256, CONFLICTING, 1024, 2048];
+    let few = conflicts.into_iter().filter(fits(PAGE));
+    cases.extend(few.map(|n| case(APART, apart, n).in_reservation()));
+    let huge = PageSize::Mib2.bytes() as usize;
+    let large = line.spaced(huge).rotating();
+    let few = ABOUT_LARGE.into_iter().filter(fits(huge));
+    cases.extend(few.map(|n| case(HUGE, large, n).in_huge_pages()));
+    for (x, ..) in [SMALL, LARGE, SECOND] {
+        cases.push(count(PUBLISHED, x, published));
+        cases.push(count(REPORTED, x, reported));
+    }
+    cases
+}
+
+/// The entries `x` says of which, as somebody states them.
+fn count(
+    series: &'static str,
+    x: f64,
+    count: fn(Region<'_>, u64) -> Result<f64, Untestable>,
+) -> Case {
+    let setup = CountSetup {
+        name: series,
+        bytes: 0,
+        count,
+        argument: x as u64,
+    };
+    Case::new(series, x, setup)
+}
+
+fn published(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
+    let known = Identity::detect().translations();
+    let entries = known.and_then(|tlbs| match which {
+        1 => tlbs.small.value(),
+        2 => tlbs.large.value(),
+        _ => tlbs.second.value(),
+    });
+    let none = || Untestable::because("no published number of entries is known for this core");
+    entries.map(f64::from).ok_or_else(none)
+}
+
+fn reported(_: Region<'_>, which: u64) -> Result<f64, Untestable> {
+    let tlbs = Tlbs::detect();
+    let row = [SMALL, LARGE, SECOND]
+        .into_iter()
+        .find(|row| row.0 == which as f64);
+    let entries = row.and_then(|(_, level, page)| tlbs.load_entries(level, page));
+    let none = || Untestable::because("CPUID reports no such TLB");
+    entries.map(f64::from).ok_or_else(none)
+}
+
+/// Where a TLB ends.
+struct Knee {
+    /// Its entries.
+    entries: Interval,
+    /// What a step costs before, and behind.
+    cost: [Interval; 2],
+}
+
+/// The number of pages at which a step crosses the geometric mean of what it costs in `few` pages
+/// and in `many`: at least as many as certainly cost less, fewer than certainly cost more.
+fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Result<Knee, Untestable> {
+    let mut points = Vec::new();
+    for (pages, cost) in e.series(series)? {
+        if pages >= few as f64 && pages <= many as f64 {
+            points.push((pages, without_lines(e, pages, cost)?));
+        }
+    }
+    let ends = [points.first(), points.last()].map(|end| end.copied());
+    let [Some((first, before)), Some((last, behind))] = ends else {
+        return Err(Untestable(format!("no point of `{series}` was measured")));
+    };
+    if first != few as f64 || last != many as f64 {
+        return Err(Untestable(format!(
+            "`{series}` was not measured from {few} pages to {many}"
+        )));
+    }
+    let rise = ratio(behind, before)?;
+    let level = (before.middle() * behind.middle()).sqrt();
+    match crossing(&points, level) {
+        Some(between) if rise.lo >= STEP => Ok(Knee {
+            entries: Interval::new(between.lo, (between.hi - 1.0).max(between.lo)),
+            cost: [before, behind],
+        }),
+        _ => Err(Untestable(format!(
+            "no end of a TLB shows: a step costs {before} core cycles in {few} pages and {behind} \
+             in {many}"
+        ))),
+    }
+}
+
+/// What a step over so many pages would cost if all lines lay in L1d.
+fn without_lines(e: &Evidence<'_>, pages: f64, cost: Interval) -> Result<Interval, Untestable> {
+    let middle = MIDDLE as f64;
+    if pages <= middle {
+        return Ok(cost);
+    }
+    let (near, far) = (e.at(LINES, middle)?, e.at(LINES, pages)?);
+    Ok(Interval::new(
+        cost.lo - far.hi + near.lo,
+        cost.hi - far.lo + near.hi,
+    ))
+}
+
+/// Judges entries that were found by what is published, or else by what CPUID reports.
+fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
+    let (published, reported) = (e.at(PUBLISHED, x), e.at(REPORTED, x));
+    let told = |entries: &Result<Interval, Untestable>| match entries {
+        Ok(entries) => format!("{:.0}", entries.middle()),
+        Err(_) => "unknown".to_owned(),
+    };
+    let stated = format!(
+        "{} published, {} by CPUID",
+        told(&published),
+        told(&reported)
+    );
+    let entries = found.entries;
+    let share = ratio(entries, published.or(reported)?)?;
+    let judged = between(
+        "entries found over stated",
+        share,
+        1.0 - ALLOWED,
+        1.0 + ALLOWED,
+    );
+    let [before, behind] = found.cost;
+    Ok(Judgement {
+        numbers: format!(
+            "{entries} entries found, {stated}: {}; a step costs {before} core cycles with few \
+             pages, {behind} with many",
+            judged.numbers
+        ),
+        ..judged
+    })
+}
