@@ -20,7 +20,7 @@ use cli_common::Folder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
 use linefill::experiment::{LADDER, State};
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 use linefill::lab::convert::{ladder_of, machine_of, point_of};
 use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
 use linefill::pmu::Quantity;
@@ -134,7 +134,7 @@ impl Boot {
 
     /// Whether it says that so many of all kernels agree with their twins.
     fn counts(&self, agreed: usize) -> bool {
-        let all = code::all().count();
+        let all = symbols::all().count();
         let line = format!("# {agreed} of {all} kernels agree with their twins");
         self.serial.lines().any(|said| said.trim_end() == line)
     }
@@ -327,7 +327,7 @@ fn counters_are_programmed_and_read() {
 }
 
 /// The features that a kernel's instructions need, by the names that records have for them.
-fn needed(kernel: &code::Code) -> BTreeSet<&'static str> {
+fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
     let mut needed = BTreeSet::new();
     for instruction in Decoder::new(64, kernel.bytes, DecoderOptions::NONE).iter() {
         for operand in 0..instruction.op_count() {
@@ -359,7 +359,7 @@ fn every_kernel_agrees_with_its_twin() {
         panic!("no header: {record:?}");
     };
     let has = |needed: &&str| header.cpu.features.iter().any(|name| name == needed);
-    let expected: BTreeSet<_> = code::all()
+    let expected: BTreeSet<_> = symbols::all()
         .filter(|kernel| needed(kernel).iter().all(has))
         .map(|kernel| kernel.name)
         .collect();
@@ -391,7 +391,7 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
     let machine = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"];
     let boot = boot_on(machine, "ring=3 largest=65536");
     assert_eq!(boot.status, Some(PASSED));
-    let all: BTreeSet<_> = code::all().map(|kernel| kernel.name).collect();
+    let all: BTreeSet<_> = symbols::all().map(|kernel| kernel.name).collect();
     assert_eq!(boot.agreed(), all);
     assert!(boot.counts(all.len()), "no count of {}", all.len());
     for what in [

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use cli_common::{Folder, Ran, Record};
 use linefill::cpu::Features;
-use linefill::kernel::oracle::{ROOM, check_all};
+use linefill::kernel::verify::{ROOM, check_all};
 use linefill::mem::Region;
 use linefill::os::affinity;
 

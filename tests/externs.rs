@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 
 const ABI: &str = "extern \"sysv64\"";
 /// Where kernels are declared.
-const DECLARED: &str = "kernel/x86_64/asm";
+const DECLARED: &str = "kernel";
 const INTEGERS: [&str; 12] = [
     "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "bool", "()",
 ];
@@ -140,7 +140,7 @@ fn no_float_and_no_vector_crosses_by_value() {
         }
     }
     // Nothing was overlooked: the files whose signatures were read name every kernel there is.
-    let missing: Vec<_> = code::all()
+    let missing: Vec<_> = symbols::all()
         .map(|kernel| kernel.name)
         .filter(|&name| !named.contains(name))
         .collect();

@@ -2,7 +2,9 @@
 //! declare what they do.
 
 use linefill::cpu::Features;
-use linefill::kernel::{Kernel, Matmul, MatmulError, MatmulWay, TileMatmul, TileWay, Work, all};
+use linefill::kernel::{
+    Kernel, Matmul, MatmulError, MatmulWay, TileMatmul, TileWay, Work, reference,
+};
 use linefill::mem::Region;
 use linefill::pattern::{Product, Rng};
 
@@ -33,7 +35,7 @@ fn plain(side: usize, change: fn(f64) -> f64) -> Vec<f64> {
             .iter_mut()
             .for_each(|element| *element = change(*element));
     }
-    all::matmul::matmul(&mut product, [side; 2], 0, 1);
+    reference::matmul(&mut product, [side; 2], 0, 1);
     product.matrices()[2].to_vec()
 }
 
@@ -111,7 +113,7 @@ fn a_second_multiplication_adds_the_same_again() {
         let twice = product.matrices()[2].to_vec();
         let mut bytes = memory(Product::bytes(side));
         let mut once = Product::new(Region::new(&mut bytes).unwrap(), side, 3).unwrap();
-        all::matmul::matmul(&mut once, [side; 2], 0, 1);
+        reference::matmul(&mut once, [side; 2], 0, 1);
         let doubled: Vec<f64> = once.matrices()[2].iter().map(|e| 2.0 * e).collect();
         assert_eq!(twice, doubled, "{way:?}");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use linefill::kernel::{Get, Kernel, ReadTensor, ReadTensorError, Work, all};
+use linefill::kernel::{Get, Kernel, ReadTensor, ReadTensorError, Work, reference};
 use linefill::mem::{LINE, PAGE, Region};
 use linefill::pattern::{Allocation, Heap, Shape, Storage, Tensor};
 
@@ -44,7 +44,7 @@ fn by_the_twin() -> u32 {
     with(Shape::SERIES, Storage::Flat, |tensor| {
         let (mut read, mut sum) = (0, 0.0);
         let pass = u64::from(ReadTensor::PASS);
-        all::tensor::tensor(&tensor, Shape::SERIES, (&mut read, &mut sum), pass);
+        reference::tensor(&tensor, Shape::SERIES, (&mut read, &mut sum), pass);
         sum.to_bits()
     })
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
-use linefill::kernel::oracle::{Difference, ROOM, check_all};
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
+use linefill::kernel::verify::{Difference, ROOM, check_all};
 use linefill::mem::Region;
 
 /// What the oracle reports under `features`, all of it passed, each kernel once.
@@ -24,7 +24,7 @@ fn checked(features: Features) -> BTreeSet<&'static str> {
 
 /// The kernels whose code the mask rules out, found in the code itself.
 fn needing(condition: impl Fn(&iced_x86::Instruction) -> bool) -> BTreeSet<&'static str> {
-    code::all()
+    symbols::all()
         .filter(|code| {
             Decoder::new(64, code.bytes, DecoderOptions::NONE)
                 .iter()
@@ -35,7 +35,7 @@ fn needing(condition: impl Fn(&iced_x86::Instruction) -> bool) -> BTreeSet<&'sta
 }
 
 fn all() -> BTreeSet<&'static str> {
-    code::all().map(|code| code.name).collect()
+    symbols::all().map(|code| code.name).collect()
 }
 
 fn zmm(instruction: &iced_x86::Instruction) -> bool {

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use iced_x86::{Decoder, DecoderOptions};
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 
 const TARGET: &str = "x86_64-unknown-uefi";
 const QEMU: &str = "qemu-system-x86_64";
@@ -91,8 +91,8 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     assert!(said("linefill: 1048576 steps took "), "no ticks");
 
     // All of them but those of registers that firmware need not switch on.
-    let all = code::all().count();
-    let least = code::all().filter(|kernel| !wide(kernel)).count();
+    let all = symbols::all().count();
+    let least = symbols::all().filter(|kernel| !wide(kernel)).count();
     let counted = |agreed: usize| {
         said(&format!(
             "linefill: {agreed} of {all} kernels agree, 0 do not"
@@ -102,7 +102,7 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
 }
 
 /// Whether a kernel uses registers of 32 or 64 bytes.
-fn wide(kernel: &code::Code) -> bool {
+fn wide(kernel: &symbols::Code) -> bool {
     let instructions = Decoder::new(64, kernel.bytes, DecoderOptions::NONE);
     instructions.into_iter().any(|instruction| {
         let registers = (0..instruction.op_count()).map(|at| instruction.op_register(at));

@@ -27,8 +27,8 @@ use core::arch::asm;
 use core::panic::PanicInfo;
 
 use linefill::cpu::{Features, Identity, tsc_hz};
-use linefill::kernel::oracle::check_all;
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
+use linefill::kernel::verify::check_all;
 use linefill::mem::Region;
 use linefill::pmu::{Capabilities, Cpu};
 use linefill::time::{Rate, start};
@@ -91,7 +91,7 @@ fn oracles(console: &mut Console, region: &mut Region<'_>) {
             Err(mismatch) => console.say(format_args!("{mismatch}")),
         }
     });
-    let all = code::all().count();
+    let all = symbols::all().count();
     console.say(format_args!(
         "{agreed} of {all} kernels agree with their twins"
     ));

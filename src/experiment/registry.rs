@@ -1,7 +1,9 @@
 //! Every row of the mission.
 
 use super::Experiment;
-use super::topics::{self, Family, TOPICS, Topic};
+use super::topics::{
+    Family, TOPICS, Topic, {self},
+};
 use crate::spelling::distance;
 
 /// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor

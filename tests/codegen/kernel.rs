@@ -6,7 +6,7 @@ use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Formatter, Instruction, InstructionInfoFactory,
     IntelFormatter, Mnemonic, OpAccess,
 };
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 
 /// A kernel's instructions.
 pub struct Kernel {
@@ -16,7 +16,7 @@ pub struct Kernel {
 
 impl Kernel {
     pub fn all() -> Vec<Kernel> {
-        let decode = |kernel: code::Code| Kernel {
+        let decode = |kernel: symbols::Code| Kernel {
             name: kernel.name,
             code: Decoder::with_ip(
                 64,
@@ -27,7 +27,7 @@ impl Kernel {
             .iter()
             .collect(),
         };
-        code::all().map(decode).collect()
+        symbols::all().map(decode).collect()
     }
 
     pub fn named(name: &str) -> Kernel {

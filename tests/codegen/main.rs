@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 
 use iced_x86::{Code, FlowControl, InstructionInfoFactory, Mnemonic, Register};
 use kernel::{Kernel, Traffic, traffic};
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 use linefill::mem::LINE;
 
 /// What a header says of an iteration of the innermost loop, and of what lies outside it.
@@ -106,7 +106,7 @@ fn every_symbol_of_the_sources_is_listed_once_and_in_order() {
                 .map(str::to_owned),
         );
     }
-    let listed: Vec<_> = code::all().map(|code| code.name.to_owned()).collect();
+    let listed: Vec<_> = symbols::all().map(|code| code.name.to_owned()).collect();
     assert_eq!(listed, found.into_iter().collect::<Vec<_>>());
 }
 
@@ -143,7 +143,7 @@ fn every_kernel_is_stated_once() {
     names.extend(LOOPLESS.map(|(name, _)| name));
     names.push(tensor::CALLING);
     names.sort_unstable();
-    let listed: Vec<_> = code::all().map(|code| code.name).collect();
+    let listed: Vec<_> = symbols::all().map(|code| code.name).collect();
     assert_eq!(names, listed);
 }
 

@@ -1,7 +1,7 @@
 //! The machine code of every kernel in `asm/`.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
-use linefill::kernel::x86_64::asm::code;
+use linefill::kernel::symbols;
 
 use crate::file::{Golden, Hash};
 
@@ -11,7 +11,7 @@ fn the_machine_code_of_every_kernel_is_the_same() {
         "code",
         "Kernels of asm/: symbol, bytes, hash of its machine code (a fill counts by its length).",
     );
-    for kernel in code::all() {
+    for kernel in symbols::all() {
         let hash = hash(&kernel).digits(16);
         golden.push(kernel.name, format!("{} {hash}", kernel.bytes.len()));
     }
@@ -21,7 +21,7 @@ fn the_machine_code_of_every_kernel_is_the_same() {
 /// Hashes a kernel's bytes. They hold no relocation: each refers to its own code only, which is
 /// asserted, so that neither linker nor build profile changes a byte. What `.balign` fills with
 /// depends on the assembler and its version; how much it fills does not.
-fn hash(kernel: &code::Code) -> Hash {
+fn hash(kernel: &symbols::Code) -> Hash {
     let start = kernel.bytes.as_ptr().addr() as u64;
     let own = start..=start + kernel.bytes.len() as u64;
     let mut decoder = Decoder::with_ip(64, kernel.bytes, start, DecoderOptions::NONE);

@@ -2,7 +2,7 @@
 //! refused by the constructor that first binds it to a region, before anything is run.
 
 use linefill::kernel::{
-    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width, all,
+    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width, reference,
 };
 use linefill::os::{Memory, Pages};
 use linefill::pattern::{
@@ -96,7 +96,7 @@ fn stages_begin_at_the_end_of_the_array() {
 fn a_twin_does_not_write_to_pointers() {
     let mut memory = page();
     let mut ring = Ring::new(memory.region(), Layout::npad(0), 10, Order::Sequential).unwrap();
-    all::walk::walk(&mut ring, Step::Inc, 3);
+    reference::walk(&mut ring, Step::Inc, 3);
     Walk::new(ring, Step::Follow).unwrap().run(100);
 }
 
@@ -108,7 +108,7 @@ fn a_twin_does_not_start_at_padding() {
     let ring = Ring::new(memory.region(), layout, 10, Order::Sequential).unwrap();
     let ring = ring.share().unwrap();
     // From here the word that a step adds to is a pointer word.
-    all::walk::shared(&ring, ring.first() + 8, Step::Inc, 1);
+    reference::shared(&ring, ring.first() + 8, Step::Inc, 1);
     let walk = SharedWalk::new(ring, Visit::Step(Step::Follow));
     walk.unwrap().run(100);
 }

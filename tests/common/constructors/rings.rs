@@ -3,7 +3,7 @@
 use linefill::cpu::Hint;
 use linefill::kernel::{
     Abreast, Ahead, Chase, Direction, Fields, Issue, Mode, Pace, Pair, PrefetchWalk, SpeculateMiss,
-    Step, Straddle, Walk, Width, all,
+    Step, Straddle, Walk, Width, reference,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Lanes, Layout, Link, Links, Order, Path, Ring};
@@ -155,8 +155,8 @@ pub(super) fn links(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     };
     links.place(case.source.word());
     let round = links.count() as u64;
-    let start = all::chase::chase(&mut links, 0);
-    assert_eq!(all::chase::chase(&mut links, round), start);
+    let start = reference::chase(&mut links, 0);
+    assert_eq!(reference::chase(&mut links, round), start);
     true
 }
 

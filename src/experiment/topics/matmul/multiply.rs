@@ -2,7 +2,7 @@
 
 use crate::experiment::machine::predict::{add_latency, window};
 use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
-use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay, all};
+use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::{LINE, Region};
 use crate::model::addition_in_sums;
 use crate::pattern::{Product, Rng};
@@ -187,7 +187,7 @@ impl DifferenceSetup {
 
     fn plain(&self, region: Region<'_>, change: fn(f64) -> f64) -> Result<Vec<f64>, Untestable> {
         let mut product = self.product(region, change)?;
-        all::matmul::matmul(&mut product, [self.side; 2], 0, 1);
+        crate::kernel::reference::matmul(&mut product, [self.side; 2], 0, 1);
         Ok(product.matrices()[2].to_vec())
     }
 }

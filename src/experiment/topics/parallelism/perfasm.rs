@@ -6,8 +6,7 @@ use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
 use crate::experiment::{
     Case, Claim, Context, Evidence, Experiment, Setup, Subject, Untestable, at_least, plain_curves,
 };
-use crate::kernel::Op;
-use crate::kernel::x86_64::asm::code;
+use crate::kernel::{Op, symbols};
 use crate::mem::Region;
 use crate::os::sampler;
 use crate::pattern::Indices;
@@ -142,7 +141,7 @@ impl Setup for HottestSetup {
             return Err(Untestable("only what is steady can be sampled".to_owned()));
         };
         kernel.run(lap);
-        let code = code::all().find(|code| code.name == self.symbol);
+        let code = symbols::all().find(|code| code.name == self.symbol);
         let inside = code
             .ok_or_else(|| Untestable(format!("there is no kernel {}", self.symbol)))?
             .bytes

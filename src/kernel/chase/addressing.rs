@@ -1,0 +1,415 @@
+//! From a load to the address of the next, by addressing mode and by the register that is loaded.
+
+// Calls assembly with links that the pattern vouches for.
+#![allow(unsafe_code)]
+
+use crate::cpu::Features;
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::{Link, Links, LinksError, Ring};
+
+/// The load of a step, with the way in which it forms its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// A base register.
+    Base,
+    /// With a displacement of one byte.
+    Disp8,
+    /// With a displacement of four bytes.
+    Disp32,
+    /// A base and an index register.
+    Index,
+    /// A base, an index times 8 and a displacement.
+    Scaled,
+    /// 4 bytes, by the address of [`Index`](Mode::Index).
+    Load32,
+    /// The same with its sign extended.
+    Movsxd,
+    /// 2 bytes, the rest zero.
+    Movzx16,
+    /// The same with its sign extended.
+    Movsx16,
+    /// 8 bytes into a vector register and on into a general one.
+    Xmm8,
+    /// 16 bytes.
+    Xmm16,
+    /// 32 bytes, with AVX2.
+    Ymm32,
+    /// 64 bytes, with AVX-512.
+    Zmm64,
+}
+
+/// The displacement that fits into a byte.
+const NEAR: usize = 64;
+
+/// The one that does not, and is beyond the 2048 bytes that some CPUs add for nothing.
+const FAR: usize = 4096;
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 13] = [
+        Mode::Base,
+        Mode::Disp8,
+        Mode::Disp32,
+        Mode::Index,
+        Mode::Scaled,
+        Mode::Load32,
+        Mode::Movsxd,
+        Mode::Movzx16,
+        Mode::Movsx16,
+        Mode::Xmm8,
+        Mode::Xmm16,
+        Mode::Ymm32,
+        Mode::Zmm64,
+    ];
+
+    /// The instructions of a step.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Mode::Base => "mov rax,[rax]",
+            Mode::Disp8 => "mov rax,[rax+64]",
+            Mode::Disp32 => "mov rax,[rax+4096]",
+            Mode::Index => "mov rax,[rdx+rax]",
+            Mode::Scaled => "mov rax,[rdx+rax*8+64]",
+            Mode::Load32 => "mov eax,[rdx+rax]",
+            Mode::Movsxd => "movsxd rax,[rdx+rax]",
+            Mode::Movzx16 => "movzx eax,word [rdx+rax]",
+            Mode::Movsx16 => "movsx rax,word [rdx+rax]",
+            Mode::Xmm8 => "movq xmm0,[rax]; movq rax,xmm0",
+            Mode::Xmm16 => "movdqa xmm0,[rax]; movq rax,xmm0",
+            Mode::Ymm32 => "vmovdqa ymm0,[rax]; vmovq rax,xmm0",
+            Mode::Zmm64 => "vmovdqa64 zmm0,[rax]; vmovq rax,xmm0",
+        }
+    }
+
+    /// What the elements must hold.
+    pub const fn link(self) -> Link {
+        match self {
+            Mode::Disp8 => Link::Address { less: NEAR },
+            Mode::Disp32 => Link::Address { less: FAR },
+            Mode::Index => Link::Offset { bytes: 8, unit: 1 },
+            Mode::Scaled => Link::Offset { bytes: 8, unit: 8 },
+            Mode::Load32 | Mode::Movsxd => Link::Offset { bytes: 4, unit: 1 },
+            Mode::Movzx16 | Mode::Movsx16 => Link::Offset { bytes: 2, unit: 1 },
+            Mode::Base | Mode::Xmm8 | Mode::Xmm16 | Mode::Ymm32 | Mode::Zmm64 => {
+                Link::Address { less: 0 }
+            }
+        }
+    }
+
+    /// Bytes of the load.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Mode::Xmm16 => 16,
+            Mode::Ymm32 => 32,
+            Mode::Zmm64 => 64,
+            _ => self.link().bytes(),
+        }
+    }
+
+    const fn kernel(self) -> Chases {
+        match self {
+            Mode::Base => linefill_chase_base,
+            Mode::Disp8 => linefill_chase_disp8,
+            Mode::Disp32 => linefill_chase_disp32,
+            Mode::Index => linefill_chase_index,
+            Mode::Scaled => linefill_chase_scaled,
+            Mode::Load32 => linefill_chase_load32,
+            Mode::Movsxd => linefill_chase_movsxd,
+            Mode::Movzx16 => linefill_chase_movzx16,
+            Mode::Movsx16 => linefill_chase_movsx16,
+            Mode::Xmm8 => linefill_chase_xmm8,
+            Mode::Xmm16 => linefill_chase_xmm16,
+            Mode::Ymm32 => linefill_chase_ymm32,
+            Mode::Zmm64 => linefill_chase_zmm64,
+        }
+    }
+
+    /// What the CPU lacks for it, if anything.
+    fn missing(self, features: &Features) -> Option<&'static str> {
+        match self {
+            Mode::Ymm32 if features.avx2().is_none() => Some("AVX2"),
+            Mode::Zmm64 if features.avx512().is_none() => Some("AVX-512"),
+            _ => None,
+        }
+    }
+}
+
+/// Why a ring cannot be followed in some mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChaseError {
+    /// The CPU lacks this.
+    Missing(&'static str),
+    /// The links cannot tell where the elements are.
+    Links(LinksError),
+    /// A load of so many bytes does not lie in one element at a multiple of as many.
+    Load(usize),
+}
+
+impl core::fmt::Display for ChaseError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ChaseError::Missing(feature) => write!(f, "the load needs {feature}"),
+            ChaseError::Links(error) => error.fmt(f),
+            ChaseError::Load(bytes) => write!(
+                f,
+                "a load of {bytes} bytes needs elements of a multiple of {bytes} bytes with the \
+                 pointer first, each at a multiple of {bytes}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ChaseError {}
+
+/// A walk whose every load takes its address from the load before. An operation is a step.
+#[derive(Debug)]
+pub struct Chase<'m> {
+    links: Links<'m>,
+    mode: Mode,
+}
+
+impl<'m> Chase<'m> {
+    /// A walk that begins at the ring's cursor. The ring's pointers become what `mode` adds up to
+    /// an address.
+    ///
+    /// # Errors
+    /// If `features` lack the load, or the ring does not suit it.
+    pub fn new(ring: Ring<'m>, mode: Mode, features: &Features) -> Result<Self, ChaseError> {
+        if let Some(feature) = mode.missing(features) {
+            return Err(ChaseError::Missing(feature));
+        }
+        let layout = ring.layout();
+        let wide = mode.bytes();
+        let whole = |bytes: usize| bytes.is_multiple_of(wide);
+        let suits = layout.pointer_offset() == 0
+            && whole(layout.element())
+            && whole(layout.stride())
+            && whole(layout.place(0));
+        if wide > 8 && !suits {
+            return Err(ChaseError::Load(wide));
+        }
+        let links = Links::new(ring, mode.link()).map_err(ChaseError::Links)?;
+        Ok(Chase { links, mode })
+    }
+
+    /// The links, at the element where the walk stopped.
+    pub fn into_links(self) -> Links<'m> {
+        self.links
+    }
+}
+
+impl Kernel for Chase<'_> {
+    /// Returns the byte offset at which the walk stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            // The scaled mode adds its displacement to the base.
+            let base = match self.mode {
+                Mode::Scaled => self.links.base().wrapping_sub(NEAR),
+                _ => self.links.base(),
+            };
+            // SAFETY: the links were made for this mode, are borrowed, and lead from one to the
+            // other; `new` has seen to it that the CPU has the load and that wide ones lie inside
+            // an element, at a multiple of their size.
+            let link = unsafe { self.mode.kernel()(self.links.cursor(), operations, base) };
+            self.links.set_cursor(link);
+        }
+        self.links.place(self.links.cursor()) as u64
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            bytes_read: self.mode.bytes() as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let link = self.links.cursor();
+            let place = self.links.place(link);
+            sink(Access::load(place, self.mode.bytes() as u32));
+            self.links.set_cursor(self.links.next(link));
+        }
+    }
+}
+
+/// The shape of the family: `link` leads to a place that holds the next link, `steps` times;
+/// returns the last link loaded.
+///
+/// # Safety
+/// `link`, taken as the name says, leads to a readable place that holds such a link in turn, for
+/// `steps` steps; `steps` is not 0. Vector kernels read as many bytes there as their name says,
+/// 16 and more at a multiple of as many, and the CPU has AVX2 for 32, AVX-512 for 64.
+pub type Chases = unsafe extern "sysv64" fn(link: u64, steps: u64, base: usize) -> u64;
+
+macro_rules! chases {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See [`Chases`].
+            pub fn $name(link: u64, steps: u64, base: usize) -> u64;
+        )*}
+    };
+}
+
+chases! {
+    /// `mov rax, [rax]`: the link is an address.
+    linefill_chase_base
+    /// `mov rax, [rax + 64]`: an address less 64.
+    linefill_chase_disp8
+    /// `mov rax, [rax + 4096]`: an address less 4096.
+    linefill_chase_disp32
+    /// `mov rax, [rdx + rax]`: bytes from `base`.
+    linefill_chase_index
+    /// `mov rax, [rdx + rax*8 + 64]`: words from 64 bytes behind `base`.
+    linefill_chase_scaled
+    /// `mov eax, [rdx + rax]`: bytes from `base`, in 4 bytes.
+    linefill_chase_load32
+    /// `movsxd rax, dword ptr [rdx + rax]`.
+    linefill_chase_movsxd
+    /// `movzx eax, word ptr [rdx + rax]`: in 2 bytes.
+    linefill_chase_movzx16
+    /// `movsx rax, word ptr [rdx + rax]`.
+    linefill_chase_movsx16
+    /// `movq xmm0, [rax]` and `movq rax, xmm0`: the link is an address.
+    linefill_chase_xmm8
+    /// The same with `movdqa` of 16 bytes.
+    linefill_chase_xmm16
+    /// The same with `vmovdqa` of 32 bytes.
+    linefill_chase_ymm32
+    /// The same with `vmovdqa64` of 64 bytes.
+    linefill_chase_zmm64
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Links;
+
+    /// Follows `links` for `operations` steps, leaves the cursor there, and returns the byte offset of
+    /// the element that it names.
+    pub fn chase(links: &mut Links<'_>, operations: u64) -> u64 {
+        for _ in 0..operations {
+            links.set_cursor(links.next(links.cursor()));
+        }
+        links.place(links.cursor()) as u64
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::cpu::Features;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::ring::{RANDOM, RingCase, ring};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{Chase, Mode};
+    use crate::mem::Region;
+    use crate::pattern::{Layout, Links, Order};
+
+    struct ChaseCase {
+        ring: RingCase,
+        mode: Mode,
+        features: Features,
+    }
+
+    impl Case for ChaseCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            let ring = self.ring.build(memory)?;
+            then(&mut Chase::new(ring, self.mode, &self.features).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut links = Links::new(self.ring.build(memory)?, self.mode.link()).ok()?;
+            then(&mut |operations| super::reference::chase(&mut links, operations));
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn chases(&mut self, features: Features) {
+            // As many lines as 2-byte offsets reach, one, and some at a distance.
+            let rings = [
+                ring(Layout::npad(7), 512, RANDOM),
+                ring(Layout::npad(7), 1, Order::Sequential),
+                ring(Layout::npad(7).spaced(192), 100, RANDOM),
+            ];
+            for mode in Mode::ALL {
+                let missing = match mode {
+                    Mode::Ymm32 => features.avx2().is_none(),
+                    Mode::Zmm64 => features.avx512().is_none(),
+                    _ => false,
+                };
+                if missing {
+                    continue;
+                }
+                let case = |ring| ChaseCase {
+                    ring,
+                    mode,
+                    features,
+                };
+                self.check(symbol(mode), rings.map(case));
+            }
+        }
+    }
+
+    const fn symbol(mode: Mode) -> &'static str {
+        match mode {
+            Mode::Base => "linefill_chase_base",
+            Mode::Disp8 => "linefill_chase_disp8",
+            Mode::Disp32 => "linefill_chase_disp32",
+            Mode::Index => "linefill_chase_index",
+            Mode::Scaled => "linefill_chase_scaled",
+            Mode::Load32 => "linefill_chase_load32",
+            Mode::Movsxd => "linefill_chase_movsxd",
+            Mode::Movzx16 => "linefill_chase_movzx16",
+            Mode::Movsx16 => "linefill_chase_movsx16",
+            Mode::Xmm8 => "linefill_chase_xmm8",
+            Mode::Xmm16 => "linefill_chase_xmm16",
+            Mode::Ymm32 => "linefill_chase_ymm32",
+            Mode::Zmm64 => "linefill_chase_zmm64",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::mem::Region;
+    use crate::pattern::{Layout, Order};
+    use std::vec;
+
+    fn refused(layout: Layout, mode: Mode, features: &Features) -> Option<ChaseError> {
+        let mut bytes = vec![0u8; 64 * 1024];
+        let region = Region::new(&mut bytes).unwrap();
+        let ring = Ring::new(region, layout, 100, Order::Sequential).unwrap();
+        Chase::new(ring, mode, features).err()
+    }
+
+    #[test]
+    fn wide_loads_want_elements_that_hold_them() {
+        let features = Features::detect();
+        let small = refused(Layout::npad(0), Mode::Xmm16, &features);
+        assert_eq!(small, Some(ChaseError::Load(16)));
+        let skewed = refused(Layout::npad(7).skewed(8), Mode::Xmm16, &features);
+        assert_eq!(skewed, Some(ChaseError::Load(16)));
+        let last = Layout::npad(7).pointer_in_word(7);
+        assert_eq!(
+            refused(last, Mode::Xmm16, &features),
+            Some(ChaseError::Load(16))
+        );
+        assert_eq!(refused(Layout::npad(7), Mode::Xmm16, &features), None);
+        assert_eq!(refused(last, Mode::Base, &features), None);
+    }
+
+    #[test]
+    fn a_load_that_the_cpu_lacks_is_refused_by_name() {
+        let without = Features::detect().without("avx2").unwrap();
+        let refused = |mode| refused(Layout::npad(7), mode, &without);
+        assert_eq!(refused(Mode::Ymm32), Some(ChaseError::Missing("AVX2")));
+        assert_eq!(refused(Mode::Zmm64), Some(ChaseError::Missing("AVX-512")));
+    }
+}

@@ -1,0 +1,219 @@
+//! Exchanges that wait for each other, in one chain or several (Startin's explanation: chains that
+//! share the wait for memory).
+
+// Calls assembly with an array whose indices the deck vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::compute::shuffle::trace_exchange;
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::{Deck, Indices};
+
+/// Bytes of an integer.
+const INT: usize = 4;
+
+/// Why a deck's exchanges cannot be dealt out to some chains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainsError {
+    /// Not 1, 2, 4 or 8.
+    Chains(u32),
+    /// The deck's indices are generated, not precomputed.
+    NoTable,
+    /// The array has fewer elements than a round takes, and one more.
+    Count(usize),
+}
+
+impl core::fmt::Display for ChainsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            ChainsError::Chains(chains) => {
+                write!(f, "{chains} chains are not possible, 1, 2, 4 and 8 are")
+            }
+            ChainsError::NoTable => f.write_str("chains need precomputed indices"),
+            ChainsError::Count(count) => {
+                write!(f, "an array of {count} integers is too short for a round")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ChainsError {}
+
+/// Shuffles the array of a [`Deck`] like [`Shuffle`](crate::kernel::Shuffle), but an exchange begins only
+/// when the last one of its chain has loaded the integer from the place that its index names.
+/// Chains take turns. An operation is an exchange.
+///
+/// Where a run does not end with a round, what is left of it goes down one chain. A pass ends when
+/// fewer elements are left than a round takes, and one more.
+#[derive(Debug)]
+pub struct Chains<'m> {
+    deck: Deck<'m>,
+    chains: u32,
+    /// The `i` of the next exchange.
+    next: usize,
+}
+
+impl<'m> Chains<'m> {
+    /// Begins at the end of the array.
+    ///
+    /// # Errors
+    /// If there are no such chains, no table, or too few elements.
+    pub fn new(deck: Deck<'m>, chains: u32) -> Result<Self, ChainsError> {
+        if ![1, 2, 4, 8].contains(&chains) {
+            return Err(ChainsError::Chains(chains));
+        }
+        if deck.indices() != Indices::Precomputed {
+            return Err(ChainsError::NoTable);
+        }
+        if deck.count() <= chains as usize {
+            return Err(ChainsError::Count(deck.count()));
+        }
+        Ok(Chains {
+            next: deck.count(),
+            deck,
+            chains,
+        })
+    }
+
+    /// Exchanges of a pass over the array.
+    pub fn pass(&self) -> u64 {
+        (self.deck.count() - self.end()) as u64
+    }
+
+    /// The array and its indices.
+    pub fn into_deck(self) -> Deck<'m> {
+        self.deck
+    }
+
+    /// The first `i` that a pass does not come to.
+    fn end(&self) -> usize {
+        let each = self.chains as usize;
+        self.deck.count() - (self.deck.count() - 1) / each * each
+    }
+
+    fn advance(&mut self, exchanges: usize) {
+        self.next -= exchanges;
+        if self.next == self.end() {
+            self.next = self.deck.count();
+        }
+    }
+
+    /// Exchanges from `from` downwards in `chains` chains.
+    fn exchange(&mut self, from: usize, chains: u32, rounds: u64) {
+        if rounds == 0 {
+            return;
+        }
+        let parts = self.deck.parts();
+        let (data, table) = (parts.data.as_mut_ptr(), parts.table.as_ptr());
+        let from = from as u64;
+        // SAFETY: array and table have at least `from` elements, which are more than the
+        // exchanges, and every entry of the table is the index of an element (`Deck` has seen to
+        // that).
+        unsafe {
+            match chains {
+                1 => linefill_chains1(data, table, from, rounds),
+                2 => linefill_chains2(data, table, from, rounds),
+                4 => linefill_chains4(data, table, from, rounds),
+                _ => linefill_chains8(data, table, from, rounds),
+            }
+        }
+    }
+
+    /// The integer that the last exchange put into its place.
+    fn proof(&self) -> u64 {
+        let last = if self.next == self.deck.count() {
+            self.end()
+        } else {
+            self.next
+        };
+        self.deck.int(Deck::DATA + last * INT).into()
+    }
+}
+
+impl Kernel for Chains<'_> {
+    /// Returns the integer that the last exchange put into its place.
+    fn run(&mut self, operations: u64) -> u64 {
+        let mut left = operations;
+        let each = self.chains as usize;
+        while left > 0 {
+            let exchanges = left.min((self.next - self.end()) as u64) as usize;
+            let rest = exchanges % each;
+            self.exchange(self.next, self.chains, (exchanges / each) as u64);
+            self.exchange(self.next - (exchanges - rest), 1, rest as u64);
+            self.advance(exchanges);
+            left -= exchanges as u64;
+        }
+        self.proof()
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 5,
+            stores: 3,
+            bytes_read: 20,
+            bytes_written: 12,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let entry = self.deck.table() + (self.next - 1) * INT;
+            sink(Access::load(entry, INT as u32));
+            let here = Deck::DATA + (self.next - 1) * INT;
+            let there = Deck::DATA + self.deck.int(entry) as usize * INT;
+            trace_exchange(here, there, sink);
+            crate::kernel::compute::shuffle::reference::on_deck(&mut self.deck, self.next, 1, None);
+            self.advance(1);
+        }
+    }
+}
+
+macro_rules! chains {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// `data` and `table` have at least `from` elements, those of `data` writable; `from`
+            /// is no less than the exchanges, and `rounds` is not 0. Every entry of the table that
+            /// is read is the index of an element.
+            pub fn $name(data: *mut u32, table: *const u32, from: u64, rounds: u64);
+        )*}
+    };
+}
+
+chains! {
+    /// Exchanges elements `i - 1` and `table[i - 1]` of `data` for `i` from `from` downwards,
+    /// each exchange waiting for the one before.
+    linefill_chains1,
+    /// The same in 2 chains in turn, a round being an exchange of each.
+    linefill_chains2,
+    /// The same in 4 chains.
+    linefill_chains4,
+    /// The same in 8 chains.
+    linefill_chains8,
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::mem::Region;
+    use std::vec;
+
+    #[test]
+    fn what_cannot_be_chained_is_refused_by_value() {
+        let mut bytes = vec![0; 8192];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let mut refused = |count, indices, chains| {
+            let deck = Deck::new(region.reborrow(), count, indices, 1).unwrap();
+            Chains::new(deck, chains).err()
+        };
+        let table = Indices::Precomputed;
+        assert_eq!(refused(100, table, 3), Some(ChainsError::Chains(3)));
+        assert_eq!(refused(8, table, 8), Some(ChainsError::Count(8)));
+        assert_eq!(refused(9, table, 8), None);
+        let generated = refused(100, Indices::Generated, 1);
+        assert_eq!(generated, Some(ChainsError::NoTable));
+    }
+}

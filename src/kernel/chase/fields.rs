@@ -1,0 +1,225 @@
+//! A walk that reads every word of a line-sized element, along its addresses or against them
+//! (Drepper, sections 3.5.2 and 6.2.1: critical word first, and the order of fields).
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::LINE;
+use crate::pattern::Ring;
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Byte offset of the last word of a line.
+const LAST: usize = LINE - WORD;
+
+/// The order in which the words of an element are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From word 0 to word 7.
+    Ascending,
+    /// From word 7 to word 0.
+    Descending,
+}
+
+/// Why the fields of a ring's elements cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldsError {
+    /// An element is not 64 bytes but this many.
+    Element(usize),
+    /// The pointer is neither the first nor the last word, but at this byte.
+    Pointer(usize),
+}
+
+impl core::fmt::Display for FieldsError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            FieldsError::Element(bytes) => {
+                write!(f, "elements have {bytes} bytes; {LINE} are needed")
+            }
+            FieldsError::Pointer(byte) => {
+                write!(f, "the pointer is at byte {byte}; 0 or {LAST} is needed")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FieldsError {}
+
+/// A walk along a ring that reads all 8 words of every element. An operation is a step.
+#[derive(Debug)]
+pub struct Fields<'m> {
+    ring: Ring<'m>,
+    direction: Direction,
+}
+
+impl<'m> Fields<'m> {
+    /// A walk that begins at the ring's cursor.
+    ///
+    /// # Errors
+    /// If the elements are not 64 bytes, or their pointer is neither first nor last.
+    pub fn new(ring: Ring<'m>, direction: Direction) -> Result<Self, FieldsError> {
+        let layout = ring.layout();
+        if layout.element() != LINE {
+            return Err(FieldsError::Element(layout.element()));
+        }
+        if ![0, LAST].contains(&layout.pointer_offset()) {
+            return Err(FieldsError::Pointer(layout.pointer_offset()));
+        }
+        Ok(Fields { ring, direction })
+    }
+
+    /// The ring, at the element where the walk stopped.
+    pub fn into_ring(self) -> Ring<'m> {
+        self.ring
+    }
+}
+
+impl Kernel for Fields<'_> {
+    /// Returns the wrapping sum of all words read, the pointers included.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return 0;
+        }
+        let first = self.ring.layout().pointer_offset() == 0;
+        let walk: Walks = match (first, self.direction) {
+            (true, Direction::Ascending) => linefill_fields_first_ascending,
+            (true, Direction::Descending) => linefill_fields_first_descending,
+            (false, Direction::Ascending) => linefill_fields_last_ascending,
+            (false, Direction::Descending) => linefill_fields_last_descending,
+        };
+        // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
+        // word holds the address of another; `new` has seen to it that elements have 8 words and
+        // that the pointer is the first or the last, as the kernel chosen expects.
+        let stop = unsafe { walk(self.ring.cursor(), operations) };
+        self.ring.set_cursor(stop.at);
+        stop.sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: (LINE / WORD) as u32,
+            bytes_read: LINE as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let at = self.ring.cursor();
+            let element = self.ring.offset(at) - self.ring.layout().pointer_offset();
+            for index in 0..LINE / WORD {
+                let place = match self.direction {
+                    Direction::Ascending => index * WORD,
+                    Direction::Descending => LAST - index * WORD,
+                };
+                sink(Access::load(element + place, WORD as u32));
+            }
+            self.ring.set_cursor(self.ring.next(at));
+        }
+    }
+}
+
+/// What the kernels of this family return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Stop {
+    /// Address of the pointer word after the last step.
+    pub at: usize,
+    /// Wrapping sum of all words read.
+    pub sum: u64,
+}
+
+/// The shape of the family: walks `steps` steps and reads the 8 words of every element.
+///
+/// # Safety
+/// `at` is the address of a pointer word of a 64-byte element, at its end that the name says; all
+/// of the element is readable, and the pointer word holds such an address in turn, for `steps`
+/// steps; `steps` is not 0.
+pub type Walks = unsafe extern "sysv64" fn(at: usize, steps: u64) -> Stop;
+
+macro_rules! walks {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See [`Walks`].
+            pub fn $name(at: usize, steps: u64) -> Stop;
+        )*}
+    };
+}
+
+walks! {
+    /// Pointer in word 0, words read from 0 to 7.
+    linefill_fields_first_ascending
+    /// Pointer in word 0, words read from 7 to 0.
+    linefill_fields_first_descending
+    /// Pointer in word 7, words read from 0 to 7.
+    linefill_fields_last_ascending
+    /// Pointer in word 7, words read from 7 to 0.
+    linefill_fields_last_descending
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Ring;
+
+    /// Walks `operations` steps along `ring`, leaves the cursor there, and returns the wrapping sum of
+    /// all words of the elements left behind.
+    pub fn fields(ring: &mut Ring<'_>, operations: u64) -> u64 {
+        let mut sum = 0_u64;
+        for _ in 0..operations {
+            let at = ring.cursor();
+            let element = at - ring.layout().pointer_offset();
+            for place in (0..ring.layout().element()).step_by(8) {
+                sum = sum.wrapping_add(ring.word(element + place));
+            }
+            ring.set_cursor(ring.next(at));
+        }
+        sum
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::ring::{RingCase, lines};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{Direction, Fields};
+    use crate::mem::Region;
+
+    struct FieldsCase {
+        ring: RingCase,
+        direction: Direction,
+    }
+
+    impl Case for FieldsCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Fields::new(self.ring.build(memory)?, self.direction).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut ring = self.ring.build(memory)?;
+            then(&mut |operations| super::reference::fields(&mut ring, operations));
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn fields(&mut self) {
+            use Direction::{Ascending, Descending};
+            for (name, word, direction) in [
+                ("linefill_fields_first_ascending", 0, Ascending),
+                ("linefill_fields_first_descending", 0, Descending),
+                ("linefill_fields_last_ascending", 7, Ascending),
+                ("linefill_fields_last_descending", 7, Descending),
+            ] {
+                let case = |ring| FieldsCase { ring, direction };
+                self.check(name, lines(word).map(case));
+            }
+        }
+    }
+}

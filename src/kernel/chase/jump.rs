@@ -1,0 +1,157 @@
+//! Sestoft's memory latency loop (note A.1): `k = a[k]`.
+
+// Calls assembly with an array that the chain vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::Chain;
+
+/// A walk along an array of indices. An operation is one `k = a[k]`.
+#[derive(Debug)]
+pub struct Jump<'m> {
+    chain: Chain<'m>,
+    checked: bool,
+}
+
+impl<'m> Jump<'m> {
+    /// A walk that begins at the chain's cursor and trusts its indices.
+    pub fn new(chain: Chain<'m>) -> Self {
+        Jump {
+            chain,
+            checked: false,
+        }
+    }
+
+    /// The same with the index checked against the array's length at every step, as Java and safe
+    /// Rust do.
+    pub fn checked(self) -> Self {
+        Jump {
+            checked: true,
+            ..self
+        }
+    }
+
+    /// The chain, at the index where the walk stopped.
+    pub fn into_chain(self) -> Chain<'m> {
+        self.chain
+    }
+}
+
+impl Kernel for Jump<'_> {
+    /// Returns the index at which the walk stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return u64::from(self.chain.cursor());
+        }
+        let slots = self.chain.slots();
+        let base = slots.as_ptr();
+        let from = u64::from(self.chain.cursor());
+        // SAFETY: `base` points to the chain's slots, each of which holds an index inside them,
+        // as does the cursor.
+        let stopped = unsafe {
+            if self.checked {
+                linefill_jump_checked(base, from, operations, slots.len() as u64)
+            } else {
+                linefill_jump(base, from, operations)
+            }
+        };
+        self.chain.set_cursor(stopped as u32);
+        stopped
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            bytes_read: 4,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let at = self.chain.cursor() as usize;
+            sink(Access::load(at * 4, 4));
+            self.chain.set_cursor(self.chain.slots()[at]);
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// `index = slots[index]`, `steps` times; returns the last index.
+    ///
+    /// # Safety
+    /// `index` and all indices reached from it lie inside the slots; `steps` is not 0.
+    pub fn linefill_jump(slots: *const u32, index: u64, steps: u64) -> u64;
+
+    /// The same, each index compared with `len` before it is used.
+    ///
+    /// # Safety
+    /// As for [`linefill_jump`]; an index of `len` or more ends in `ud2`.
+    pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Chain;
+
+    /// Jumps `operations` times along `chain` from its cursor and leaves the cursor there.
+    pub fn jump(chain: &mut Chain<'_>, operations: u64) {
+        for _ in 0..operations {
+            let next = chain.slots()[chain.cursor() as usize];
+            chain.set_cursor(next);
+        }
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::Jump;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+    use crate::pattern::{Chain, Fill};
+
+    struct JumpCase {
+        size: usize,
+        fill: Fill,
+        checked: bool,
+    }
+
+    impl Case for JumpCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            let jump = Jump::new(Chain::new(memory, self.size, self.fill).ok()?);
+            then(&mut if self.checked { jump.checked() } else { jump });
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut chain = Chain::new(memory, self.size, self.fill).ok()?;
+            then(&mut |operations| {
+                super::reference::jump(&mut chain, operations);
+                u64::from(chain.cursor())
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn jumps(&mut self) {
+            let chains = [
+                (1, Fill::Sequential),
+                (1000, Fill::Sequential),
+                (1000, Fill::Stride(33)),
+                (1000, Fill::RandomFunction { seed: 7 }),
+                (1000, Fill::Permutation { seed: 8 }),
+                (30_000, Fill::Cycle { seed: 9 }),
+            ];
+            for (name, checked) in [("linefill_jump", false), ("linefill_jump_checked", true)] {
+                let case = |(size, fill)| JumpCase {
+                    size,
+                    fill,
+                    checked,
+                };
+                self.check(name, chains.map(case));
+            }
+        }
+    }
+}

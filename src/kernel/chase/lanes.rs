@@ -1,0 +1,155 @@
+//! Walks along several rings side by side: how many loads can be under way at a time.
+
+// Calls assembly with cursors that the rings vouch for.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::Lanes;
+
+/// Bytes of a word.
+const WORD: u32 = 8;
+
+/// Walks along the rings of [`Lanes`], a step of each in turn. An operation is a step of one of
+/// them. Steps in different rings do not wait for each other.
+#[derive(Debug)]
+pub struct Abreast<'m> {
+    lanes: Lanes<'m>,
+    next: usize,
+}
+
+impl<'m> Abreast<'m> {
+    /// Begins with the first ring.
+    pub fn new(lanes: Lanes<'m>) -> Self {
+        Abreast { lanes, next: 0 }
+    }
+
+    /// The rings, at the elements where the walks stopped.
+    pub fn into_lanes(self) -> Lanes<'m> {
+        self.lanes
+    }
+
+    /// Takes `lanes` walks from the next one on `rounds` steps further.
+    fn step(&mut self, lanes: usize, rounds: u64) {
+        if lanes > 0 && rounds > 0 {
+            let cursors = self.lanes.region_mut().bytes_mut().as_mut_ptr();
+            // SAFETY: as many cursors as there are walks stand at the start of the region, which
+            // is borrowed mutably and begins on a line; only `Lanes` writes them and the rings.
+            unsafe {
+                let cursors = cursors.cast::<u64>().add(self.next);
+                linefill_lanes(cursors, lanes as u64, rounds);
+            }
+            self.next = (self.next + lanes) % self.lanes.lanes();
+        }
+    }
+
+    fn stopped(&self) -> u64 {
+        let count = self.lanes.lanes();
+        self.lanes.cursor((self.next + count - 1) % count) as u64
+    }
+}
+
+impl Kernel for Abreast<'_> {
+    /// Returns the byte offset at which the walk stopped that took the last step.
+    fn run(&mut self, operations: u64) -> u64 {
+        let count = self.lanes.lanes();
+        // The rest of a round that was begun, whole rounds, and the beginning of another.
+        let rest = ((count - self.next) % count).min(operations as usize);
+        self.step(rest, 1);
+        let left = operations - rest as u64;
+        self.step(count, left / count as u64);
+        self.step((left % count as u64) as usize, 1);
+        self.stopped()
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 2,
+            stores: 1,
+            bytes_read: 2 * WORD,
+            bytes_written: WORD,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let cursor = Lanes::cursor_place(self.next);
+            sink(Access::load(cursor, WORD));
+            sink(Access::load(self.lanes.cursor(self.next), WORD));
+            sink(Access::store(cursor, WORD));
+            self.lanes.step(self.next);
+            self.next = (self.next + 1) % self.lanes.lanes();
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Takes each of `lanes` walks `rounds` steps further, a step of each in turn.
+    ///
+    /// # Safety
+    /// `cursors` points to `lanes` writable words, each the address of a word that holds an
+    /// address of such a word, and so on for `rounds` steps; neither number is 0.
+    pub fn linefill_lanes(cursors: *mut u64, lanes: u64, rounds: u64);
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Lanes;
+
+    /// Takes `operations` steps, of which the first is number `done` since the beginning, a step of
+    /// each walk in turn. Returns where the walk that took the last step comes to next.
+    pub fn abreast(lanes: &mut Lanes<'_>, done: u64, operations: u64) -> u64 {
+        let count = lanes.lanes() as u64;
+        for number in done..done + operations {
+            lanes.step((number % count) as usize);
+        }
+        let last = (done + operations + count - 1) % count;
+        lanes.cursor(last as usize) as u64
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::Abreast;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+    use crate::pattern::Lanes;
+
+    struct LanesCase {
+        lanes: usize,
+        lines: usize,
+    }
+
+    impl LanesCase {
+        fn build<'m>(&self, memory: Region<'m>) -> Option<Lanes<'m>> {
+            Lanes::new(memory, self.lanes, self.lines, 13).ok()
+        }
+    }
+
+    impl Case for LanesCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Abreast::new(self.build(memory)?));
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut lanes = self.build(memory)?;
+            let mut done = 0;
+            then(&mut |operations| {
+                let stopped = super::reference::abreast(&mut lanes, done, operations);
+                done += operations;
+                stopped
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn lanes(&mut self) {
+            let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
+            let cases = shapes.map(|(lanes, lines)| LanesCase { lanes, lines });
+            self.check("linefill_lanes", cases);
+        }
+    }
+}

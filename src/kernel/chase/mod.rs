@@ -1,0 +1,48 @@
+//! Kernels that follow addresses: each load needs the last one, or one of its chain.
+
+pub(super) mod addressing;
+pub(super) mod chains;
+pub(super) mod fields;
+pub(super) mod jump;
+pub(super) mod lanes;
+pub(super) mod pair;
+pub(super) mod pick;
+pub(super) mod prefetch;
+pub(super) mod revisit;
+pub(super) mod shared;
+pub(super) mod straddle;
+pub(super) mod synonym;
+pub(super) mod translate;
+pub(super) mod walk;
+
+pub use addressing::{Chase, ChaseError, Mode};
+pub use chains::{Chains, ChainsError};
+pub use fields::{Direction, Fields, FieldsError};
+pub use jump::Jump;
+pub use lanes::Abreast;
+pub use pair::{Pair, PairError};
+pub use pick::Pick;
+pub use prefetch::{Ahead, MOST_WORK, Pace, PrefetchError, PrefetchWalk};
+pub use revisit::Revisit;
+pub use shared::{SharedWalk, Visit, VisitError};
+pub use straddle::{Straddle, StraddleError};
+pub use synonym::Synonym;
+pub use translate::{Reach, Translate, TranslateError};
+pub use walk::{Step, Walk, WalkError};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.walks();
+    oracle.jumps();
+    oracle.chases(features);
+    oracle.fields();
+    oracle.pairs();
+    oracle.picks();
+    oracle.lanes();
+    oracle.prefetches();
+    oracle.straddles(features);
+    oracle.translations();
+}

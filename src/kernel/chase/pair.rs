@@ -1,0 +1,177 @@
+//! A walk that adds up two words of every element (Drepper, section 6.2.1, Figure 6.2).
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::chase::fields::Stop;
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::Ring;
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Why two words of a ring's elements cannot be added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairError {
+    /// The element has no such word.
+    NoSuchWord {
+        /// The word asked for.
+        word: usize,
+        /// Words in an element.
+        words: usize,
+    },
+}
+
+impl core::fmt::Display for PairError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let PairError::NoSuchWord { word, words } = self;
+        write!(
+            f,
+            "an element of {words} words has no word {word}; words are 0 to {}",
+            words - 1
+        )
+    }
+}
+
+impl core::error::Error for PairError {}
+
+/// A walk along a ring that adds up the same two words of every element. An operation is a step:
+/// both words and the pointer are loaded, nothing is stored.
+#[derive(Debug)]
+pub struct Pair<'m> {
+    ring: Ring<'m>,
+    words: [usize; 2],
+}
+
+impl<'m> Pair<'m> {
+    /// A walk that begins at the ring's cursor and adds up the two `words` of each element,
+    /// counted from 0.
+    ///
+    /// # Errors
+    /// If the elements do not have one of them.
+    pub fn new(ring: Ring<'m>, words: [usize; 2]) -> Result<Self, PairError> {
+        let there = ring.layout().element() / WORD;
+        match words.into_iter().find(|&word| word >= there) {
+            Some(word) => Err(PairError::NoSuchWord { word, words: there }),
+            None => Ok(Pair { ring, words }),
+        }
+    }
+
+    /// The ring, at the element where the walk stopped.
+    pub fn into_ring(self) -> Ring<'m> {
+        self.ring
+    }
+
+    /// Bytes from an element's pointer word to each of the words that are added up.
+    fn distances(&self) -> [isize; 2] {
+        let pointer = self.ring.layout().pointer_offset() as isize;
+        self.words.map(|word| (word * WORD) as isize - pointer)
+    }
+}
+
+impl Kernel for Pair<'_> {
+    /// Returns the wrapping sum of the words added up.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return 0;
+        }
+        let [first, second] = self.distances();
+        // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every pointer
+        // word holds the address of another; `new` has seen to it that both words lie in each
+        // element.
+        let stop = unsafe { linefill_pair(self.ring.cursor(), operations, first, second) };
+        self.ring.set_cursor(stop.at);
+        stop.sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 3,
+            bytes_read: 3 * WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let distances = self.distances();
+        for _ in 0..operations {
+            let at = self.ring.cursor();
+            let here = self.ring.offset(at);
+            for distance in distances {
+                sink(Access::load(
+                    here.wrapping_add_signed(distance),
+                    WORD as u32,
+                ));
+            }
+            sink(Access::load(here, WORD as u32));
+            self.ring.set_cursor(self.ring.next(at));
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Adds up the words `first` and `second` bytes from `at`, then `at = *at`, `steps` times.
+    ///
+    /// # Safety
+    /// `at` is the address of a readable word that holds such an address in turn, for `steps`
+    /// steps; the words at both distances are readable; `steps` is not 0.
+    pub fn linefill_pair(at: usize, steps: u64, first: isize, second: isize) -> Stop;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Ring;
+
+    /// Walks `operations` steps along `ring`, leaves the cursor there, and returns the wrapping sum of
+    /// the two `words` of the elements left behind, which they must have.
+    pub fn pair(ring: &mut Ring<'_>, words: [usize; 2], operations: u64) -> u64 {
+        let mut sum = 0_u64;
+        for _ in 0..operations {
+            let at = ring.cursor();
+            let element = at - ring.layout().pointer_offset();
+            for word in words {
+                sum = sum.wrapping_add(ring.word(element + word * 8));
+            }
+            ring.set_cursor(ring.next(at));
+        }
+        sum
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::Pair;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::ring::{PADDED, RingCase};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+
+    struct PairCase {
+        ring: RingCase,
+        words: [usize; 2],
+    }
+
+    impl Case for PairCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Pair::new(self.ring.build(memory)?, self.words).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut ring = self.ring.build(memory)?;
+            then(&mut |operations| super::reference::pair(&mut ring, self.words, operations));
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn pairs(&mut self) {
+            let cases = PADDED.into_iter().flat_map(|ring| {
+                let last = ring.layout.padding();
+                let words = [[0, last], [last, 1], [last, last]];
+                words.map(|words| PairCase { ring, words })
+            });
+            self.check("linefill_pair", cases);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Elements of an array that are picked by indices, and two words of each (Drepper, section
+//! 6.2.1, Figure 6.3).
+
+// Calls assembly with elements that the indices lead to.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::pattern::Picks;
+
+/// Bytes of a word, and of an index.
+const WORD: usize = 8;
+const INDEX: usize = 4;
+
+/// Adds up the first and the last word of every element that is picked, again and again. An
+/// operation is a pick: an index and both words are loaded, nothing is stored, and no pick waits
+/// for another.
+#[derive(Debug)]
+pub struct Pick<'m> {
+    picks: Picks<'m>,
+    next: usize,
+}
+
+impl<'m> Pick<'m> {
+    /// Begins with the first index.
+    pub fn new(picks: Picks<'m>) -> Self {
+        Pick { picks, next: 0 }
+    }
+
+    /// The elements and their indices.
+    pub fn into_picks(self) -> Picks<'m> {
+        self.picks
+    }
+
+    fn advance(&mut self, picks: usize) {
+        self.next = (self.next + picks) % self.picks.count();
+    }
+}
+
+impl Kernel for Pick<'_> {
+    /// Returns the wrapping sum of the words added up.
+    fn run(&mut self, operations: u64) -> u64 {
+        let mut sum = 0_u64;
+        let mut left = operations;
+        while left > 0 {
+            let picks = left.min((self.picks.count() - self.next) as u64);
+            let bytes = self.picks.region().bytes();
+            let first = bytes[self.picks.first()..].as_ptr();
+            let indices = bytes[self.next * INDEX..].as_ptr();
+            let second = self.picks.element() - WORD;
+            // SAFETY: as many indices as are left in the borrowed region, each of which leads to
+            // an element inside it (`Picks` has seen to that); `second` is its last word.
+            let part = unsafe { linefill_pick(first, indices, picks, second) };
+            sum = sum.wrapping_add(part);
+            self.advance(picks as usize);
+            left -= picks;
+        }
+        sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 3,
+            bytes_read: (2 * WORD + INDEX) as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let element = self.picks.place(self.next);
+            let last = element + self.picks.element() - WORD;
+            sink(Access::load(self.next * INDEX, INDEX as u32));
+            sink(Access::load(element, WORD as u32));
+            sink(Access::load(last, WORD as u32));
+            self.advance(1);
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Adds up the first word and the one `second` bytes behind it of `picks` elements.
+    ///
+    /// # Safety
+    /// `indices` is the address of `picks` indices; as many words behind `first` as each says
+    /// there is a readable word, and another `second` bytes behind it; `picks` is not 0.
+    pub fn linefill_pick(first: *const u8, indices: *const u8, picks: u64, second: usize) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Picks;
+
+    /// Picks `operations` elements, of which the first is number `done` since the beginning; returns
+    /// the wrapping sum of their first and last words.
+    pub fn pick(picks: &Picks<'_>, done: u64, operations: u64) -> u64 {
+        let count = picks.count() as u64;
+        let mut sum = 0_u64;
+        for number in done..done + operations {
+            let element = picks.place((number % count) as usize);
+            let last = element + picks.element() - 8;
+            for place in [element, last] {
+                sum = sum.wrapping_add(picks.region().word(place));
+            }
+        }
+        sum
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::Pick;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+    use crate::pattern::{Order, Picks};
+
+    struct PickCase {
+        element: usize,
+        count: usize,
+        order: Order,
+    }
+
+    impl PickCase {
+        fn build<'m>(&self, memory: Region<'m>) -> Option<Picks<'m>> {
+            Picks::new(memory, self.element, self.count, self.order).ok()
+        }
+    }
+
+    impl Case for PickCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Pick::new(self.build(memory)?));
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let picks = self.build(memory)?;
+            let mut done = 0;
+            then(&mut |operations| {
+                let sum = super::reference::pick(&picks, done, operations);
+                done += operations;
+                sum
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn picks(&mut self) {
+            let shapes = [(8, 1), (16, 7), (64, 300), (72, 300)];
+            let orders = [Order::Sequential, Order::Random { seed: 9 }];
+            let cases = shapes.into_iter().flat_map(|(element, count)| {
+                orders.map(|order| PickCase {
+                    element,
+                    count,
+                    order,
+                })
+            });
+            self.check("linefill_pick", cases);
+        }
+    }
+}

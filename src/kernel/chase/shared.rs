@@ -1,0 +1,184 @@
+//! Walks along a ring that other threads walk as well (Drepper, Figures 3.19 to 3.22 and 6.8).
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::chase::prefetch::MOST_WORK;
+use crate::kernel::chase::walk::{padding_of, trace_step, work_of};
+use crate::kernel::chase::{prefetch, walk as asm};
+use crate::kernel::{Access, Kernel, Step, Work};
+use crate::mem::LINE;
+use crate::pattern::{Layout, SharedRing};
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// What a walk along a shared ring does at each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Visit {
+    /// What [`Walk`](crate::kernel::Walk) does.
+    Step(Step),
+    /// So many dependent multiplications, 3 core cycles each, that the next step waits for: the
+    /// walk of [`PrefetchWalk`](crate::kernel::PrefetchWalk) at [`Pace::Serial`](crate::kernel::Pace::Serial),
+    /// without a prefetch.
+    Work(u32),
+    /// It reads a word of the element's other line as well: what a helper thread does.
+    Lines,
+}
+
+/// Why a shared ring cannot be walked in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitError {
+    /// The step needs a word besides the pointer.
+    NoPadding(Step),
+    /// More than [`MOST_WORK`] multiplications.
+    TooMuchWork(u32),
+    /// The elements have no word a line away from their pointer; holds their bytes.
+    OneLine(usize),
+}
+
+impl core::fmt::Display for VisitError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            VisitError::NoPadding(step) => write!(
+                f,
+                "{step:?} needs elements with at least 1 word of padding, these have 0"
+            ),
+            VisitError::TooMuchWork(work) => write!(
+                f,
+                "{work} multiplications a node; at most {MOST_WORK} can be had"
+            ),
+            VisitError::OneLine(bytes) => write!(
+                f,
+                "elements of {bytes} bytes have no second line; it takes {} bytes",
+                2 * LINE
+            ),
+        }
+    }
+}
+
+impl core::error::Error for VisitError {}
+
+/// A thread's walk along a ring that it shares. An operation is a step to the next element.
+///
+/// Where the step writes, the additions of several threads to one element get lost now and then,
+/// as those of a program without locks would.
+#[derive(Clone, Debug)]
+pub struct SharedWalk<'m> {
+    ring: SharedRing<'m>,
+    at: usize,
+    visit: Visit,
+}
+
+/// Bytes from an element's pointer word to a word of its other line, if it has one.
+fn other_line(layout: &Layout) -> Option<isize> {
+    let (pointer, line) = (layout.pointer_offset(), LINE as isize);
+    if pointer + LINE + WORD <= layout.element() {
+        return Some(line);
+    }
+    (pointer >= LINE).then_some(-line)
+}
+
+impl<'m> SharedWalk<'m> {
+    /// A walk that begins at the ring's first element.
+    ///
+    /// # Errors
+    /// If the elements have no words for what is done to them, or it is too much.
+    pub fn new(ring: SharedRing<'m>, visit: Visit) -> Result<Self, VisitError> {
+        let layout = ring.layout();
+        match visit {
+            Visit::Step(Step::Follow) => {}
+            Visit::Step(step) if layout.padding() == 0 => return Err(VisitError::NoPadding(step)),
+            Visit::Step(_) => {}
+            Visit::Work(work) if work > MOST_WORK => return Err(VisitError::TooMuchWork(work)),
+            Visit::Work(_) => {}
+            Visit::Lines if other_line(layout).is_none() => {
+                return Err(VisitError::OneLine(layout.element()));
+            }
+            Visit::Lines => {}
+        }
+        Ok(SharedWalk {
+            at: ring.first(),
+            ring,
+            visit,
+        })
+    }
+
+    /// Address of the pointer word that the walk comes to next.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to the element whose pointer word lies `offset` bytes into the ring's memory: where
+    /// another walk is. Stays where it is if there is none.
+    pub fn go_to(&mut self, offset: usize) {
+        self.at = self.ring.pointer_at(offset).unwrap_or(self.at);
+    }
+}
+
+impl Kernel for SharedWalk<'_> {
+    /// Returns the byte offset at which the walk stopped.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let (first, last) = padding_of(self.ring.layout());
+            let other = other_line(self.ring.layout()).unwrap_or(0);
+            let at = self.at;
+            // SAFETY: `at` is a pointer word of the ring, whose memory is borrowed for as long as
+            // this walk; every pointer word holds the address of another and is never written;
+            // `first` and `last` reach words of padding inside each element, and `other` a word of
+            // its other line, where they are used: `new` has seen to it, and to it that the work is
+            // not too much. All words are atomic and accessed by whole aligned instructions, so
+            // other threads may write to the padding meanwhile.
+            self.at = unsafe {
+                match self.visit {
+                    Visit::Step(Step::Follow) => asm::linefill_walk_follow(at, operations),
+                    Visit::Step(Step::Inc) => asm::linefill_walk_inc(at, operations, first),
+                    Visit::Step(Step::Addnext0) => {
+                        asm::linefill_walk_addnext(at, operations, first, first)
+                    }
+                    Visit::Step(Step::Addnextlast) => {
+                        asm::linefill_walk_addnext(at, operations, first, last)
+                    }
+                    Visit::Work(work) => {
+                        prefetch::linefill_prefetch_none_serial(at, operations, 0, work.into())
+                    }
+                    Visit::Lines => asm::linefill_walk_lines(at, operations, other),
+                }
+            };
+            assert!(self.ring.holds(self.at), "a walk left its ring");
+        }
+        self.ring.offset(self.at) as u64
+    }
+
+    fn work(&self) -> Work {
+        match self.visit {
+            Visit::Step(step) => work_of(step),
+            Visit::Work(_) => work_of(Step::Follow),
+            Visit::Lines => Work {
+                loads: 2,
+                bytes_read: 2 * WORD as u32,
+                ..Work::default()
+            },
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let padding = padding_of(self.ring.layout());
+        let other = other_line(self.ring.layout()).unwrap_or(0);
+        for _ in 0..operations {
+            let next = self.ring.next(self.at);
+            let here = self.ring.offset(self.at);
+            let there = self.ring.offset(next);
+            let step = match self.visit {
+                Visit::Step(step) => step,
+                Visit::Work(_) => Step::Follow,
+                Visit::Lines => {
+                    sink(Access::load(here.wrapping_add_signed(other), WORD as u32));
+                    Step::Follow
+                }
+            };
+            trace_step(step, padding, here, there, sink);
+            self.at = next;
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A walk that loads its pointers by instructions of any width (Drepper, section 6.2.1, Figure
+//! 6.4: what a misaligned access waits for).
+
+// Calls assembly with addresses that the ring vouches for.
+#![allow(unsafe_code)]
+
+use crate::kernel::chase::walk::linefill_walk_follow;
+use crate::kernel::{Access, Kernel, Width, Work};
+use crate::pattern::Ring;
+
+/// Why a ring cannot be walked by loads of some width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StraddleError {
+    /// An element has too few bytes from its pointer on.
+    Narrow {
+        /// Bytes from the pointer to the end of the element.
+        bytes: usize,
+        /// Bytes of a load.
+        width: usize,
+    },
+    /// A 4-byte load reaches over 4 GiB, and the ring spans this many bytes.
+    Far(usize),
+}
+
+impl core::fmt::Display for StraddleError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            StraddleError::Narrow { bytes, width } => write!(
+                f,
+                "elements have {bytes} bytes from their pointer on; a load needs {width}"
+            ),
+            StraddleError::Far(span) => {
+                write!(f, "the ring spans {span} bytes; 4-byte loads reach 4 GiB")
+            }
+        }
+    }
+}
+
+impl core::error::Error for StraddleError {}
+
+/// A walk along a ring by loads of one width. An operation is a step.
+#[derive(Debug)]
+pub struct Straddle<'m> {
+    ring: Ring<'m>,
+    width: Width,
+}
+
+impl<'m> Straddle<'m> {
+    /// A walk that begins at the ring's cursor.
+    ///
+    /// # Errors
+    /// If a load would read beyond an element, or a 4-byte load cannot reach all of the ring.
+    pub fn new(ring: Ring<'m>, width: Width) -> Result<Self, StraddleError> {
+        let layout = ring.layout();
+        let bytes = layout.element() - layout.pointer_offset();
+        if bytes < width.bytes() {
+            return Err(StraddleError::Narrow {
+                bytes,
+                width: width.bytes(),
+            });
+        }
+        let span = layout.span(ring.count());
+        if width == Width::W4 && u32::try_from(span).is_err() {
+            return Err(StraddleError::Far(span));
+        }
+        Ok(Straddle { ring, width })
+    }
+}
+
+impl Kernel for Straddle<'_> {
+    /// Returns the byte offset of the pointer word that the walk came to.
+    fn run(&mut self, operations: u64) -> u64 {
+        let at = self.ring.cursor();
+        if operations > 0 {
+            let start = at - self.ring.offset(at);
+            // SAFETY: the cursor is a pointer word of the ring, which is borrowed, and every
+            // pointer word holds the address of another; `new` has seen to it that a load stays in
+            // its element, and within 4 GiB of the region's start where it has 4 bytes; the token
+            // proves the instruction.
+            let stop = unsafe {
+                match self.width {
+                    Width::W4 => linefill_straddle4(at, operations, start),
+                    Width::W8 => linefill_walk_follow(at, operations),
+                    Width::W16 => linefill_straddle16(at, operations, start),
+                    Width::W32(_) => linefill_straddle32(at, operations, start),
+                    Width::W64(_) => linefill_straddle64(at, operations, start),
+                }
+            };
+            self.ring.set_cursor(stop);
+        }
+        self.ring.offset(self.ring.cursor()) as u64
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            bytes_read: self.width.bytes() as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let at = self.ring.cursor();
+            sink(Access::load(
+                self.ring.offset(at),
+                self.width.bytes() as u32,
+            ));
+            self.ring.set_cursor(self.ring.next(at));
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Walks `steps` steps by 4-byte loads; returns the address of the pointer word it came to.
+    ///
+    /// # Safety
+    /// `at` is the address of a pointer word, and every pointer word that the walk comes to holds
+    /// the address of another; all lie between `base` and 4 GiB above; `steps` is not 0.
+    pub fn linefill_straddle4(at: usize, steps: u64, base: usize) -> usize;
+
+    /// The same by 16-byte loads.
+    ///
+    /// # Safety
+    /// As for [`linefill_straddle4`], whatever `base` is; 16 bytes from each pointer word on are
+    /// readable.
+    pub fn linefill_straddle16(at: usize, steps: u64, base: usize) -> usize;
+
+    /// The same by 32-byte loads.
+    ///
+    /// # Safety
+    /// As for [`linefill_straddle16`] with 32 bytes; the CPU has AVX2.
+    pub fn linefill_straddle32(at: usize, steps: u64, base: usize) -> usize;
+
+    /// The same by 64-byte loads.
+    ///
+    /// # Safety
+    /// As for [`linefill_straddle16`] with 64 bytes; the CPU has AVX-512.
+    pub fn linefill_straddle64(at: usize, steps: u64, base: usize) -> usize;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::pattern::Ring;
+
+    /// Walks `operations` steps along `ring`, and leaves the cursor there.
+    pub fn straddle(ring: &mut Ring<'_>, operations: u64) {
+        for _ in 0..operations {
+            let next = ring.next(ring.cursor());
+            ring.set_cursor(next);
+        }
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::cpu::Features;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::ring::{RANDOM, RingCase, ring};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{Straddle, Width};
+    use crate::mem::Region;
+    use crate::pattern::{Layout, Order};
+
+    struct StraddleCase {
+        ring: RingCase,
+        width: Width,
+    }
+
+    impl Case for StraddleCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Straddle::new(self.ring.build(memory)?, self.width).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut ring = self.ring.build(memory)?;
+            then(&mut |operations| {
+                super::reference::straddle(&mut ring, operations);
+                ring.offset(ring.cursor()) as u64
+            });
+            Some(())
+        }
+    }
+
+    /// Elements of a line or more, at places that loads of every width straddle.
+    const RINGS: [RingCase; 5] = [
+        ring(Layout::npad(7), 100, Order::Sequential),
+        ring(Layout::npad(7), 1, RANDOM),
+        ring(Layout::npad(7).spaced(128).skewed(61), 300, RANDOM),
+        ring(Layout::npad(15).pointer_in_word(8), 300, RANDOM),
+        ring(
+            Layout::npad(7).one_a_page().skewed(4093),
+            30,
+            Order::Sequential,
+        ),
+    ];
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn straddles(&mut self, features: Features) {
+            for (bytes, name) in [
+                (4, "linefill_straddle4"),
+                (16, "linefill_straddle16"),
+                (32, "linefill_straddle32"),
+                (64, "linefill_straddle64"),
+            ] {
+                if let Some(width) = Width::of(bytes, features) {
+                    self.check(name, RINGS.map(|ring| StraddleCase { ring, width }));
+                }
+            }
+        }
+    }
+}

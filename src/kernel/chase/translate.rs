@@ -1,0 +1,228 @@
+//! Prefetches and loads that go through many pages, or through pages that nobody has mapped.
+
+// Calls kernels with places inside the region, or with prefetches of anything.
+#![allow(unsafe_code)]
+
+use crate::kernel::intrinsics::translate as intrinsics;
+use crate::kernel::{Access, Form, Kernel, Work};
+use crate::mem::{LINE, PAGE, Region};
+
+/// Bytes of a load.
+const WORD: usize = 8;
+
+/// Bytes from one place to the next: another page, and another set of every cache.
+const STRIDE: usize = PAGE + LINE;
+
+/// What is done at each place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// `prefetcht0`.
+    Prefetch,
+    /// A load.
+    Load,
+    /// `prefetcht0` of as many bytes at the lowest addresses, the null pointer first. No system
+    /// maps the first 64 KiB, unless it is told to.
+    PrefetchNull,
+}
+
+/// Why there are no such places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TranslateError {
+    /// Pages that are no power of two; holds their number.
+    Pages(usize),
+    /// The region does not hold this many pages.
+    RegionTooSmall(usize),
+}
+
+impl core::fmt::Display for TranslateError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            TranslateError::Pages(pages) => write!(f, "{pages} pages are no power of two"),
+            TranslateError::RegionTooSmall(pages) => {
+                write!(f, "the region holds fewer than {pages} pages")
+            }
+        }
+    }
+}
+
+impl core::error::Error for TranslateError {}
+
+/// One access a page, round and round, each at another line of its page; none waits for another.
+/// An operation is an access.
+#[derive(Debug)]
+pub struct Translate<'m> {
+    region: Region<'m>,
+    reach: Reach,
+    form: Form,
+    span: usize,
+    place: usize,
+}
+
+impl<'m> Translate<'m> {
+    /// Accesses to the first `pages` pages of the region.
+    ///
+    /// # Errors
+    /// If they are no power of two, or more than the region has.
+    pub fn new(region: Region<'m>, reach: Reach, pages: usize) -> Result<Self, TranslateError> {
+        if !pages.is_power_of_two() {
+            return Err(TranslateError::Pages(pages));
+        }
+        if region.len() / PAGE < pages {
+            return Err(TranslateError::RegionTooSmall(pages));
+        }
+        Ok(Translate {
+            region,
+            reach,
+            form: Form::default(),
+            span: pages * PAGE,
+            place: 0,
+        })
+    }
+
+    /// The same kernel in another form.
+    pub fn by(self, form: Form) -> Self {
+        Translate { form, ..self }
+    }
+}
+
+impl Kernel for Translate<'_> {
+    /// Returns the byte offset of the place that comes next.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let kernel: Accesses = match (self.form, self.reach) {
+                (Form::Assembly, Reach::Load) => linefill_translate_load,
+                (Form::Assembly, _) => linefill_translate_prefetch,
+                (Form::Intrinsics, Reach::Load) => intrinsics::load,
+                (Form::Intrinsics, _) => intrinsics::prefetch,
+            };
+            let base = match self.reach {
+                Reach::PrefetchNull => 0,
+                Reach::Prefetch | Reach::Load => self.region.address(),
+            };
+            // SAFETY: places are multiples of a line below `span`, a power of two which `new`
+            // found the borrowed region to have, so that the word at each is in it; a prefetch
+            // needs no such thing.
+            self.place = unsafe { kernel(base, operations, STRIDE, self.span - 1, self.place) };
+        }
+        self.place as u64
+    }
+
+    fn work(&self) -> Work {
+        let loads = u32::from(self.reach == Reach::Load);
+        Work {
+            loads,
+            bytes_read: loads * WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    /// Prefetches of what nobody has mapped lie outside the region, and are not reported.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            match self.reach {
+                Reach::Prefetch => sink(Access::prefetch(self.place)),
+                Reach::Load => sink(Access::load(self.place, WORD as u32)),
+                Reach::PrefetchNull => {}
+            }
+            self.place = crate::kernel::chase::translate::reference::translate(
+                self.place, STRIDE, self.span, 1,
+            );
+        }
+    }
+}
+
+/// The shape of both kernels: `accesses` places, `stride` bytes apart and round and round in
+/// `mask` + 1 bytes, from `first` bytes behind `base` on. Returns where the next one would be.
+///
+/// # Safety
+/// `accesses` is not 0. For the load, 8 bytes at each place are valid for reads; a prefetch may be
+/// of anything.
+pub type Accesses = unsafe extern "sysv64" fn(
+    base: usize,
+    accesses: u64,
+    stride: usize,
+    mask: usize,
+    first: usize,
+) -> usize;
+
+unsafe extern "sysv64" {
+    /// `mov`.
+    ///
+    /// # Safety
+    /// See [`Accesses`].
+    pub fn linefill_translate_load(
+        base: usize,
+        accesses: u64,
+        stride: usize,
+        mask: usize,
+        first: usize,
+    ) -> usize;
+
+    /// `prefetcht0`.
+    ///
+    /// # Safety
+    /// See [`Accesses`].
+    pub fn linefill_translate_prefetch(
+        base: usize,
+        accesses: u64,
+        stride: usize,
+        mask: usize,
+        first: usize,
+    ) -> usize;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    /// Goes from `place` on in steps of `stride` bytes, round and round in `span` bytes, and returns
+    /// where it comes after `accesses` steps.
+    pub fn translate(place: usize, stride: usize, span: usize, accesses: u64) -> usize {
+        (0..accesses).fold(place, |place, _| (place + stride) % span)
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{Form, Reach, Translate};
+    use crate::mem::{LINE, PAGE, Region};
+
+    struct TranslateCase {
+        reach: Reach,
+        pages: usize,
+        form: Form,
+    }
+
+    impl Case for TranslateCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            let translate = Translate::new(memory, self.reach, self.pages).ok()?;
+            then(&mut translate.by(self.form));
+            Some(())
+        }
+
+        fn twin(&self, _: Region<'_>, then: WithTwin<'_>) -> Built {
+            let (stride, span) = (PAGE + LINE, self.pages * PAGE);
+            let mut place = 0;
+            then(&mut |operations| {
+                place = super::reference::translate(place, stride, span, operations);
+                place as u64
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn translations(&mut self) {
+            let cases = |reaches: &'static [Reach]| {
+                Form::ALL.into_iter().flat_map(move |form| {
+                    let of =
+                        move |reach| [1, 2, 16].map(|pages| TranslateCase { reach, pages, form });
+                    reaches.iter().copied().flat_map(of)
+                })
+            };
+            self.check("linefill_translate_load", cases(&[Reach::Load]));
+            let prefetches = cases(&[Reach::Prefetch, Reach::PrefetchNull]);
+            self.check("linefill_translate_prefetch", prefetches);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Kernels about instructions: where they lie, how they are fetched, how they change.
+
+pub(super) mod codealign;
+pub(super) mod handover;
+pub(super) mod patch;
+pub(super) mod routine;
+
+pub use codealign::{CodeAlign, NoSuchOffset, Placed};
+pub use handover::Handover;
+pub use patch::Patch;
+pub use routine::{Function, Routine};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
+    oracle.codealigns();
+}

@@ -1,0 +1,19 @@
+//! Kernels on lines that several cores want.
+
+pub(super) mod increment;
+pub(super) mod roundtrip;
+pub(super) mod take;
+
+pub use increment::{Increment, Way as IncrementWay};
+pub use roundtrip::{RoundTrip, Way as RoundTripWay};
+pub use take::{APART, Fetched, TakeLines, TakeWay};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
+    oracle.increments();
+    oracle.roundtrips();
+    oracle.takes();
+}

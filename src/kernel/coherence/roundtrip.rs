@@ -1,0 +1,183 @@
+//! A line that threads hand to each other: the round trip between cores.
+
+// Calls assembly with the address of an atomic word.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use core::sync::atomic::AtomicU64;
+
+/// How a thread waits for the token and passes it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// By loads, then a store: the line is shared first, and then owned.
+    Store,
+    /// By `lock cmpxchg`, which owns the line each time it looks.
+    CompareExchange,
+}
+
+/// A thread's part in a ring that hands a token around. An operation is a turn: it waits for the
+/// token and passes it on, so that it takes as long as the token takes around the ring.
+///
+/// All threads of a ring must run at once, and do equally many operations: each waits for the
+/// others.
+#[derive(Debug)]
+pub struct RoundTrip<'m> {
+    word: &'m AtomicU64,
+    at: usize,
+    awaited: u64,
+    threads: u64,
+    way: Way,
+}
+
+impl<'m> RoundTrip<'m> {
+    /// The thread `index` of `threads` that share the token `words[word]`, which is 0 before the
+    /// first turn. `None` if there is no such word or thread.
+    pub fn new(
+        words: &'m [AtomicU64],
+        word: usize,
+        index: usize,
+        threads: usize,
+        way: Way,
+    ) -> Option<Self> {
+        if index >= threads {
+            return None;
+        }
+        Some(RoundTrip {
+            word: words.get(word)?,
+            at: word * size_of::<AtomicU64>(),
+            awaited: index as u64,
+            threads: threads as u64,
+            way,
+        })
+    }
+}
+
+impl Kernel for RoundTrip<'_> {
+    /// Returns the value of the token at its next turn.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.awaited;
+        }
+        let (at, threads) = (self.word.as_ptr(), self.threads);
+        // SAFETY: an atomic word is aligned, may be written through a shared reference, and is
+        // only accessed by whole aligned instructions.
+        self.awaited = unsafe {
+            match self.way {
+                Way::Store => linefill_roundtrip_store(at, operations, self.awaited, threads),
+                Way::CompareExchange => {
+                    linefill_roundtrip_compare(at, operations, self.awaited, threads)
+                }
+            }
+        };
+        self.awaited
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            stores: 1,
+            bytes_read: 8,
+            bytes_written: 8,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            sink(Access::load(self.at, 8));
+            sink(Access::store(self.at, 8));
+            self.awaited = self.awaited.wrapping_add(self.threads);
+        }
+        let token = self.awaited.wrapping_sub(self.threads).wrapping_add(1);
+        if operations > 0 {
+            self.word
+                .store(token, core::sync::atomic::Ordering::Relaxed);
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Waits by loads until the word at `at` is `awaited`, and stores the next number, `operations`
+    /// times, `awaited` growing by `threads` each time; returns what it would wait for next.
+    ///
+    /// # Safety
+    /// `at` is aligned and valid for reads and writes of 8 bytes, by other threads atomically at
+    /// most; `operations` is not 0. Does not return unless others make the word what is awaited.
+    pub fn linefill_roundtrip_store(
+        at: *mut u64,
+        operations: u64,
+        awaited: u64,
+        threads: u64,
+    ) -> u64;
+
+    /// The same by `lock cmpxchg` alone.
+    ///
+    /// # Safety
+    /// As [`linefill_roundtrip_store`].
+    pub fn linefill_roundtrip_compare(
+        at: *mut u64,
+        operations: u64,
+        awaited: u64,
+        threads: u64,
+    ) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::Region;
+
+    /// Hands the token at byte `at` to itself, `operations` times; returns its value.
+    pub fn roundtrip(region: &mut Region<'_>, at: usize, operations: u64) -> u64 {
+        for _ in 0..operations {
+            let token = region.word(at);
+            region.set_word(at, token.wrapping_add(1));
+        }
+        region.word(at)
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{RoundTrip, RoundTripWay};
+    use crate::mem::Region;
+
+    struct RoundTripCase {
+        word: usize,
+        way: RoundTripWay,
+    }
+
+    impl Case for RoundTripCase {
+        fn kernel(&self, mut memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            memory.set_word(8 * self.word, 0);
+            then(&mut RoundTrip::new(
+                memory.into_atomics(),
+                self.word,
+                0,
+                1,
+                self.way,
+            )?);
+            Some(())
+        }
+
+        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let at = 8 * self.word;
+            memory.set_word(at, 0);
+            then(&mut |operations| super::reference::roundtrip(&mut memory, at, operations));
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn roundtrips(&mut self) {
+            for (name, way) in [
+                ("linefill_roundtrip_store", RoundTripWay::Store),
+                ("linefill_roundtrip_compare", RoundTripWay::CompareExchange),
+            ] {
+                let case = |word| RoundTripCase { word, way };
+                self.check(name, [0, 9, 511].map(case));
+            }
+        }
+    }
+}

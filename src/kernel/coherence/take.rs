@@ -1,0 +1,282 @@
+//! Lines that are taken from another core to be written (Drepper, section 6.3.2: `prefetchw`).
+
+// Calls assembly with the address of atomic words.
+#![allow(unsafe_code)]
+
+use crate::cpu::mfence;
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::LINE;
+use core::sync::atomic::AtomicU64;
+
+/// Lines from one that is written to the next in address order, so that no prefetcher fetches
+/// neighbours along.
+pub const APART: usize = 4;
+
+/// Of so many places, the next in turn is this many further on: odd, so that all come up.
+const STEP: usize = 37;
+
+/// Turns from a prefetch to the write.
+const AHEAD: usize = 8;
+
+/// How a line is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TakeWay {
+    /// By a store, which waits in the store queue until the line is there.
+    Store,
+    /// By `lock add`, which lets nothing pass until the line is there.
+    Add,
+}
+
+/// How it is fetched before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fetched {
+    /// Not at all.
+    Not,
+    /// By `prefetcht0`, as for a load.
+    ToRead,
+    /// By `prefetchw`. It is a no-op on a CPU without it: ask
+    /// [`Features::prefetchw`](crate::cpu::Features::prefetchw) before measuring it.
+    ToWrite,
+}
+
+/// Writes the first word of one line after the other, in an order without a stride, round and
+/// round. An operation is a line.
+#[derive(Debug)]
+pub struct TakeLines<'m> {
+    words: &'m [AtomicU64],
+    way: TakeWay,
+    fetched: Fetched,
+    lines: usize,
+    /// Byte offset of the next line.
+    at: usize,
+}
+
+impl<'m> TakeLines<'m> {
+    /// Writes to `lines` lines, a power of two, [`APART`] lines apart. `None` if it is none, or if
+    /// the words are too few.
+    pub fn new(
+        words: &'m [AtomicU64],
+        lines: usize,
+        way: TakeWay,
+        fetched: Fetched,
+    ) -> Option<Self> {
+        let span = lines.checked_mul(APART * LINE)?;
+        (lines.is_power_of_two() && size_of_val(words) >= span).then_some(TakeLines {
+            words,
+            way,
+            fetched,
+            lines,
+            at: 0,
+        })
+    }
+
+    /// Bytes of the places of all lines, a power of two.
+    fn span(&self) -> usize {
+        self.lines * APART * LINE
+    }
+
+    /// The place that is `turns` turns after the one at `at`.
+    fn after(&self, at: usize, turns: usize) -> usize {
+        (at + turns * STEP * APART * LINE) % self.span()
+    }
+
+    fn takes(&self) -> Takes {
+        match (self.way, self.fetched) {
+            (TakeWay::Store, Fetched::Not) => linefill_take_store,
+            (TakeWay::Store, Fetched::ToRead) => linefill_take_store_t0,
+            (TakeWay::Store, Fetched::ToWrite) => linefill_take_store_w,
+            (TakeWay::Add, Fetched::Not) => linefill_take_add,
+            (TakeWay::Add, Fetched::ToRead) => linefill_take_add_t0,
+            (TakeWay::Add, Fetched::ToWrite) => linefill_take_add_w,
+        }
+    }
+}
+
+impl Kernel for TakeLines<'_> {
+    /// Returns the byte offset of the line that would be next. All stores have left the core then.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let lines: *const AtomicU64 = self.words.as_ptr();
+            let (step, ahead) = (self.after(0, 1) as u64, self.after(0, AHEAD) as u64);
+            let (first, mask) = (self.at as u64, self.span() as u64 - 1);
+            // SAFETY: `new` has seen to it that the words reach over all offsets up to the mask;
+            // those that come up are multiples of a line, so that each is an atomic word, which may
+            // be written through a shared reference, and is only accessed by whole aligned
+            // instructions.
+            let next = unsafe {
+                self.takes()(
+                    lines.cast_mut().cast(),
+                    operations,
+                    first,
+                    mask,
+                    step,
+                    ahead,
+                )
+            };
+            self.at = next as usize;
+        }
+        mfence();
+        self.at as u64
+    }
+
+    fn work(&self) -> Work {
+        let loads = u32::from(self.way == TakeWay::Add);
+        Work {
+            loads,
+            stores: 1,
+            bytes_read: 8 * loads,
+            bytes_written: 8,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            if self.fetched != Fetched::Not {
+                sink(Access::prefetch(self.after(self.at, AHEAD)));
+            }
+            if self.way == TakeWay::Add {
+                sink(Access::load(self.at, 8));
+            }
+            sink(Access::store(self.at, 8));
+            self.at = self.after(self.at, 1);
+        }
+    }
+}
+
+/// The shape of the family. Writes one line after the other, `operations` of them, from the one
+/// `first` bytes from `lines` on, each `step` bytes after the one before, modulo `mask` + 1;
+/// prefetches the line `ahead` bytes after it. Returns the offset of the line that would be next.
+///
+/// # Safety
+/// The words at all offsets that come up are aligned and valid for reads and writes of 8 bytes, by
+/// other threads atomically at most; `operations` is not 0. The lines to be prefetched may lie
+/// anywhere.
+pub type Takes = unsafe extern "sysv64" fn(
+    lines: *mut u64,
+    operations: u64,
+    first: u64,
+    mask: u64,
+    step: u64,
+    ahead: u64,
+) -> u64;
+
+macro_rules! takes {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See [`Takes`].
+            pub fn $name(
+                lines: *mut u64,
+                operations: u64,
+                first: u64,
+                mask: u64,
+                step: u64,
+                ahead: u64,
+            ) -> u64;
+        )*}
+    };
+}
+
+takes! {
+    /// Stores.
+    linefill_take_store
+    /// Stores, after `prefetcht0`.
+    linefill_take_store_t0
+    /// Stores, after `prefetchw`.
+    linefill_take_store_w
+    /// Adds 1 by `lock add`.
+    linefill_take_add
+    /// The same after `prefetcht0`.
+    linefill_take_add_t0
+    /// The same after `prefetchw`.
+    linefill_take_add_w
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::kernel::TakeWay;
+    use crate::mem::Region;
+
+    /// Writes `operations` of `lines` lines, 256 bytes apart, from number `first` on: every 37th.
+    /// Returns the byte offset of the next.
+    pub fn take(
+        region: &mut Region<'_>,
+        lines: u64,
+        way: TakeWay,
+        first: u64,
+        operations: u64,
+    ) -> u64 {
+        let place = |turn: u64| turn * 37 % lines * 256;
+        for turn in first..first + operations {
+            let at = place(turn) as usize;
+            let value = match way {
+                TakeWay::Store => first + operations - turn,
+                TakeWay::Add => region.word(at).wrapping_add(1),
+            };
+            region.set_word(at, value);
+        }
+        place(first + operations)
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{Fetched, TakeLines, TakeWay};
+    use crate::mem::Region;
+
+    struct TakeCase {
+        lines: usize,
+        way: TakeWay,
+        fetched: Fetched,
+    }
+
+    impl Case for TakeCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            let words = memory.into_atomics();
+            then(&mut TakeLines::new(
+                words,
+                self.lines,
+                self.way,
+                self.fetched,
+            )?);
+            Some(())
+        }
+
+        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let (lines, mut done) = (self.lines as u64, 0);
+            then(&mut |operations| {
+                let next = super::reference::take(&mut memory, lines, self.way, done, operations);
+                done += operations;
+                next
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn takes(&mut self) {
+            use Fetched::{Not, ToRead, ToWrite};
+            use TakeWay::{Add, Store};
+            for (name, way, fetched) in [
+                ("linefill_take_store", Store, Not),
+                ("linefill_take_store_t0", Store, ToRead),
+                ("linefill_take_store_w", Store, ToWrite),
+                ("linefill_take_add", Add, Not),
+                ("linefill_take_add_t0", Add, ToRead),
+                ("linefill_take_add_w", Add, ToWrite),
+            ] {
+                let case = |lines| TakeCase {
+                    lines,
+                    way,
+                    fetched,
+                };
+                self.check(name, [1, 2, 64, 512].map(case));
+            }
+        }
+    }
+}

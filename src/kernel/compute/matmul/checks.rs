@@ -1,0 +1,97 @@
+//! Matrix multiplications, the paper's and those in tiles.
+
+use core::ops::Range;
+
+use crate::cpu::Features;
+use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+use crate::kernel::verify::run::Oracle;
+use crate::kernel::{Matmul, MatmulWay, TileMatmul, TileWay};
+use crate::mem::Region;
+use crate::pattern::Product;
+
+/// Decides the elements.
+const SEED: u64 = 11;
+
+struct MatmulCase {
+    side: usize,
+    way: MatmulWay,
+}
+
+impl MatmulCase {
+    fn build<'m>(&self, memory: Region<'m>) -> Option<Matmul<'m>> {
+        let product = Product::new(memory, self.side, SEED).ok()?;
+        Matmul::new(product, self.way).ok()
+    }
+}
+
+impl Case for MatmulCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        then(&mut self.build(memory)?);
+        Some(())
+    }
+
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        // What the kernel keeps beside the matrices stays as it was built.
+        let mut product = self.build(memory)?.into_product();
+        let block = match self.way {
+            MatmulWay::Original | MatmulWay::Transposed => [1, 8],
+            MatmulWay::SubMatrix | MatmulWay::Vectorised => [8, 8],
+        };
+        twin(&mut product, block, then);
+        Some(())
+    }
+}
+
+/// Matrices so small that an operation is all of their rows.
+struct TileCase {
+    side: usize,
+    way: TileWay,
+}
+
+impl Case for TileCase {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        let product = Product::new(memory, self.side, SEED).ok()?;
+        then(&mut TileMatmul::new(product, self.way).ok()?);
+        Some(())
+    }
+
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        let mut product = Product::new(memory, self.side, SEED).ok()?;
+        twin(&mut product, [self.side; 2], then);
+        Some(())
+    }
+
+    fn scratch(&self) -> Range<usize> {
+        Product::bytes(self.side)..self.way.bytes(self.side)
+    }
+}
+
+/// The plain loops, block after block.
+fn twin(product: &mut Product<'_>, block: [usize; 2], then: WithTwin<'_>) {
+    let mut done = 0;
+    then(&mut |operations| {
+        done = crate::kernel::compute::matmul::reference::matmul(product, block, done, operations);
+        done
+    });
+}
+
+impl Oracle<'_, '_> {
+    pub(crate) fn matmuls(&mut self, features: Features) {
+        let cases = |way| [8, 16].map(|side| MatmulCase { side, way });
+        self.check("linefill_matmul_copy", cases(MatmulWay::Transposed));
+        self.check("linefill_matmul_dot", cases(MatmulWay::Original));
+        self.check("linefill_matmul_submatrix", cases(MatmulWay::SubMatrix));
+        let vectorised = cases(MatmulWay::Vectorised);
+        self.check("linefill_matmul_submatrix_sse2", vectorised);
+        // Smaller than a tile, and whole tiles with a row and a column beyond them.
+        let tiles = |sides: [usize; 2], way| sides.map(|side| TileCase { side, way });
+        if let Some(token) = features.fma() {
+            let cases = tiles([1, 13], TileWay::Avx2(token));
+            self.check("linefill_tile_avx2", cases);
+        }
+        if let Some(token) = features.avx512() {
+            let cases = tiles([1, 25], TileWay::Avx512(token));
+            self.check("linefill_tile_avx512", cases);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Kernels that calculate: registers, matrices, tensors, records, shuffles, clusters.
+
+pub(super) mod matmul;
+pub(super) mod nearest;
+pub(super) mod orders;
+pub(super) mod passes;
+pub(super) mod register;
+pub(super) mod shuffle;
+pub(super) mod tensor;
+pub(super) mod tile;
+
+pub use matmul::{Matmul, MatmulError, MatmulWay};
+pub use nearest::{Means, NearestWay, Sum, add_to_nearest};
+pub use orders::{NoAvx2, Outstanding};
+pub use passes::{Passes, TooLong};
+pub use register::Register;
+pub use shuffle::{Op, Shuffle, ShuffleError};
+pub use tensor::{Get, ReadTensor, ReadTensorError};
+pub use tile::{TileMatmul, TileWay};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.register();
+    oracle.orders(features);
+    oracle.shuffles();
+    oracle.tensors();
+    oracle.matmuls(features);
+}

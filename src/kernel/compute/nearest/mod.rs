@@ -1,0 +1,227 @@
+//! The inner loops of k-means (Sestoft, section 1) on vectors: for each point the nearest of some
+//! means, and its addition to the sums of that mean.
+//!
+//! A soft-float target (`x86_64-unknown-none`, `x86_64-unknown-uefi`) has the plain loop alone: its
+//! compiler keeps no vector in a register, not even in a function with a `target_feature`.
+
+// Calls code for instructions that a token proves.
+#![allow(unsafe_code)]
+
+use crate::cpu::{Avx2, Avx512, Features};
+
+#[cfg(target_feature = "sse2")]
+mod vectors;
+
+#[cfg(target_feature = "sse2")]
+#[cfg(target_feature = "sse2")]
+
+/// Means, as arrays of their coordinates.
+#[derive(Clone, Copy, Debug)]
+pub struct Means<'m> {
+    /// The first coordinates.
+    pub x: &'m [f64],
+    /// The second ones, as many.
+    pub y: &'m [f64],
+}
+
+/// What a cluster's points come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sum {
+    /// Of the first coordinates.
+    pub x: f64,
+    /// Of the second ones.
+    pub y: f64,
+    /// Number of points.
+    pub count: u64,
+}
+
+impl Sum {
+    /// Adds a point.
+    #[inline]
+    pub fn add(&mut self, x: f64, y: f64) {
+        self.x += x;
+        self.y += y;
+        self.count += 1;
+    }
+
+    /// Adds the points of another sum.
+    pub fn merge(&mut self, other: &Sum) {
+        self.x += other.x;
+        self.y += other.y;
+        self.count += other.count;
+    }
+}
+
+/// With which instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NearestWay {
+    /// Whatever every CPU has.
+    Plain,
+    /// Four points a vector.
+    #[cfg(target_feature = "sse2")]
+    Avx2(Avx2),
+    /// Eight points a vector.
+    #[cfg(target_feature = "sse2")]
+    Avx512(Avx512),
+}
+
+impl NearestWay {
+    /// The widest that this CPU has.
+    #[cfg(target_feature = "sse2")]
+    pub fn widest(features: &Features) -> Self {
+        let avx512 = features.avx512().map(NearestWay::Avx512);
+        let avx2 = || features.avx2().map(NearestWay::Avx2);
+        avx512.or_else(avx2).unwrap_or(NearestWay::Plain)
+    }
+
+    /// The widest that this target has: the plain loop, whatever the CPU has.
+    #[cfg(not(target_feature = "sse2"))]
+    pub fn widest(_features: &Features) -> Self {
+        NearestWay::Plain
+    }
+}
+
+/// Adds each point to the sums of the mean that is nearest to it, of several the first: always
+/// the same means, whichever the `way`. The points' coordinates lie in `xs` and `ys`.
+///
+/// # Panics
+/// If coordinates are missing, of points or of means, or sums.
+pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) {
+    assert_eq!(xs.len(), ys.len(), "points have two coordinates");
+    assert_eq!(means.x.len(), means.y.len(), "means have two coordinates");
+    assert_eq!(means.x.len(), sums.len(), "every mean has its sums");
+    let done = match way {
+        NearestWay::Plain => 0,
+        // SAFETY: the token proves the instructions.
+        #[cfg(target_feature = "sse2")]
+        NearestWay::Avx2(_) => unsafe { vectors::avx2(xs, ys, means, sums) },
+        // SAFETY: the token proves the instructions.
+        #[cfg(target_feature = "sse2")]
+        NearestWay::Avx512(_) => unsafe { vectors::avx512(xs, ys, means, sums) },
+    };
+    crate::kernel::compute::nearest::reference::add_to_nearest(
+        &xs[done..],
+        &ys[done..],
+        means,
+        sums,
+    );
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::kernel::{Means, Sum};
+
+    /// Adds each point to the sums of the mean that is nearest to it, of several the first. The points'
+    /// coordinates lie in `xs` and `ys`, which are equally long.
+    pub fn add_to_nearest(xs: &[f64], ys: &[f64], means: Means<'_>, sums: &mut [Sum]) {
+        for (&x, &y) in xs.iter().zip(ys) {
+            let mut best = 0;
+            let mut least = f64::INFINITY;
+            for (index, (mean_x, mean_y)) in means.x.iter().zip(means.y).enumerate() {
+                let (dx, dy) = (x - mean_x, y - mean_y);
+                let distance = dx * dx + dy * dy;
+                if distance < least {
+                    least = distance;
+                    best = index;
+                }
+            }
+            sums[best].add(x, y);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(count: usize, from: u64) -> impl Iterator<Item = f64> {
+        // Few different ones, so that some distances are equal.
+        (0..count as u64).map(move |n| ((n * 7 + from) * 2_654_435_761 % 37) as f64)
+    }
+
+    #[test]
+    fn every_way_finds_the_same_means() {
+        let features = Features::detect();
+        let ways = [
+            features.avx2().map(NearestWay::Avx2),
+            features.avx512().map(NearestWay::Avx512),
+            Some(NearestWay::widest(&features)),
+        ];
+        let mut means = ([0.0; 81], [0.0; 81]);
+        means
+            .0
+            .iter_mut()
+            .zip(numbers(81, 5))
+            .for_each(|(to, x)| *to = x);
+        means
+            .1
+            .iter_mut()
+            .zip(numbers(81, 11))
+            .for_each(|(to, y)| *to = y);
+        let (mut xs, mut ys) = ([0.0; 200], [0.0; 200]);
+        xs.iter_mut()
+            .zip(numbers(200, 1))
+            .for_each(|(to, x)| *to = x);
+        ys.iter_mut()
+            .zip(numbers(200, 2))
+            .for_each(|(to, y)| *to = y);
+        for way in ways.into_iter().flatten() {
+            for count in [0, 1, 7, 8, 9, 31, 32, 33, 64, 200] {
+                for clusters in [1, 2, 81] {
+                    let run = |way| {
+                        let mut sums = [Sum::default(); 81];
+                        let means = Means {
+                            x: &means.0[..clusters],
+                            y: &means.1[..clusters],
+                        };
+                        let sums_of = &mut sums[..clusters];
+                        add_to_nearest(way, &xs[..count], &ys[..count], means, sums_of);
+                        sums
+                    };
+                    assert_eq!(
+                        run(way),
+                        run(NearestWay::Plain),
+                        "{way:?}, {count}, {clusters}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_equal_distances_the_first_counts() {
+        let means = Means {
+            x: &[1.0, -1.0, 1.0],
+            y: &[0.0; 3],
+        };
+        let mut sums = [Sum::default(); 3];
+        let way = NearestWay::widest(&Features::detect());
+        add_to_nearest(way, &[0.0; 33], &[2.0; 33], means, &mut sums);
+        assert_eq!(sums.map(|sum| sum.count), [33, 0, 0]);
+        assert_eq!((sums[0].x, sums[0].y), (0.0, 66.0));
+    }
+
+    #[test]
+    #[should_panic(expected = "every mean has its sums")]
+    fn missing_sums_are_noticed() {
+        let means = Means {
+            x: &[1.0, 2.0],
+            y: &[0.0; 2],
+        };
+        add_to_nearest(NearestWay::Plain, &[], &[], means, &mut [Sum::default()]);
+    }
+
+    #[test]
+    fn sums_merge() {
+        let mut sum = Sum::default();
+        sum.add(1.0, 2.0);
+        let mut both = sum;
+        both.merge(&sum);
+        let wanted = Sum {
+            x: 2.0,
+            y: 4.0,
+            count: 2,
+        };
+        assert_eq!(both, wanted);
+    }
+}

@@ -1,0 +1,104 @@
+//! Whole passes of a shuffle, as its document counts them.
+
+use crate::kernel::{Access, Kernel, Shuffle, Work};
+
+/// A [`Shuffle`] of which an operation is a pass over the array.
+///
+/// In a small array exchanges may take twice as long in one stretch as in the next. Samples that are
+/// shorter than a pass would be of either kind.
+#[derive(Debug)]
+pub struct Passes<'m> {
+    shuffle: Shuffle<'m>,
+}
+
+/// Why passes are no operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Exchanges of a pass.
+    pub exchanges: u64,
+}
+
+impl core::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "a pass of {} exchanges moves more bytes than 32 bits count",
+            self.exchanges
+        )
+    }
+}
+
+impl core::error::Error for TooLong {}
+
+impl<'m> Passes<'m> {
+    /// Passes of a shuffle, which counts as standing at the beginning of one.
+    ///
+    /// # Errors
+    /// If the bytes of a pass cannot be counted.
+    pub fn new(shuffle: Shuffle<'m>) -> Result<Self, TooLong> {
+        let exchanges = shuffle.pass();
+        let bytes = u64::from(shuffle.work().bytes_read).saturating_mul(exchanges);
+        if bytes > u64::from(u32::MAX) {
+            return Err(TooLong { exchanges });
+        }
+        Ok(Passes { shuffle })
+    }
+
+    /// The shuffle.
+    pub fn into_shuffle(self) -> Shuffle<'m> {
+        self.shuffle
+    }
+}
+
+impl Kernel for Passes<'_> {
+    /// Returns the integer that the last exchange put into its place.
+    fn run(&mut self, operations: u64) -> u64 {
+        let exchanges = self.shuffle.pass().saturating_mul(operations);
+        self.shuffle.run(exchanges)
+    }
+
+    fn work(&self) -> Work {
+        let exchanges = self.shuffle.pass() as u32;
+        let each = self.shuffle.work();
+        Work {
+            loads: each.loads * exchanges,
+            stores: each.stores * exchanges,
+            bytes_read: each.bytes_read * exchanges,
+            bytes_written: each.bytes_written * exchanges,
+            ..each
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let exchanges = self.shuffle.pass().saturating_mul(operations);
+        self.shuffle.trace(exchanges, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::mem::Region;
+    use crate::pattern::{Deck, Indices};
+    use std::vec;
+
+    #[test]
+    fn a_pass_does_what_its_exchanges_do() {
+        let mut bytes = vec![0; 8192];
+        let mut region = Region::new(&mut bytes).unwrap();
+        let mut shuffle = || {
+            let deck = Deck::new(region.reborrow(), 100, Indices::Precomputed, 1).unwrap();
+            let mut shuffle = Shuffle::new(deck).staged(8).unwrap();
+            (shuffle.work(), shuffle.run(2 * 96))
+        };
+        let (each, proof) = shuffle();
+        let deck = Deck::new(region.reborrow(), 100, Indices::Precomputed, 1).unwrap();
+        let mut passes = Passes::new(Shuffle::new(deck).staged(8).unwrap()).unwrap();
+        assert_eq!(passes.work().loads, 96 * each.loads);
+        let mut traced = 0;
+        assert_eq!(passes.run(2), proof);
+        passes.trace(1, &mut |_| traced += 1);
+        assert_eq!(traced, 96 * (each.loads + each.stores));
+    }
+}

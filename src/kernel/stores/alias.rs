@@ -1,0 +1,168 @@
+//! A store, and a load of another place whose low address bits may be the same: 4 KiB aliasing.
+
+// Calls assembly with places inside the region.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::Region;
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Why two places cannot be stored to and loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AliasError {
+    /// Their words have bytes in common.
+    Overlap {
+        /// Byte offset of the store.
+        store: usize,
+        /// Byte offset of the load.
+        load: usize,
+    },
+    /// A word at this byte offset does not lie in the region.
+    Outside(usize),
+}
+
+impl core::fmt::Display for AliasError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            AliasError::Overlap { store, load } => write!(
+                f,
+                "words at bytes {store} and {load} overlap; they must be {WORD} apart"
+            ),
+            AliasError::Outside(offset) => {
+                write!(f, "no word at byte {offset} lies in the region")
+            }
+        }
+    }
+}
+
+impl core::error::Error for AliasError {}
+
+/// A store of a word, then a load of another, again and again, each load waiting for the one
+/// before. An operation is one of each.
+#[derive(Debug)]
+pub struct Alias<'m> {
+    region: Region<'m>,
+    store: usize,
+    load: usize,
+}
+
+impl<'m> Alias<'m> {
+    /// Stores to byte `store` of the region and loads from byte `load`, where it first puts the
+    /// address of that word.
+    ///
+    /// # Errors
+    /// If the words overlap, or one does not lie in the region.
+    pub fn new(mut region: Region<'m>, store: usize, load: usize) -> Result<Self, AliasError> {
+        let fits = |offset: usize| offset <= region.len() - WORD;
+        if let Some(outside) = [store, load].into_iter().find(|offset| !fits(*offset)) {
+            return Err(AliasError::Outside(outside));
+        }
+        if store.abs_diff(load) < WORD {
+            return Err(AliasError::Overlap { store, load });
+        }
+        region.set_word(load, (region.address() + load) as u64);
+        Ok(Alias {
+            region,
+            store,
+            load,
+        })
+    }
+}
+
+impl Kernel for Alias<'_> {
+    /// Returns the byte offset that the word loaded last points to.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.load as u64;
+        }
+        let region = self.region.bytes_mut();
+        let store = region[self.store..].as_mut_ptr();
+        let load = region[self.load..].as_ptr();
+        // SAFETY: `new` has seen to it that both words lie in the region, which is borrowed
+        // mutably, that they do not overlap, and that the second holds its own address.
+        let last = unsafe { linefill_alias(store, load, operations) };
+        (last - self.region.address()) as u64
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            stores: 1,
+            bytes_read: WORD as u32,
+            bytes_written: WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            sink(Access::store(self.store, WORD as u32));
+            sink(Access::load(self.load, WORD as u32));
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Stores what is left of `iterations` to `store`, then loads `load`, `iterations` times;
+    /// returns the word loaded last.
+    ///
+    /// # Safety
+    /// `store` is valid for writes of 8 bytes, `load` for reads of 8 bytes that hold `load` itself;
+    /// they have no byte in common; `iterations` is not 0.
+    pub fn linefill_alias(store: *mut u8, load: *const u8, iterations: u64) -> usize;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::Region;
+
+    /// Stores what is left of `operations` to byte `store` and loads the address at byte `load`, as
+    /// often; returns the byte offset that it points to.
+    pub fn alias(region: &mut Region<'_>, store: usize, load: usize, operations: u64) -> u64 {
+        let mut at = load;
+        for left in (1..=operations).rev() {
+            region.set_word(store, left);
+            at = region.word(at) as usize - region.address();
+        }
+        at as u64
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::Alias;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+
+    struct AliasCase {
+        store: usize,
+        load: usize,
+    }
+
+    impl Case for AliasCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Alias::new(memory, self.store, self.load).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let own = (memory.address() + self.load) as u64;
+            memory.set_word(self.load, own);
+            then(&mut |operations| {
+                super::reference::alias(&mut memory, self.store, self.load, operations)
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn aliases(&mut self) {
+            let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
+            let case = |(store, load)| AliasCase { store, load };
+            self.check("linefill_alias", places.map(case));
+        }
+    }
+}

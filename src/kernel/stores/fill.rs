@@ -1,0 +1,359 @@
+//! Filling lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and when it is
+//! lost.
+
+// Calls kernels with lines inside the region.
+#![allow(unsafe_code)]
+
+use crate::cpu::sfence;
+use crate::kernel::intrinsics::fill as intrinsics;
+use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Work};
+use crate::mem::{LINE, Region};
+
+#[cfg(target_feature = "sse2")]
+
+/// Bytes of a 16-byte store, a quarter of a line.
+const QUARTER: usize = LINE / 4;
+
+/// The most lines a group of [`FillWay::Interleaved`] may have: more than any CPU has
+/// write-combining buffers.
+const MOST_LINES: u32 = 64;
+
+/// How lines are filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FillWay {
+    /// Four 16-byte stores a line, through the cache.
+    Cached,
+    /// Four 16-byte non-temporal stores a line, one after the other: each line leaves whole.
+    NonTemporal,
+    /// The first 1 to 3 of these stores a line: none is ever written whole.
+    Part {
+        /// Quarters of each line that are written, 1 to 3.
+        quarters: u32,
+    },
+    /// The non-temporal stores of whole lines in another order: the first quarter of each of `lines` lines,
+    /// then the second quarter of each, and so on. With more lines than write-combining buffers,
+    /// each buffer leaves with a quarter of its line.
+    Interleaved {
+        /// Lines of a group, 1 to 64.
+        lines: u32,
+    },
+    /// One `rep stosb`.
+    RepStosb,
+}
+
+/// The kernel of a way.
+#[derive(Clone, Copy, Debug)]
+enum Fill {
+    Lines(Fills),
+    Groups(Groups, u32),
+}
+
+impl FillWay {
+    /// The kernel of `asm/fill.S`.
+    fn assembled(self) -> Fill {
+        Fill::Lines(match self {
+            FillWay::Cached => linefill_fill_cached,
+            FillWay::NonTemporal => linefill_fill_stream,
+            FillWay::Part { quarters: 1 } => linefill_fill_quarter,
+            FillWay::Part { quarters: 2 } => linefill_fill_half,
+            FillWay::Part { .. } => linefill_fill_three_quarters,
+            FillWay::Interleaved { lines } => {
+                return Fill::Groups(linefill_fill_interleaved, lines);
+            }
+            FillWay::RepStosb => linefill_fill_rep_stosb,
+        })
+    }
+
+    /// The kernel by intrinsics, if there is one.
+    #[cfg(target_feature = "sse2")]
+    fn compiled(self) -> Option<Fill> {
+        Some(Fill::Lines(match self {
+            FillWay::Cached => intrinsics::cached,
+            FillWay::NonTemporal => intrinsics::stream,
+            FillWay::Part { quarters: 1 } => intrinsics::quarter,
+            FillWay::Part { quarters: 2 } => intrinsics::half,
+            FillWay::Part { .. } => intrinsics::three_quarters,
+            FillWay::Interleaved { lines } => {
+                return Some(Fill::Groups(intrinsics::interleaved, lines));
+            }
+            FillWay::RepStosb => return None,
+        }))
+    }
+
+    /// All stores are vectors, which a soft-float target does not have.
+    #[cfg(not(target_feature = "sse2"))]
+    fn compiled(self) -> Option<Fill> {
+        None
+    }
+}
+
+/// Why lines cannot be filled in some way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FillError {
+    /// A group has at least one line, and at most 64.
+    Lines(u32),
+    /// A part of a line has 1 to 3 quarters.
+    Quarters(u32),
+}
+
+impl core::fmt::Display for FillError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            FillError::Lines(lines) => {
+                write!(f, "a group has 1 to {MOST_LINES} lines, not {lines}")
+            }
+            FillError::Quarters(quarters) => {
+                write!(f, "a part of a line has 1 to 3 quarters, not {quarters}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for FillError {}
+
+/// Fills a region line by line, again and again. An operation is a line of 64 bytes.
+///
+/// Every byte that is written becomes the number of the pass, from 1 on, modulo 256.
+#[derive(Debug)]
+pub struct FillLines<'m> {
+    region: Region<'m>,
+    way: FillWay,
+    fill: Fill,
+    done: u64,
+}
+
+impl<'m> FillLines<'m> {
+    /// A fill that begins at the region's first line.
+    ///
+    /// # Errors
+    /// If a group has no line, or more than 64; if a part has no quarter, or more than 3.
+    pub fn new(region: Region<'m>, way: FillWay) -> Result<Self, FillError> {
+        match way {
+            FillWay::Interleaved { lines } if lines == 0 || lines > MOST_LINES => {
+                Err(FillError::Lines(lines))
+            }
+            FillWay::Part { quarters } if !(1..=3).contains(&quarters) => {
+                Err(FillError::Quarters(quarters))
+            }
+            _ => Ok(FillLines {
+                region,
+                way,
+                fill: way.assembled(),
+                done: 0,
+            }),
+        }
+    }
+
+    /// The same fill in another form. Both take the same time: by intrinsics each non-temporal store
+    /// but the first of a line has a `lea` before it, and the stores take longer than that.
+    ///
+    /// # Errors
+    /// If it is by intrinsics, and the way is `rep stosb` or the target is soft-float.
+    pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
+        self.fill = match form {
+            Form::Assembly => self.way.assembled(),
+            Form::Intrinsics => self.way.compiled().ok_or(NoIntrinsics)?,
+        };
+        Ok(self)
+    }
+
+    /// Lines of one pass over the region.
+    pub fn pass(&self) -> u64 {
+        (self.region.len() / LINE) as u64
+    }
+
+    /// 16-byte stores of a line.
+    fn stores(&self) -> u32 {
+        match self.way {
+            FillWay::Part { quarters } => quarters,
+            _ => (LINE / QUARTER) as u32,
+        }
+    }
+
+    /// The region.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+
+    /// The next line, and how many of the next at most `most` follow each other in one call. An
+    /// interleaved group that the region or the run cuts short is a smaller group.
+    fn straight(&self, most: u64) -> (u64, u64) {
+        let line = self.done % self.pass();
+        let lines = most.min(self.pass() - line);
+        match self.way {
+            FillWay::Interleaved { lines: group } if lines > u64::from(group) => {
+                (line, lines - lines % u64::from(group))
+            }
+            _ => (line, lines),
+        }
+    }
+}
+
+impl Kernel for FillLines<'_> {
+    /// Returns the number of lines filled since the kernel was made. Non-temporal stores have
+    /// left the core when it returns.
+    fn run(&mut self, operations: u64) -> u64 {
+        let end = self.done + operations;
+        while self.done < end {
+            let (line, lines) = self.straight(end - self.done);
+            let pass = (self.done / self.pass() + 1) as u8;
+            let value = u64::from_ne_bytes([pass; 8]);
+            let at = self.region.bytes_mut()[line as usize * LINE..].as_mut_ptr();
+            // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed mutably and
+            // starts on a line; an interleaved group has at most that many, and if it has fewer,
+            // they are a multiple of it; `sfence` follows.
+            let behind = unsafe {
+                match self.fill {
+                    Fill::Lines(fill) => fill(at, lines, value),
+                    Fill::Groups(fill, group) => {
+                        let group = u64::from(group).min(lines);
+                        fill(at, lines / group, value, group)
+                    }
+                }
+            };
+            self.done += ((behind - at.addr()) / LINE) as u64;
+        }
+        if !matches!(self.way, FillWay::Cached | FillWay::RepStosb) {
+            sfence();
+        }
+        self.done
+    }
+
+    /// `rep stosb` counts as one store a line: how it parts them is the CPU's affair.
+    fn work(&self) -> Work {
+        let stores = self.stores();
+        Work {
+            stores: if self.way == FillWay::RepStosb {
+                1
+            } else {
+                stores
+            },
+            bytes_written: stores * QUARTER as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let end = self.done + operations;
+        while self.done < end {
+            let (line, lines) = self.straight(end - self.done);
+            let group = match self.way {
+                FillWay::Interleaved { lines: group } => u64::from(group).min(lines),
+                _ => 1,
+            };
+            for first in (line..line + lines).step_by(group as usize) {
+                let stores = self.stores() as usize;
+                trace_group(
+                    self.way,
+                    stores,
+                    first as usize * LINE,
+                    group as usize,
+                    sink,
+                );
+            }
+            self.done += lines;
+        }
+    }
+}
+
+/// The stores of `lines` lines from byte `from` on, the first `quarters` quarters one by one.
+fn trace_group(
+    way: FillWay,
+    quarters: usize,
+    from: usize,
+    lines: usize,
+    sink: &mut dyn FnMut(Access),
+) {
+    if way == FillWay::RepStosb {
+        sink(Access::store(from, LINE as u32));
+        return;
+    }
+    for quarter in 0..quarters {
+        for line in 0..lines {
+            let place = from + line * LINE + quarter * QUARTER;
+            sink(match way {
+                FillWay::Cached => Access::store(place, QUARTER as u32),
+                _ => Access::non_temporal_store(place, QUARTER as u32),
+            });
+        }
+    }
+}
+
+/// The shape of the kernels that fill one line after the other: writes `lines` lines, or a part of
+/// each; returns the address behind them.
+///
+/// # Safety
+/// As for [`linefill_fill_cached`]; `sfence` follows non-temporal stores.
+pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
+
+/// The shape of the interleaved kernel.
+///
+/// # Safety
+/// As for [`linefill_fill_interleaved`].
+pub type Groups =
+    unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
+
+unsafe extern "sysv64" {
+    /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
+    ///
+    /// # Safety
+    /// `at` is the address of `lines` lines that are valid for writes; `lines` is not 0.
+    pub fn linefill_fill_cached(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// Writes `lines` lines by four `movntdq` each; returns the address behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_cached`]; `sfence` follows.
+    pub fn linefill_fill_stream(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// Writes the first quarter of `lines` lines by one `movntdq` each; returns the address behind
+    /// the lines.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_quarter(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// The same for the first half of each line, by two stores.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_half(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// The same for three quarters of each line, by three stores.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`].
+    pub fn linefill_fill_three_quarters(at: *mut u8, lines: u64, value: u64) -> usize;
+
+    /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in
+    /// turn; returns the address behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_stream`], with `groups * lines` lines; neither is 0.
+    pub fn linefill_fill_interleaved(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
+
+    /// Writes `lines` lines by one `rep stosb` of the low byte of `value`; returns the address
+    /// behind them.
+    ///
+    /// # Safety
+    /// As for [`linefill_fill_cached`].
+    pub fn linefill_fill_rep_stosb(at: *mut u8, lines: u64, value: u64) -> usize;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::{LINE, Region};
+
+    /// Fills the first `bytes` bytes (a line's at most) of `operations` lines, of which the first is
+    /// number `done` since the beginning; returns the number of the next. The order of the stores
+    /// inside a line, or among lines, shows nowhere.
+    pub fn fill(region: &mut Region<'_>, bytes: usize, done: u64, operations: u64) -> u64 {
+        let lines = (region.len() / LINE) as u64;
+        for number in done..done + operations {
+            let pass = (number / lines + 1) as u8;
+            let place = (number % lines) as usize * LINE;
+            region.bytes_mut()[place..place + bytes].fill(pass);
+        }
+        done + operations
+    }
+}

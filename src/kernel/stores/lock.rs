@@ -1,0 +1,153 @@
+//! Locked additions, within a line and across two (Drepper, section 6.2.1, on alignment; Intel SDM
+//! volume 3, "Bus Locking").
+
+// Calls assembly with a place inside the region.
+#![allow(unsafe_code)]
+
+use crate::cpu::SplitLocks;
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::{LINE, Region};
+
+/// Bytes of a word.
+const WORD: usize = 8;
+
+/// Why a word cannot be added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockError {
+    /// The word at this byte offset does not lie in the region.
+    Outside(usize),
+    /// The word at this byte offset lies across two lines, and there is no proof that this is
+    /// allowed.
+    Split(usize),
+}
+
+impl core::fmt::Display for LockError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            LockError::Outside(offset) => {
+                write!(f, "no word at byte {offset} lies in the region")
+            }
+            LockError::Split(offset) => write!(
+                f,
+                "the word at byte {offset} lies across two lines, where a locked addition may be trapped"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LockError {}
+
+/// Locked additions of 1 to a word. An operation is an addition.
+#[derive(Debug)]
+pub struct LockAdd<'m> {
+    region: Region<'m>,
+    at: usize,
+}
+
+impl<'m> LockAdd<'m> {
+    /// Additions to the word at byte `at`; across two lines only with `allowed`.
+    ///
+    /// # Errors
+    /// If the word does not lie in the region, or across two lines without proof that it may.
+    pub fn new(
+        region: Region<'m>,
+        at: usize,
+        allowed: Option<SplitLocks>,
+    ) -> Result<Self, LockError> {
+        if at > region.len() - WORD {
+            return Err(LockError::Outside(at));
+        }
+        if at % LINE > LINE - WORD && allowed.is_none() {
+            return Err(LockError::Split(at));
+        }
+        Ok(LockAdd { region, at })
+    }
+}
+
+impl Kernel for LockAdd<'_> {
+    /// Returns the word as it was before the last addition; as it is, if there is none.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return self.region.word(self.at);
+        }
+        let at = self.region.bytes_mut()[self.at..].as_mut_ptr();
+        // SAFETY: `new` has seen to it that the word lies in the region, which is borrowed
+        // mutably, and that it lies in one line or the token proves that it need not.
+        unsafe { linefill_lock_add(at, operations) }
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: 1,
+            stores: 1,
+            bytes_read: WORD as u32,
+            bytes_written: WORD as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            sink(Access::load(self.at, WORD as u32));
+            sink(Access::store(self.at, WORD as u32));
+            let word = self.region.word(self.at).wrapping_add(1);
+            self.region.set_word(self.at, word);
+        }
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Adds 1 to the word at `at` by `lock xadd`, `additions` times; returns the word as it was
+    /// before the last addition.
+    ///
+    /// # Safety
+    /// `at` is valid for reads and writes of 8 bytes; `additions` is not 0. If the 8 bytes lie
+    /// across two lines, nobody traps split locks.
+    pub fn linefill_lock_add(at: *mut u8, additions: u64) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::Region;
+
+    /// Adds 1 to the word at byte `at`, `operations` times; returns the word before the last addition.
+    pub fn lock_add(region: &mut Region<'_>, at: usize, operations: u64) -> u64 {
+        let mut before = region.word(at);
+        for _ in 0..operations {
+            before = region.word(at);
+            region.set_word(at, before.wrapping_add(1));
+        }
+        before
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::LockAdd;
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::mem::Region;
+
+    struct LockCase {
+        at: usize,
+    }
+
+    impl Case for LockCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut LockAdd::new(memory, self.at, None).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            then(&mut |operations| super::reference::lock_add(&mut memory, self.at, operations));
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn locks(&mut self) {
+            let case = |at| LockCase { at };
+            self.check("linefill_lock_add", [0, 3, 56, 4096 + 17].map(case));
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Kernels about stores: through the caches and past them, forwarded, locked, waiting.
+
+pub(super) mod alias;
+pub(super) mod fill;
+pub(super) mod flush;
+pub(super) mod forward;
+pub(super) mod lock;
+pub(super) mod pending;
+pub(super) mod rewrite;
+pub(super) mod speculate;
+pub(super) mod store;
+
+pub use alias::{Alias, AliasError};
+pub use fill::{FillError, FillLines, FillWay};
+pub use flush::{FlushLines, FlushWay};
+pub use forward::{Forward, ForwardError, Passing, Trip};
+pub use lock::{LockAdd, LockError};
+pub use pending::{MOST_PENDING, Pending, TooManyStores};
+pub use rewrite::{Rewrite, RewriteWay};
+pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, SpeculateMiss};
+pub use store::{Store, StoreError, Sweep, Temporal};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.stores(features);
+    oracle.flushes(features);
+    oracle.rewrites(features);
+    oracle.pendings();
+    oracle.aliases();
+    oracle.locks();
+    oracle.forwards(features);
+    oracle.speculations();
+}

@@ -1,0 +1,145 @@
+//! Stores that wait behind a long latency: how many of them a core holds.
+
+// Calls assembly with an address inside the region.
+#![allow(unsafe_code)]
+
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::Region;
+
+/// The most stores of a round.
+pub const MOST_PENDING: u32 = 128;
+
+/// More stores than a round has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyStores(pub u32);
+
+impl core::fmt::Display for TooManyStores {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} stores a round; {MOST_PENDING} are the most", self.0)
+    }
+}
+
+impl core::error::Error for TooManyStores {}
+
+/// Rounds of a chain of divisions and stores behind it, to the region's first word. An operation is
+/// a round.
+///
+/// No round waits for the one before, so that several run side by side until the stores between two
+/// chains no longer find room in the store buffer.
+#[derive(Debug)]
+pub struct Pending<'m> {
+    region: Region<'m>,
+    stores: u32,
+    count: u64,
+}
+
+impl<'m> Pending<'m> {
+    /// Rounds of `stores` stores.
+    ///
+    /// # Errors
+    /// If there are more than [`MOST_PENDING`].
+    pub fn new(region: Region<'m>, stores: u32) -> Result<Self, TooManyStores> {
+        if stores > MOST_PENDING {
+            return Err(TooManyStores(stores));
+        }
+        Ok(Pending {
+            region,
+            stores,
+            count: 0,
+        })
+    }
+}
+
+impl Kernel for Pending<'_> {
+    /// Returns the rounds so far, which is what the word holds if there are stores.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations > 0 {
+            let at = self.region.bytes_mut().as_mut_ptr().cast::<u64>();
+            let (stores, count) = (self.stores.into(), self.count);
+            // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably;
+            // there is at least one round, and `new` has seen to it that the stores are not too many.
+            self.count = unsafe { linefill_pending(at, operations, stores, count) };
+        }
+        self.count
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            stores: self.stores,
+            bytes_written: 8 * self.stores,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            for _ in 0..self.stores {
+                sink(Access::store(0, 8));
+            }
+        }
+        self.count += operations;
+    }
+}
+
+unsafe extern "sysv64" {
+    /// Counts up from `before`, once a round, behind twelve dependent divisions, and stores the
+    /// count `stores` times to the word at `at`; returns the last count.
+    ///
+    /// # Safety
+    /// `at` is a multiple of 8 and valid for a write of 8 bytes; `rounds` is not 0, and `stores` at
+    /// most 128.
+    pub fn linefill_pending(at: *mut u64, rounds: u64, stores: u64, before: u64) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::Region;
+
+    /// Counts up from `count`, `operations` times, and stores the count `stores` times each; returns
+    /// the last count.
+    pub fn pending(region: &mut Region<'_>, stores: u32, count: u64, operations: u64) -> u64 {
+        let mut count = count;
+        for _ in 0..operations {
+            count += 1;
+            for _ in 0..stores {
+                region.set_word(0, count);
+            }
+        }
+        count
+    }
+}
+
+/// The patterns on which the kernels are checked against the reference.
+mod checks {
+    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::{MOST_PENDING, Pending};
+    use crate::mem::Region;
+
+    struct PendingCase(u32);
+
+    impl Case for PendingCase {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            then(&mut Pending::new(memory, self.0).ok()?);
+            Some(())
+        }
+
+        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut count = 0;
+            then(&mut |operations| {
+                count = super::reference::pending(&mut memory, self.0, count, operations);
+                count
+            });
+            Some(())
+        }
+    }
+
+    impl Oracle<'_, '_> {
+        pub(crate) fn pendings(&mut self) {
+            self.check(
+                "linefill_pending",
+                [0, 1, 63, MOST_PENDING].map(PendingCase),
+            );
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! A walk over memory block by block: what is done to each, and how far it has come.
+
+// Calls assembly with blocks inside the memory that the caller vouches for.
+#![allow(unsafe_code)]
+
+use crate::cpu::sfence;
+use crate::kernel::stream::bandwidth as asm;
+use crate::kernel::stream::bandwidth::{BLOCK, BandwidthError, Motion};
+use crate::kernel::{Access, Vector, Work};
+use crate::mem::LINE;
+
+/// A motion over the blocks of some memory, round and round.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    motion: Motion,
+    vector: Vector,
+    /// Bytes that the first half, or the whole, has.
+    span: usize,
+    /// Blocks since the first of the memory.
+    done: u64,
+    /// Runs since the motion was made.
+    runs: u64,
+}
+
+impl Blocks {
+    /// A motion over `bytes` bytes that begins at block number `first`, counted round and round.
+    pub(crate) fn new(
+        bytes: usize,
+        motion: Motion,
+        vector: Vector,
+        first: u64,
+    ) -> Result<Self, BandwidthError> {
+        let granularity = motion.granularity();
+        if bytes == 0 || !bytes.is_multiple_of(granularity) {
+            return Err(BandwidthError::PartOfBlock { bytes, granularity });
+        }
+        let span = match motion.halves() {
+            true => bytes / 2,
+            false => bytes,
+        };
+        Ok(Blocks {
+            motion,
+            vector,
+            span,
+            done: first % (span / BLOCK) as u64,
+            runs: 0,
+        })
+    }
+
+    /// Blocks of one round.
+    pub(crate) fn pass(&self) -> u64 {
+        (self.span / BLOCK) as u64
+    }
+
+    /// Byte offset of the next block.
+    fn place(&self) -> usize {
+        (self.done % self.pass()) as usize * BLOCK
+    }
+
+    fn blocks(&self) -> asm::MoveBlocks {
+        use Motion as M;
+        use Vector as V;
+        match (self.motion, self.vector) {
+            (M::Read, V::Sse2) => asm::linefill_bandwidth_read16,
+            (M::Read, V::Avx2(_)) => asm::linefill_bandwidth_read32,
+            (M::Read, V::Avx512(_)) => asm::linefill_bandwidth_read64,
+            (M::ReadHalves, V::Sse2) => asm::linefill_bandwidth_read_halves16,
+            (M::ReadHalves, V::Avx2(_)) => asm::linefill_bandwidth_read_halves32,
+            (M::ReadHalves, V::Avx512(_)) => asm::linefill_bandwidth_read_halves64,
+            (M::Write, V::Sse2) => asm::linefill_bandwidth_write16,
+            (M::Write, V::Avx2(_)) => asm::linefill_bandwidth_write32,
+            (M::Write, V::Avx512(_)) => asm::linefill_bandwidth_write64,
+            (M::WriteNonTemporal, V::Sse2) => asm::linefill_bandwidth_stream16,
+            (M::WriteNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_stream32,
+            (M::WriteNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_stream64,
+            (M::Update, V::Sse2) => asm::linefill_bandwidth_update16,
+            (M::Update, V::Avx2(_)) => asm::linefill_bandwidth_update32,
+            (M::Update, V::Avx512(_)) => asm::linefill_bandwidth_update64,
+            (M::Copy, V::Sse2) => asm::linefill_bandwidth_copy16,
+            (M::Copy, V::Avx2(_)) => asm::linefill_bandwidth_copy32,
+            (M::Copy, V::Avx512(_)) => asm::linefill_bandwidth_copy64,
+            (M::CopyNonTemporal, V::Sse2) => asm::linefill_bandwidth_copy_stream16,
+            (M::CopyNonTemporal, V::Avx2(_)) => asm::linefill_bandwidth_copy_stream32,
+            (M::CopyNonTemporal, V::Avx512(_)) => asm::linefill_bandwidth_copy_stream64,
+            (M::RepStosb, _) => asm::linefill_bandwidth_rep_stosb,
+            (M::RepMovsb, _) => asm::linefill_bandwidth_rep_movsb,
+        }
+    }
+
+    /// How many of the next `left` blocks one call does: the vector kernels go round by
+    /// themselves, a string ends with the memory.
+    fn a_call(&self, left: u64) -> u64 {
+        match self.motion.string() {
+            true => left.min(self.pass() - self.done % self.pass()),
+            false => left,
+        }
+    }
+
+    /// The fifth argument of the kernels.
+    fn value(&self) -> u64 {
+        match self.motion {
+            motion if motion.halves() => self.span as u64,
+            Motion::Update => 1,
+            _ => u64::from_ne_bytes([self.runs as u8; 8]),
+        }
+    }
+
+    /// Does `operations` blocks. Returns the byte offset of the next block; of reads, the wrapping
+    /// sum of the words in the last 128 bytes read, 0 if there were none. Non-temporal stores have
+    /// left the core when it returns.
+    ///
+    /// # Safety
+    /// As many bytes from `memory` on as [`new`](Self::new) was told of are valid for what the
+    /// motion does to them, and start on a line. Other threads access them meanwhile by assembly
+    /// alone, if at all.
+    pub(crate) unsafe fn run(&mut self, memory: *mut u8, operations: u64) -> u64 {
+        let blocks = self.blocks();
+        self.runs += 1;
+        let end = self.done + operations;
+        let mut proof = match self.motion.reads_alone() {
+            true => 0,
+            false => self.place() as u64,
+        };
+        while self.done < end {
+            let count = self.a_call(end - self.done);
+            let (place, value) = (self.place(), self.value());
+            let (first, behind) = (memory.wrapping_add(place), memory.wrapping_add(self.span));
+            // SAFETY: the blocks from `memory` to `behind` are the memory or its first half, of
+            // which `span` is a multiple; `first` is one of them, and a string of `count` ends
+            // with them; partners in the second half lie `span` bytes away; the caller vouches
+            // for all of it; the vector's token proves the width; `sfence` follows.
+            let found = unsafe { blocks(first, count, memory, behind, value) };
+            proof = match self.motion.reads_alone() {
+                true => found,
+                false => (found - memory.addr() as u64) % self.span as u64,
+            };
+            self.done += count;
+        }
+        if self.motion.weakly_ordered() {
+            sfence();
+        }
+        proof
+    }
+
+    /// A string instruction counts as one load or store a line: how it parts them is the CPU's
+    /// affair.
+    pub(crate) fn work(&self) -> Work {
+        let width = match self.motion.string() {
+            true => LINE,
+            false => self.vector.bytes(),
+        };
+        let (accesses, bytes) = ((BLOCK / width) as u32, BLOCK as u32);
+        let (reads, writes) = match self.motion {
+            Motion::ReadHalves => (2, 0),
+            motion if motion.reads_alone() => (1, 0),
+            Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => (0, 1),
+            _ => (1, 1),
+        };
+        Work {
+            loads: reads * accesses,
+            stores: writes * accesses,
+            bytes_read: reads * bytes,
+            bytes_written: writes * bytes,
+            ..Work::default()
+        }
+    }
+
+    /// Reports the accesses of the next blocks, and advances past them.
+    pub(crate) fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        self.runs += 1;
+        for _ in 0..operations {
+            self.trace_block(self.place(), sink);
+            self.done += 1;
+        }
+    }
+
+    /// The accesses of the block at `place`.
+    fn trace_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
+        let half = self.span;
+        let width = match self.motion.string() {
+            true => LINE,
+            false => self.vector.bytes(),
+        };
+        let bytes = width as u32;
+        let both = match self.motion {
+            Motion::ReadHalves => 2 * BLOCK,
+            _ => BLOCK,
+        };
+        for at in (0..both).step_by(width) {
+            let here = place + at;
+            match self.motion {
+                Motion::Read => sink(Access::load(here, bytes)),
+                Motion::ReadHalves => {
+                    let line = at / LINE;
+                    let here = place + line / 2 * LINE + at % LINE;
+                    sink(Access::load(here + line % 2 * half, bytes));
+                }
+                Motion::Write | Motion::RepStosb => sink(Access::store(here, bytes)),
+                Motion::WriteNonTemporal => sink(Access::non_temporal_store(here, bytes)),
+                Motion::Update => {
+                    sink(Access::load(here, bytes));
+                    sink(Access::store(here, bytes));
+                }
+                Motion::RepMovsb => {
+                    sink(Access::load(here, bytes));
+                    sink(Access::store(here + half, bytes));
+                }
+                Motion::Copy | Motion::CopyNonTemporal => {
+                    // The loads of a line, then its stores.
+                    if at % LINE == 0 {
+                        let line = (here..here + LINE).step_by(width);
+                        line.clone()
+                            .for_each(|here| sink(Access::load(here, bytes)));
+                        line.for_each(|here| {
+                            sink(match self.motion {
+                                Motion::Copy => Access::store(here + half, bytes),
+                                _ => Access::non_temporal_store(here + half, bytes),
+                            });
+                        });
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! Independent loads or stores of one width, eight at a time: what an access costs by its place
+//! (Drepper, section 6.2.1: Figures 6.4 and 6.6).
+
+// Calls assembly with places inside the region.
+#![allow(unsafe_code)]
+
+mod checks;
+pub(crate) mod reference;
+use crate::kernel::{Access, Kernel, Width, Work};
+use crate::mem::{Region, Span};
+
+/// Accesses of a burst.
+pub const BURST: usize = 8;
+
+/// Which way the bytes go, and by which instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transfer {
+    /// Loads that may lie anywhere.
+    Load,
+    /// Stores that may lie anywhere.
+    Store,
+    /// `movdqa`: loads of 16 bytes that are aligned.
+    LoadAligned,
+    /// `movdqa`: stores of 16 bytes that are aligned.
+    StoreAligned,
+}
+
+impl Transfer {
+    /// Whether it writes.
+    pub const fn stores(self) -> bool {
+        matches!(self, Transfer::Store | Transfer::StoreAligned)
+    }
+
+    const fn aligned(self) -> bool {
+        matches!(self, Transfer::LoadAligned | Transfer::StoreAligned)
+    }
+}
+
+/// Where the accesses lie: access `k` of burst `j` at byte `first + (j * step) % window + k * apart`.
+///
+/// Any number may be asked for. A product of them that cannot be counted is `usize::MAX`, and such
+/// places lie in no region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Places {
+    first: usize,
+    apart: usize,
+    step: usize,
+    window: usize,
+}
+
+impl Places {
+    /// The same eight places in every burst, `apart` bytes from each to the next.
+    pub const fn fixed(first: usize, apart: usize) -> Self {
+        Places {
+            first,
+            apart,
+            step: 0,
+            window: 1,
+        }
+    }
+
+    /// `count` places `stride` bytes apart, in the order of their addresses.
+    pub const fn sequential(first: usize, stride: usize, count: usize) -> Self {
+        Places {
+            first,
+            apart: stride,
+            step: Span::of(stride).times(BURST).bytes(),
+            window: Span::of(stride).times(count).bytes(),
+        }
+    }
+
+    /// The same places in an order that no prefetcher follows: a burst touches each eighth of them
+    /// once, and the next burst is 0.618 of an eighth further on, around.
+    pub const fn scattered(first: usize, stride: usize, count: usize) -> Self {
+        let eighth = count / BURST;
+        // Odd, so that it comes by every place.
+        let leap = (eighth / 1000 * 618 + eighth % 1000 * 618 / 1000) | 1;
+        let across = Span::of(stride).times(eighth).bytes();
+        Places {
+            first,
+            apart: across,
+            step: Span::of(stride).times(leap).bytes(),
+            window: across,
+        }
+    }
+
+    /// Bytes of region that accesses of `width` bytes need; `usize::MAX` if they cannot be counted.
+    pub const fn span(&self, width: usize) -> usize {
+        self.needed(width).bytes()
+    }
+
+    const fn needed(&self, width: usize) -> Span {
+        let last = Span::of(self.window - self.grain());
+        let burst = Span::of(self.apart).times(BURST - 1);
+        let first = Span::of(self.first).plus(last);
+        first.plus(burst).plus(Span::of(width))
+    }
+
+    /// What every index is a multiple of: the lowest bit of the step, or the window.
+    const fn grain(&self) -> usize {
+        let low = self.step & self.step.wrapping_neg();
+        // Either way no more than the window.
+        if low == 0 || low > self.window {
+            self.window
+        } else {
+            low
+        }
+    }
+
+    /// Byte offset of access `k` of the burst that begins at `index`. Of places that were not found
+    /// to lie in a region it may wrap.
+    pub(crate) const fn place(&self, index: u64, k: usize) -> usize {
+        let begin = index as usize & self.window.wrapping_sub(1);
+        let apart = k.wrapping_mul(self.apart);
+        self.first.wrapping_add(begin).wrapping_add(apart)
+    }
+
+    /// The index of burst number `burst`.
+    pub(crate) const fn index(&self, burst: u64) -> u64 {
+        burst.wrapping_mul(self.step as u64)
+    }
+}
+
+/// Why accesses cannot be made at some places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BurstError {
+    /// The places repeat after this many bytes, which is no power of two.
+    Window(usize),
+    /// The region is too small for the accesses.
+    RegionTooSmall {
+        /// Bytes they need (`usize::MAX` if they cannot be counted).
+        needed: usize,
+        /// Bytes the region has.
+        region: usize,
+    },
+    /// An aligned instruction moves 16 bytes, not this many.
+    Width(usize),
+    /// An aligned instruction needs multiples of 16, not this one.
+    Misaligned(usize),
+}
+
+impl core::fmt::Display for BurstError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            BurstError::Window(bytes) => write!(
+                f,
+                "places that repeat every {bytes} bytes; a power of two is needed"
+            ),
+            BurstError::RegionTooSmall { needed, region } => {
+                let needed = Span::of(*needed);
+                write!(f, "the accesses span {needed}, the region has {region}")
+            }
+            BurstError::Width(bytes) => {
+                write!(f, "there is no `movdqa` of {bytes} bytes; 16 are needed")
+            }
+            BurstError::Misaligned(bytes) => {
+                write!(
+                    f,
+                    "`movdqa` at a distance of {bytes} bytes; multiples of 16 are needed"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for BurstError {}
+
+/// Bursts of eight accesses of one width. An operation is a burst.
+///
+/// A store writes the index behind its burst, in bytes and unwrapped, repeated every 8 bytes.
+#[derive(Debug)]
+pub struct Burst<'m> {
+    region: Region<'m>,
+    places: Places,
+    transfer: Transfer,
+    width: Width,
+    /// Bursts so far.
+    done: u64,
+}
+
+impl<'m> Burst<'m> {
+    /// Bursts that begin at the first place.
+    ///
+    /// # Errors
+    /// If the region is too small, the places repeat at no power of two, or an aligned instruction
+    /// would be misaligned.
+    pub fn new(
+        region: Region<'m>,
+        places: Places,
+        transfer: Transfer,
+        width: Width,
+    ) -> Result<Self, BurstError> {
+        if !places.window.is_power_of_two() {
+            return Err(BurstError::Window(places.window));
+        }
+        let needed = places.needed(width.bytes());
+        if !needed.fits(region.len()) {
+            return Err(BurstError::RegionTooSmall {
+                needed: needed.bytes(),
+                region: region.len(),
+            });
+        }
+        if transfer.aligned() {
+            if width.bytes() != 16 {
+                return Err(BurstError::Width(width.bytes()));
+            }
+            let distances = [places.first, places.apart, places.step];
+            if let Some(odd) = distances.into_iter().find(|bytes| bytes % 16 != 0) {
+                return Err(BurstError::Misaligned(odd));
+            }
+        }
+        Ok(Burst {
+            region,
+            places,
+            transfer,
+            width,
+            done: 0,
+        })
+    }
+
+    /// Bursts of one round over all places.
+    pub fn round(&self) -> u64 {
+        (self.places.window / self.places.grain()) as u64
+    }
+
+    fn kernel(&self) -> Bursts {
+        match (self.transfer, self.width) {
+            (Transfer::Load, Width::W4) => linefill_burst_load4,
+            (Transfer::Load, Width::W8) => linefill_burst_load8,
+            (Transfer::Load, Width::W16) => linefill_burst_load16,
+            (Transfer::Load, Width::W32(_)) => linefill_burst_load32,
+            (Transfer::Load, Width::W64(_)) => linefill_burst_load64,
+            (Transfer::Store, Width::W4) => linefill_burst_store4,
+            (Transfer::Store, Width::W8) => linefill_burst_store8,
+            (Transfer::Store, Width::W16) => linefill_burst_store16,
+            (Transfer::Store, Width::W32(_)) => linefill_burst_store32,
+            (Transfer::Store, Width::W64(_)) => linefill_burst_store64,
+            // `new` has seen to it that these have 16 bytes.
+            (Transfer::LoadAligned, _) => linefill_burst_load16_aligned,
+            (Transfer::StoreAligned, _) => linefill_burst_store16_aligned,
+        }
+    }
+}
+
+impl Kernel for Burst<'_> {
+    /// Returns the low 8 bytes of the value moved last (all 4 where the width is 4), and 0 for no
+    /// operations.
+    fn run(&mut self, operations: u64) -> u64 {
+        if operations == 0 {
+            return 0;
+        }
+        let kernel = self.kernel();
+        let Places {
+            first,
+            apart,
+            step,
+            window,
+        } = self.places;
+        let index = self.places.index(self.done);
+        let mask = window as u64 - 1;
+        let at = self.region.bytes_mut()[first..].as_mut_ptr();
+        // SAFETY: `new` has seen to it that all places lie in the region, which is borrowed
+        // mutably and starts on a line, and that they are aligned where the instruction wants it;
+        // the width's token proves the instruction.
+        let last = unsafe { kernel(at, index, step as u64, mask, apart, operations) };
+        self.done = self.done.wrapping_add(operations);
+        last
+    }
+
+    fn work(&self) -> Work {
+        let (accesses, bytes) = (BURST as u32, (BURST * self.width.bytes()) as u32);
+        if self.transfer.stores() {
+            Work {
+                stores: accesses,
+                bytes_written: bytes,
+                ..Work::default()
+            }
+        } else {
+            Work {
+                loads: accesses,
+                bytes_read: bytes,
+                ..Work::default()
+            }
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        let bytes = self.width.bytes() as u32;
+        for _ in 0..operations {
+            let index = self.places.index(self.done);
+            for k in 0..BURST {
+                let place = self.places.place(index, k);
+                sink(if self.transfer.stores() {
+                    Access::store(place, bytes)
+                } else {
+                    Access::load(place, bytes)
+                });
+            }
+            self.done = self.done.wrapping_add(1);
+        }
+    }
+}
+
+/// The shape of all bursts.
+///
+/// # Safety
+/// The eight accesses of each burst, at `first + (index & mask) + k * apart` for k from 0 to 7 with
+/// an index that grows by `step` from burst to burst, lie in memory valid for reads, or for writes
+/// where the kernel stores; `bursts` is not 0; the CPU has the instruction. Where the name ends in
+/// `_aligned` all of them are multiples of 16.
+pub type Bursts = unsafe extern "sysv64" fn(
+    first: *mut u8,
+    index: u64,
+    step: u64,
+    mask: u64,
+    apart: usize,
+    bursts: u64,
+) -> u64;
+
+macro_rules! bursts {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// Returns the low 8 bytes of the value moved last, or all of its 4.
+            ///
+            /// # Safety
+            /// See [`Bursts`].
+            pub fn $name(
+                first: *mut u8,
+                index: u64,
+                step: u64,
+                mask: u64,
+                apart: usize,
+                bursts: u64,
+            ) -> u64;
+        )*}
+    };
+}
+
+bursts! {
+    /// `mov`, 4 bytes.
+    linefill_burst_load4
+    /// `mov`, 8 bytes.
+    linefill_burst_load8
+    /// `movdqu`, 16 bytes.
+    linefill_burst_load16
+    /// `movdqa`, 16 bytes.
+    linefill_burst_load16_aligned
+    /// `vmovdqu`, 32 bytes: needs AVX2.
+    linefill_burst_load32
+    /// `vmovdqu64`, 64 bytes: needs AVX-512.
+    linefill_burst_load64
+    /// `mov`, 4 bytes.
+    linefill_burst_store4
+    /// `mov`, 8 bytes.
+    linefill_burst_store8
+    /// `movdqu`, 16 bytes.
+    linefill_burst_store16
+    /// `movdqa`, 16 bytes.
+    linefill_burst_store16_aligned
+    /// `vmovdqu`, 32 bytes: needs AVX2.
+    linefill_burst_store32
+    /// `vmovdqu64`, 64 bytes: needs AVX-512.
+    linefill_burst_store64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern crate std;
+    use std::collections::BTreeSet;
+
+    /// The places of one round.
+    fn round(places: Places) -> BTreeSet<usize> {
+        let bursts = places.window / places.grain();
+        let of = |burst| (0..BURST).map(move |k| places.place(places.index(burst), k));
+        (0..bursts as u64).flat_map(of).collect()
+    }
+
+    #[test]
+    fn a_round_comes_by_every_place_once_in_either_order() {
+        for (stride, count) in [(64, 8), (64, 128), (4096, 8), (128, 1024)] {
+            let all: BTreeSet<_> = (0..count).map(|index| 5 + index * stride).collect();
+            for places in [
+                Places::sequential(5, stride, count),
+                Places::scattered(5, stride, count),
+            ] {
+                assert_eq!(round(places), all, "{places:?}");
+                assert_eq!(places.span(4), 5 + (count - 1) * stride + 4);
+                assert_eq!(places.window / places.grain() * BURST, count);
+            }
+        }
+        assert_eq!(round(Places::fixed(3, 0)), BTreeSet::from([3]));
+        assert_eq!(Places::fixed(3, 10).span(8), 81);
+    }
+
+    #[test]
+    fn places_that_cannot_be_counted_are_refused() {
+        const HUGE: usize = 1 << 61;
+        let mut bytes = [0; 1024];
+        for places in [
+            Places::fixed(0, 0x2492_4924_9249_2493),
+            Places::fixed(usize::MAX - 7, 0),
+            Places::sequential(0, HUGE, 1),
+            Places::sequential(8, HUGE, 8),
+            Places::sequential(usize::MAX, 64, 8),
+            Places::scattered(0, HUGE, 64),
+            Places::scattered(0, 1, usize::MAX),
+        ] {
+            let region = Region::new(&mut bytes).unwrap();
+            let refused = Burst::new(region, places, Transfer::Store, Width::W8).unwrap_err();
+            let (BurstError::Window(bytes) | BurstError::RegionTooSmall { needed: bytes, .. }) =
+                refused
+            else {
+                panic!("{places:?}: {refused}");
+            };
+            assert!(bytes > 1 << 60, "{places:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_accessed_is_refused_by_value() {
+        let refused = |places, transfer, width| {
+            let mut bytes = [0; 1024 + 128];
+            let (region, _) = Region::new(&mut bytes).unwrap().split(1024).unwrap();
+            Burst::new(region, places, transfer, width).unwrap_err()
+        };
+        assert_eq!(
+            refused(Places::sequential(0, 48, 8), Transfer::Load, Width::W8),
+            BurstError::Window(384)
+        );
+        assert_eq!(
+            refused(Places::fixed(1000, 8), Transfer::Store, Width::W8),
+            BurstError::RegionTooSmall {
+                needed: 1064,
+                region: 1024
+            }
+        );
+        assert_eq!(
+            refused(Places::fixed(0, 16), Transfer::LoadAligned, Width::W8),
+            BurstError::Width(8)
+        );
+        assert_eq!(
+            refused(Places::fixed(0, 24), Transfer::StoreAligned, Width::W16),
+            BurstError::Misaligned(24)
+        );
+    }
+}

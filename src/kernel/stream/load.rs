@@ -1,0 +1,215 @@
+//! Reading whole lines by plain and by non-temporal loads (Drepper, section 6.1, `movntdqa`).
+
+// Calls kernels with lines inside the region.
+#![allow(unsafe_code)]
+
+use crate::cpu::Sse41;
+use crate::kernel::intrinsics::load as intrinsics;
+use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Vector, Work};
+use crate::mem::{LINE, Region};
+
+#[cfg(target_feature = "sse2")]
+
+/// Which load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadWay {
+    /// `movdqa` and its wider forms.
+    Cached(Vector),
+    /// `movntdqa` and its wider forms, with proof that the CPU has it.
+    NonTemporal(Sse41, Vector),
+}
+
+impl LoadWay {
+    const fn vector(self) -> Vector {
+        match self {
+            LoadWay::Cached(vector) | LoadWay::NonTemporal(_, vector) => vector,
+        }
+    }
+
+    /// The kernel of `asm/load.S`.
+    fn assembled(self) -> Loads {
+        match self {
+            LoadWay::Cached(Vector::Sse2) => linefill_load_cached,
+            LoadWay::Cached(Vector::Avx2(_)) => linefill_load_cached32,
+            LoadWay::Cached(Vector::Avx512(_)) => linefill_load_cached64,
+            LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_stream,
+            LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_stream32,
+            LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_stream64,
+        }
+    }
+
+    /// The kernel by intrinsics, if the target has it.
+    #[cfg(target_feature = "sse2")]
+    fn compiled(self) -> Option<Loads> {
+        Some(match self {
+            LoadWay::Cached(Vector::Sse2) => intrinsics::cached,
+            LoadWay::Cached(Vector::Avx2(_)) => intrinsics::cached32,
+            LoadWay::Cached(Vector::Avx512(_)) => intrinsics::cached64,
+            LoadWay::NonTemporal(_, Vector::Sse2) => intrinsics::stream,
+            LoadWay::NonTemporal(_, Vector::Avx2(_)) => intrinsics::stream32,
+            LoadWay::NonTemporal(_, Vector::Avx512(_)) => intrinsics::stream64,
+        })
+    }
+
+    /// All loads are vectors, which a soft-float target does not have.
+    #[cfg(not(target_feature = "sse2"))]
+    fn compiled(self) -> Option<Loads> {
+        None
+    }
+}
+
+/// Reads a region line by line, again and again. An operation is a line of 64 bytes.
+#[derive(Debug)]
+pub struct LoadLines<'m> {
+    region: Region<'m>,
+    way: LoadWay,
+    loads: Loads,
+    line: u64,
+}
+
+impl<'m> LoadLines<'m> {
+    /// A read that begins at the region's first line. What the region holds is summed up, so the
+    /// caller may want to write it first; untouched pages of a mapping all share one page.
+    pub fn new(region: Region<'m>, way: LoadWay) -> Self {
+        LoadLines {
+            region,
+            way,
+            loads: way.assembled(),
+            line: 0,
+        }
+    }
+
+    /// The same read in another form.
+    ///
+    /// They differ in the L1d, where the count of instructions decides, most with 4 loads a line.
+    /// By intrinsics a cached load is an operand of its addition, so that there are fewer: 9 % less
+    /// time on a Zen 5. A non-temporal load by its intrinsic takes a bare register for an address, and
+    /// each but the first of a line a `lea` before it: 11 % more.
+    ///
+    /// # Errors
+    /// If it is by intrinsics, and the target is soft-float.
+    pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
+        self.loads = match form {
+            Form::Assembly => self.way.assembled(),
+            Form::Intrinsics => self.way.compiled().ok_or(NoIntrinsics)?,
+        };
+        Ok(self)
+    }
+
+    /// Lines of one pass over the region.
+    pub fn pass(&self) -> u64 {
+        (self.region.len() / LINE) as u64
+    }
+
+    /// The region.
+    pub fn into_region(self) -> Region<'m> {
+        self.region
+    }
+
+    fn advance(&mut self, lines: u64) {
+        self.line = (self.line + lines) % self.pass();
+    }
+}
+
+impl Kernel for LoadLines<'_> {
+    /// Returns the wrapping sum of the 8-byte words read.
+    fn run(&mut self, operations: u64) -> u64 {
+        let loads = self.loads;
+        let mut sum = 0_u64;
+        let mut left = operations;
+        while left > 0 {
+            let lines = left.min(self.pass() - self.line);
+            let at = self.region.bytes()[self.line as usize * LINE..].as_ptr();
+            // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed and starts
+            // on a line; the tokens prove the load.
+            let part = unsafe { loads(at, lines) };
+            sum = sum.wrapping_add(part);
+            self.advance(lines);
+            left -= lines;
+        }
+        sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: (LINE / self.way.vector().bytes()) as u32,
+            bytes_read: LINE as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for _ in 0..operations {
+            let bytes = self.way.vector().bytes();
+            let line = self.line as usize * LINE;
+            for place in (line..line + LINE).step_by(bytes) {
+                sink(Access::load(place, bytes as u32));
+            }
+            self.advance(1);
+        }
+    }
+}
+
+/// The shape of the family: reads `lines` lines and returns the wrapping sum of their 8-byte words.
+///
+/// # Safety
+/// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0; the CPU has
+/// the load.
+pub type Loads = unsafe extern "sysv64" fn(at: *const u8, lines: u64) -> u64;
+
+unsafe extern "sysv64" {
+    /// Reads `lines` lines by four `movdqa` each; returns the wrapping sum of their 8-byte words.
+    ///
+    /// # Safety
+    /// `at` is the address of `lines` lines that are valid for reads; `lines` is not 0.
+    pub fn linefill_load_cached(at: *const u8, lines: u64) -> u64;
+
+    /// The same by four `movntdqa` each.
+    ///
+    /// # Safety
+    /// As for [`linefill_load_cached`]; the CPU has SSE4.1.
+    pub fn linefill_load_stream(at: *const u8, lines: u64) -> u64;
+
+    /// The same by two `vmovdqa` of 32 bytes each.
+    ///
+    /// # Safety
+    /// As for [`linefill_load_cached`]; the CPU has AVX2.
+    pub fn linefill_load_cached32(at: *const u8, lines: u64) -> u64;
+
+    /// The same by two `vmovntdqa` of 32 bytes each.
+    ///
+    /// # Safety
+    /// As for [`linefill_load_cached32`].
+    pub fn linefill_load_stream32(at: *const u8, lines: u64) -> u64;
+
+    /// The same by one `vmovdqa64` of 64 bytes each.
+    ///
+    /// # Safety
+    /// As for [`linefill_load_cached`]; the CPU has AVX-512.
+    pub fn linefill_load_cached64(at: *const u8, lines: u64) -> u64;
+
+    /// The same by one `vmovntdqa` of 64 bytes each.
+    ///
+    /// # Safety
+    /// As for [`linefill_load_cached64`].
+    pub fn linefill_load_stream64(at: *const u8, lines: u64) -> u64;
+}
+
+/// The reference implementation.
+pub(crate) mod reference {
+    use crate::mem::{LINE, Region};
+
+    /// Reads `operations` lines, of which the first is number `done` since the beginning; returns the
+    /// wrapping sum of their 8-byte words.
+    pub fn load(region: &Region<'_>, done: u64, operations: u64) -> u64 {
+        let lines = (region.len() / LINE) as u64;
+        let mut sum = 0_u64;
+        for number in done..done + operations {
+            let line = (number % lines) as usize * LINE;
+            for place in (line..line + LINE).step_by(8) {
+                sum = sum.wrapping_add(region.word(place));
+            }
+        }
+        sum
+    }
+}

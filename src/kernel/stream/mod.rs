@@ -1,0 +1,21 @@
+//! Kernels that move memory in order, or load without waiting.
+
+pub(super) mod bandwidth;
+pub(super) mod blocked;
+pub(super) mod blocks;
+pub(super) mod burst;
+pub(super) mod load;
+
+pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion, SharedBandwidth};
+pub use blocked::{Blocked, BlockedError};
+pub use burst::{BURST, Burst, BurstError, Places, Transfer};
+pub use load::{LoadLines, LoadWay};
+
+use crate::cpu::Features;
+use crate::kernel::verify::Oracle;
+
+/// Checks every kernel of this subject against its reference.
+pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
+    oracle.bandwidths(features);
+    oracle.bursts(features);
+}

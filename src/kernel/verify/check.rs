@@ -1,0 +1,384 @@
+//! One kernel against its twin.
+
+use crate::kernel::{Access, Kernel, Kind, Work};
+use crate::mem::Region;
+use crate::pattern::Rng;
+use core::ops::Range;
+
+/// Bytes of memory that most cases work in.
+pub(crate) const PART: usize = 128 * 1024;
+
+/// Bytes of memory that the largest case works in: a tensor whose dimensions are constants of the
+/// code.
+pub(crate) const LARGEST: usize = 5 * 1024 * 1024;
+
+/// Operations of the portions in turn: none, one, few, and enough to go round most patterns.
+const PORTIONS: [u64; 9] = [1, 0, 2, 3, 5, 64, 257, 1000, 1];
+
+/// How a kernel and its twin disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The number of the case among the kernel's, from 0.
+    pub case: usize,
+    /// What differs.
+    pub difference: Difference,
+}
+
+/// What differs between a kernel and its twin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// The region is too small, or the pattern was refused: nothing could be checked.
+    NotBuilt,
+    /// The value returned.
+    Proof {
+        /// The number of the portion, from 0.
+        portion: usize,
+        /// What the kernel returned.
+        kernel: u64,
+        /// What the twin returned.
+        twin: u64,
+    },
+    /// A byte of the memory left behind.
+    Byte {
+        /// Where, from the start of the memory.
+        offset: usize,
+        /// The kernel's.
+        kernel: u8,
+        /// The twin's.
+        twin: u8,
+    },
+    /// The trace of one portion against the work declared for it.
+    Declared {
+        /// The number of the portion, from 0.
+        portion: usize,
+        /// As declared.
+        declared: Work,
+        /// As traced.
+        traced: Work,
+    },
+    /// A traced access outside the memory.
+    Outside(Access),
+    /// The kernel came to another place after a trace than after a run.
+    Place {
+        /// The number of the portion that followed, from 0.
+        portion: usize,
+        /// What it returned after a run.
+        run: u64,
+        /// What it returned after a trace.
+        traced: u64,
+    },
+}
+
+impl core::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "case {}: {:?}", self.case, self.difference)
+    }
+}
+
+impl core::error::Error for Mismatch {}
+
+/// A kernel and its twin on one pattern.
+pub(crate) trait Case {
+    /// Bytes of memory that it works in, whole lines and no more than [`LARGEST`].
+    fn bytes(&self) -> usize {
+        PART
+    }
+
+    /// Builds the pattern in `memory` and hands the kernel to `then`.
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built;
+
+    /// Builds the same pattern in `memory` and hands the twin to `then`: a function that does a
+    /// number of operations and returns their proof.
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built;
+
+    /// Bytes of the memory that the kernel uses and a plain twin does not.
+    fn scratch(&self) -> Range<usize> {
+        0..0
+    }
+}
+
+/// What is done with a kernel.
+pub(crate) type WithKernel<'a> = &'a mut dyn FnMut(&mut dyn Kernel);
+
+/// What is done with a twin.
+pub(crate) type WithTwin<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64);
+
+/// `None` if the pattern was refused.
+pub(crate) type Built = Option<()>;
+
+/// The memory that a case works in, what it holds at first, and what the kernel left there.
+pub(crate) struct Parts<'m> {
+    memory: Region<'m>,
+    first: Region<'m>,
+    left: Region<'m>,
+}
+
+impl<'m> Parts<'m> {
+    /// How many parts there are.
+    pub(crate) const COUNT: usize = 3;
+
+    /// Parts `region`; `None` if it is too small.
+    pub(crate) fn new(region: Region<'m>) -> Option<Self> {
+        let (memory, rest) = region.split(LARGEST)?;
+        let (mut first, left) = rest.split(LARGEST)?;
+        if left.len() < LARGEST {
+            return None;
+        }
+        // Known bytes, none of them likely to be right by chance.
+        let mut rng = Rng::new(7);
+        for word in first.bytes_mut().chunks_exact_mut(8) {
+            word.copy_from_slice(&rng.bits().to_ne_bytes());
+        }
+        Some(Parts {
+            memory,
+            first,
+            left,
+        })
+    }
+
+    /// The memory of a case as it is at first.
+    fn fresh(&mut self, case: &dyn Case) -> Region<'_> {
+        let bytes = case.bytes();
+        let memory = &mut self.memory.bytes_mut()[..bytes];
+        memory.copy_from_slice(&self.first.bytes()[..bytes]);
+        Region::new(memory).expect("a case works in at least a line")
+    }
+
+    /// Checks one case.
+    pub(crate) fn check(&mut self, case: &dyn Case) -> Result<(), Difference> {
+        let proofs = self.run_kernel(case)?;
+        let bytes = case.bytes();
+        self.left.bytes_mut()[..bytes].copy_from_slice(&self.memory.bytes()[..bytes]);
+        self.run_twin(case, &proofs)?;
+        self.compare(bytes, &case.scratch())?;
+        self.trace(case, &proofs)
+    }
+
+    fn run_kernel(&mut self, case: &dyn Case) -> Result<[u64; PORTIONS.len()], Difference> {
+        let mut proofs = [0; PORTIONS.len()];
+        case.kernel(self.fresh(case), &mut |kernel| {
+            proofs = PORTIONS.map(|operations| kernel.run(operations));
+        })
+        .ok_or(Difference::NotBuilt)?;
+        Ok(proofs)
+    }
+
+    fn run_twin(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
+        let mut result = Ok(());
+        case.twin(self.fresh(case), &mut |twin| {
+            for (portion, (&kernel, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
+                let twin = twin(operations);
+                if twin != kernel && result.is_ok() {
+                    result = Err(Difference::Proof {
+                        portion,
+                        kernel,
+                        twin,
+                    });
+                }
+            }
+        })
+        .ok_or(Difference::NotBuilt)?;
+        result
+    }
+
+    fn compare(&self, bytes: usize, scratch: &Range<usize>) -> Result<(), Difference> {
+        let (kernel, twin) = (&self.left.bytes()[..bytes], &self.memory.bytes()[..bytes]);
+        if kernel == twin {
+            return Ok(());
+        }
+        let mut pairs = kernel.iter().zip(twin).enumerate();
+        let differ = |(offset, (kernel, twin)): &(usize, (&u8, &u8))| {
+            kernel != twin && !scratch.contains(offset)
+        };
+        match pairs.find(differ) {
+            None => Ok(()),
+            Some((offset, (&kernel, &twin))) => Err(Difference::Byte {
+                offset,
+                kernel,
+                twin,
+            }),
+        }
+    }
+
+    /// Traces every other portion and runs the ones between, whose proofs must not have changed.
+    fn trace(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
+        let mut result = Ok(());
+        case.kernel(self.fresh(case), &mut |kernel| {
+            for (portion, (&run, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
+                let found = if portion % 2 == 1 {
+                    trace_portion(kernel, case.bytes(), portion, operations)
+                } else {
+                    match kernel.run(operations) {
+                        proof if proof == run => Ok(()),
+                        traced => Err(Difference::Place {
+                            portion,
+                            run,
+                            traced,
+                        }),
+                    }
+                };
+                result = result.and(found);
+            }
+        })
+        .ok_or(Difference::NotBuilt)?;
+        result
+    }
+}
+
+/// Traces a portion and compares it with the kernel's declaration.
+fn trace_portion(
+    kernel: &mut dyn Kernel,
+    bytes: usize,
+    portion: usize,
+    operations: u64,
+) -> Result<(), Difference> {
+    let mut traced = Work::default();
+    let mut result = Ok(());
+    kernel.trace(operations, &mut |access| {
+        if access.offset > bytes || access.bytes as usize > bytes - access.offset {
+            result = Err(Difference::Outside(access));
+        }
+        match access.kind {
+            Kind::Load => {
+                traced.loads += 1;
+                traced.bytes_read += access.bytes;
+            }
+            Kind::Store | Kind::NonTemporalStore => {
+                traced.stores += 1;
+                traced.bytes_written += access.bytes;
+            }
+            Kind::Prefetch => {}
+        }
+    });
+    let one = kernel.work();
+    let times = operations as u32;
+    let declared = Work {
+        loads: one.loads * times,
+        stores: one.stores * times,
+        bytes_read: one.bytes_read * times,
+        bytes_written: one.bytes_written * times,
+        // A trace shows none.
+        flops: 0,
+        instructions: 0,
+    };
+    if traced != declared {
+        result = result.and(Err(Difference::Declared {
+            portion,
+            declared,
+            traced,
+        }));
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec;
+
+    /// What a kernel may do wrong.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Fault {
+        None,
+        Refuses,
+        Returns,
+        Writes,
+        Declares,
+        TracesOutside,
+        TracesTooFar,
+    }
+
+    /// Counts in byte 64 how often it ran.
+    struct Counter<'m>(Region<'m>, Fault);
+
+    impl Kernel for Counter<'_> {
+        fn run(&mut self, operations: u64) -> u64 {
+            let count = &mut self.0.bytes_mut()[64];
+            *count = count.wrapping_add(operations as u8);
+            let count = *count;
+            if self.1 == Fault::Writes {
+                self.0.bytes_mut()[PART - 1] = 1;
+            }
+            u64::from(count) ^ u64::from(self.1 == Fault::Returns)
+        }
+
+        fn work(&self) -> Work {
+            Work {
+                loads: 1,
+                stores: u32::from(self.1 != Fault::Declares),
+                bytes_read: 1,
+                bytes_written: 1,
+                ..Work::default()
+            }
+        }
+
+        fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+            let offset = if self.1 == Fault::TracesOutside {
+                PART
+            } else {
+                64
+            };
+            for _ in 0..operations {
+                sink(Access::load(offset, 1));
+                sink(Access::store(offset, 1));
+            }
+            let far = u64::from(self.1 == Fault::TracesTooFar);
+            let count = &mut self.0.bytes_mut()[64];
+            *count = count.wrapping_add((operations + far) as u8);
+        }
+    }
+
+    impl Case for Fault {
+        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+            if *self == Fault::Refuses {
+                return None;
+            }
+            then(&mut Counter(memory, *self));
+            Some(())
+        }
+
+        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+            let mut counter = Counter(memory, Fault::None);
+            then(&mut |operations| counter.run(operations));
+            Some(())
+        }
+    }
+
+    fn found(fault: Fault) -> Result<(), Difference> {
+        let mut bytes = vec![0; Parts::COUNT * LARGEST + 64];
+        let region = Region::new(&mut bytes).unwrap();
+        Parts::new(region).unwrap().check(&fault)
+    }
+
+    #[test]
+    fn a_kernel_like_its_twin_passes() {
+        assert_eq!(found(Fault::None), Ok(()));
+    }
+
+    #[test]
+    fn every_fault_is_found_and_named() {
+        let difference = |fault| found(fault).unwrap_err();
+        assert_eq!(difference(Fault::Refuses), Difference::NotBuilt);
+        assert!(matches!(
+            difference(Fault::Returns),
+            Difference::Proof { portion: 0, .. }
+        ));
+        assert!(matches!(
+            difference(Fault::Writes),
+            Difference::Byte { offset, kernel: 1, .. } if offset == PART - 1
+        ));
+        assert!(matches!(
+            difference(Fault::Declares),
+            Difference::Declared { .. }
+        ));
+        assert!(matches!(
+            difference(Fault::TracesOutside),
+            Difference::Outside(Access { offset: PART, .. })
+        ));
+        assert!(matches!(
+            difference(Fault::TracesTooFar),
+            Difference::Place { portion: 2, .. }
+        ));
+    }
+}

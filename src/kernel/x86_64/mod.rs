@@ -1,4 +1,0 @@
-//! The kernels' instructions.
-
-pub mod asm;
-pub mod intrinsics;
