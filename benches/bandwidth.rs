@@ -14,9 +14,9 @@ use criterion::Throughput;
 use common::driver::{Driver, Timed};
 use common::likwid::{Likwid, PROGRAM};
 use linefill::cpu::{Caches, Features, Identity, Ports};
-use linefill::experiment::{Arena, Wish};
+use linefill::experiment::{Arena, PageRequest};
 use linefill::kernel::{BLOCK, Bandwidth, Kernel, Motion, Vector};
-use linefill::measure::{Buffers, Plan, Sample, Unwatched, steady};
+use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
 use linefill::time::{start, stop};
 
 const KIB: usize = 1 << 10;
@@ -37,7 +37,7 @@ const TURNS: usize = 3;
 const PEER_NANOS: f64 = 0.1e9;
 
 /// What is moved, by what name, and what likwid-bench calls the same.
-struct Subject {
+struct Workload {
     what: &'static str,
     motion: Motion,
     likwid: &'static str,
@@ -45,8 +45,8 @@ struct Subject {
     past_caches: bool,
 }
 
-const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Subject {
-    Subject {
+const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Workload {
+    Workload {
         what,
         motion,
         likwid,
@@ -54,7 +54,7 @@ const fn subject(what: &'static str, motion: Motion, likwid: &'static str) -> Su
     }
 }
 
-impl Subject {
+impl Workload {
     /// likwid-bench's name for it by vectors of `width` bytes.
     fn likwid_test(&self, width: usize) -> String {
         let suffix = match width {
@@ -66,7 +66,7 @@ impl Subject {
     }
 }
 
-const SUBJECTS: [Subject; 7] = [
+const SUBJECTS: [Workload; 7] = [
     subject("read", Motion::Read, "load"),
     subject("read two halves", Motion::ReadHalves, "load"),
     subject("write", Motion::Write, "store"),
@@ -160,10 +160,10 @@ impl Speed {
 
 impl Bench {
     /// One kernel, and its peer beside it.
-    fn subject(&mut self, driver: &mut Driver, subject: &Subject, vector: Vector, bytes: usize) {
+    fn subject(&mut self, driver: &mut Driver, subject: &Workload, vector: Vector, bytes: usize) {
         let width = vector.bytes();
         let name = format!("{}, {width} B, {}", subject.what, words(bytes));
-        let region = match self.arena.region(bytes, Wish::Base) {
+        let region = match self.arena.region(bytes, PageRequest::Base) {
             Ok((region, _)) => region,
             Err(reason) => return driver.say(&format!("{name}: skipped: {reason}")),
         };
@@ -243,7 +243,7 @@ impl Bench {
             ("plain loop that scales", scale),
         ] {
             let name = format!("{what}, {}", words(bytes));
-            let Ok((region, _)) = self.arena.region(bytes, Wish::Base) else {
+            let Ok((region, _)) = self.arena.region(bytes, PageRequest::Base) else {
                 return driver.say(&format!("{name}: skipped: no memory"));
             };
             let numbers = region.into_f64s();
@@ -281,7 +281,7 @@ fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
         least: SAMPLES / 4,
         ..Plan::of_seconds(driver.rate().hz(), SECONDS)
     };
-    let outcome = steady(kernel, &plan, &mut Unwatched, buffers)?;
+    let outcome = steady(kernel, &plan, &mut NoMonitor, buffers)?;
     Some(Timed {
         ticks: Some(outcome.ticks.median),
         cycles: outcome

@@ -12,7 +12,7 @@ use std::hint::black_box;
 use common::driver::Driver;
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Ahead, FillLines, FillWay, FlushLines, FlushWay, Form, Kernel, LoadLines, LoadWay, Pace,
+    Ahead, Dependence, FillLines, FillWay, FlushLines, FlushWay, Form, Kernel, LoadLines, LoadWay,
     PrefetchWalk, Reach, Rewrite, RewriteWay, Step, Store, Sweep, Temporal, Translate, Vector,
     Walk, Width,
 };
@@ -93,12 +93,12 @@ impl Bench {
 
     fn prefetches(&mut self, memory: &mut [u8], size: &str) {
         for (hint, work, pace) in [
-            (None, 0, Pace::Overlapped),
-            (Some(Hint::T0), 0, Pace::Overlapped),
-            (Some(Hint::T0), 5, Pace::Serial),
-            (Some(Hint::T0), 53, Pace::Overlapped),
-            (Some(Hint::T0), 53, Pace::Serial),
-            (Some(Hint::Nta), 53, Pace::Serial),
+            (None, 0, Dependence::Independent),
+            (Some(Hint::T0), 0, Dependence::Independent),
+            (Some(Hint::T0), 5, Dependence::Serial),
+            (Some(Hint::T0), 53, Dependence::Independent),
+            (Some(Hint::T0), 53, Dependence::Serial),
+            (Some(Hint::Nta), 53, Dependence::Serial),
         ] {
             let ahead = hint.map(|hint| Ahead { hint, elements: 8 });
             let walk = PrefetchWalk::new(ring(memory), ahead, work, pace).expect("padding");

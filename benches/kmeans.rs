@@ -10,10 +10,10 @@ use common::driver::Driver;
 use criterion::Throughput;
 use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
-use linefill::experiment::{Context, Seating, Setup, Subject, Untestable};
+use linefill::experiment::{Context, CpuOrder, Setup, Untestable, Workload};
 use linefill::mem::Region;
 use linefill::os::preempt::current_cpu;
-use linefill::os::{Manner, Member, Sysfs, Turn, allowed, team};
+use linefill::os::{RoundOptions, Sysfs, WorkerTime, Worker, allowed, team};
 
 /// Points of a thread.
 const POINTS: usize = 4000;
@@ -35,11 +35,11 @@ fn main() {
     let Some(mut driver) = Driver::new("kmeans") else {
         return;
     };
-    let seating = Seating::around(current_cpu(), Sysfs::live().seats(&allowed()));
-    let mut threads = vec![1, seating.cores().max(1)];
+    let cpu_order = CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed()));
+    let mut threads = vec![1, cpu_order.cores().max(1)];
     threads.dedup();
     for threads in threads {
-        let seats = seating.seats().iter().map(|seat| seat.cpu);
+        let seats = cpu_order.seats().iter().map(|seat| seat.cpu);
         let cpus: Vec<usize> = seats.take(threads).collect();
         let place = format!("threads {threads}");
         let timed = WAYS.map(|(name, way)| {
@@ -74,7 +74,7 @@ fn iteration(
         cpus: cpus.to_vec(),
         turn: 0,
     };
-    let manner = Manner {
+    let manner = RoundOptions {
         ahead: driver.rate().ticks(AHEAD),
         keep_on: false,
     };
@@ -82,21 +82,21 @@ fn iteration(
     let timed = team(&mut members(&setup)?, manner, |team| {
         driver.time(name, work, &mut |operations| {
             let turns = team.round(operations).iter();
-            turns.map(Turn::until).max().unwrap_or(0)
+            turns.map(WorkerTime::until).max().unwrap_or(0)
         })
     });
     let timed = timed.map_err(Untestable::because)?;
     Ok(timed.cycles.or(timed.ticks))
 }
 
-fn members(setup: &KMeansSetup) -> Result<Vec<Member<'static>>, Untestable> {
+fn members(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
     let context = Context {
         features: Features::detect(),
     };
     // It lies in memory of its own.
     let region = Region::new(Box::leak(Box::new([0; 128]))).map_err(Untestable::because)?;
     match setup.prepare(region, &context)? {
-        Subject::Team { members, .. } => Ok(members),
+        Workload::ThreadGroup { members, .. } => Ok(members),
         other => Err(Untestable(format!("{other:?} is no team"))),
     }
 }

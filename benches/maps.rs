@@ -11,7 +11,7 @@ fn main() {
         return;
     };
     let maps = bench.cases("B10");
-    let cores = bench.machine.seating.cores();
+    let cores = bench.machine.cpu_order.cores();
     let mut timed =
         |threads: usize| MapKind::ALL.map(|map| bench.time(&maps, map.name(), threads as f64));
     let alone = timed(1);

@@ -43,10 +43,17 @@ fn main() {
         );
     }
     let hot = bench.machine.ranges.l2.hi;
-    let alone = bench.time(&fills, "lap after nothing", hot);
-    for series in ["lap after cached stores", "lap after non-temporal stores"] {
-        let lap = bench.time(&fills, series, hot);
-        bench.ratio(&format!("hot set, {series} over undisturbed"), &lap, &alone);
+    let alone = bench.time(&fills, "period after nothing", hot);
+    for series in [
+        "period after cached stores",
+        "period after non-temporal stores",
+    ] {
+        let period = bench.time(&fills, series, hot);
+        bench.ratio(
+            &format!("hot set, {series} over undisturbed"),
+            &period,
+            &alone,
+        );
     }
 
     // The paper's matrix, 3000 x 3000 elements of 4 bytes.

@@ -14,7 +14,7 @@ use common::driver::{Driver, Timed};
 use common::path;
 use linefill::counters;
 use linefill::kernel::{Access, Kernel, Work};
-use linefill::measure::{Buffers, Plan, Sample, Unwatched, steady};
+use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
 use linefill::os::Switches;
 use linefill::os::perf::{Counter, Event};
 use linefill::time::{start, stop, yardstick};
@@ -153,7 +153,7 @@ fn sample_nothing(samples: u64) -> u64 {
             samples: &mut kept[..now as usize],
             scratch: &mut scratch,
         };
-        black_box(steady(&mut Nothing, &plan, &mut Unwatched, buffers));
+        black_box(steady(&mut Nothing, &plan, &mut NoMonitor, buffers));
         left -= now;
     }
     stop() - began

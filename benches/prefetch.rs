@@ -32,13 +32,17 @@ fn main() {
         let load = bench.time(&hints, series, swept);
         bench.ratio(&format!("first load, {series}, over a hit"), &load, &hit);
     }
-    let alone = bench.time(&hints, "lap after nothing", ranges.l2.hi);
+    let alone = bench.time(&hints, "period after nothing", ranges.l2.hi);
     for series in [
-        "lap after prefetcht0 and loads",
-        "lap after prefetchnta and loads",
+        "period after prefetcht0 and loads",
+        "period after prefetchnta and loads",
     ] {
-        let lap = bench.time(&hints, series, ranges.l2.hi);
-        bench.ratio(&format!("hot set, {series} over undisturbed"), &lap, &alone);
+        let period = bench.time(&hints, series, ranges.l2.hi);
+        bench.ratio(
+            &format!("hot set, {series} over undisturbed"),
+            &period,
+            &alone,
+        );
     }
 
     let walk = bench.cases("E37");

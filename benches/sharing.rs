@@ -16,7 +16,7 @@ fn main() {
     let far = bench.machine.in_memory() as f64;
 
     let counts = bench.cases("B8");
-    let threads = bench.machine.seating.cores().min(8) as f64;
+    let threads = bench.machine.cpu_order.cores().min(8) as f64;
     for way in WAYS {
         let alone = bench.time(&counts, &format!("{way}, 128 B apart"), 1.0);
         if threads < 2.0 {

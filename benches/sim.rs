@@ -297,10 +297,10 @@ impl Theirs {
 }
 
 /// Ticks of so many laps.
-fn laps(laps: u64, mut lap: impl FnMut()) -> u64 {
+fn laps(laps: u64, mut period: impl FnMut()) -> u64 {
     let began = start();
     for _ in 0..laps {
-        lap();
+        period();
     }
     stop() - began
 }

@@ -2,7 +2,7 @@
 //! its CPUs were to each other, for a point whose threads were far apart.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::{Case, Machine, Pass, Point, Rest, State, Verdict, find};
+use linefill::experiment::{Case, Machine, Pass, Point, Quality, State, Verdict, find};
 use linefill::lab::convert::{ladder_of, machine_of, points_of};
 use linefill::lab::judge::{doubts, judge};
 use linefill::lab::read::{Reading, read};
@@ -30,23 +30,23 @@ fn recorded() -> (Machine, Point, usize) {
 }
 
 /// The point with such passes, 1 % wide.
-fn with(point: &Point, rests: &[Rest]) -> Point {
+fn with(point: &Point, rests: &[Quality]) -> Point {
     let mut point = point.clone();
     let State::Measured(of) = &mut point.state else {
         panic!("not measured");
     };
     let interval = Interval::exact(100.0).widened(0.01);
-    let pass = |&rest: &Rest| Pass { interval, rest };
+    let pass = |&rest: &Quality| Pass { interval, rest };
     of.passes = rests.iter().map(pass).collect();
     of.ticks.interval = interval;
-    of.rest = rests[0];
+    of.quality = rests[0];
     point
 }
 
 #[test]
 fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
     let (machine, far, bytes) = recorded();
-    let doubt = |rests: &[Rest], bytes| {
+    let doubt = |rests: &[Quality], bytes| {
         let point = machine.spread.doubt(&machine, &with(&far, rests), bytes);
         let State::Measured(measured) = &point.state else {
             panic!("{point:?}");
@@ -57,17 +57,17 @@ fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
     let near = 8192;
     // Two passes in memory lie further apart than two in L1d.
     let (alone, memory) = (
-        doubt(&[Rest::Alone, Rest::Disturbed], near),
-        doubt(&[Rest::Alone, Rest::Disturbed], bytes),
+        doubt(&[Quality::Clean, Quality::Disturbed], near),
+        doubt(&[Quality::Clean, Quality::Disturbed], bytes),
     );
     assert!((0.0099..0.03).contains(&alone), "{alone}");
     assert!((0.03..0.5).contains(&memory), "{memory}");
     // Two passes that count show it themselves; one that was all there was to be, or none that
     // counts, is not spoken of.
     for rests in [
-        &[Rest::Alone, Rest::Alone][..],
-        &[Rest::Alone],
-        &[Rest::Disturbed, Rest::Disturbed],
+        &[Quality::Clean, Quality::Clean][..],
+        &[Quality::Clean],
+        &[Quality::Disturbed, Quality::Disturbed],
     ] {
         assert!((doubt(rests, bytes) - 0.01).abs() < 1e-9, "{rests:?}");
     }
@@ -77,7 +77,7 @@ fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
 fn without_points_nothing_is_known_and_nothing_doubted() {
     let (machine, far, bytes) = recorded();
     let machine = doubts(machine, |_| Vec::new());
-    let before = with(&far, &[Rest::Alone, Rest::Disturbed]);
+    let before = with(&far, &[Quality::Clean, Quality::Disturbed]);
     assert_eq!(machine.spread.doubt(&machine, &before, bytes), before);
 }
 

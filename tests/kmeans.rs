@@ -5,9 +5,9 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
-use linefill::experiment::{Context, Pace, Setup, Subject};
+use linefill::experiment::{Context, SampleOf, Setup, Workload};
 use linefill::mem::Region;
-use linefill::os::{Manner, allowed, team};
+use linefill::os::{RoundOptions, allowed, team};
 use linefill::pattern::kmeans::{POINTS, Point, scatter};
 
 const VECTORS: &str = include_str!("../reference/sestoft_kmeans_dataset_vectors.csv");
@@ -135,25 +135,25 @@ fn a_timed_team_goes_on_and_on() {
             Err(_) if way == KMeansWay::Streams => continue,
             prepared => prepared.unwrap(),
         };
-        let Subject::Team {
+        let Workload::ThreadGroup {
             mut members, pace, ..
         } = prepared
         else {
             panic!("{way:?} is no team");
         };
-        assert_eq!(pace, Pace::Slowest);
+        assert_eq!(pace, SampleOf::Slowest);
         let work = members[0].kernel.work();
         assert_eq!(
             work.flops,
             5 * 81 * points as u64 / of(way).cpus.len() as u64
         );
-        let manner = Manner {
+        let manner = RoundOptions {
             ahead: 100_000,
             keep_on: false,
         };
         let done = team(&mut members, manner, |team| {
             team.round(3);
-            team.round(2 * whole)[0].proof
+            team.round(2 * whole)[0].checksum
         });
         assert_eq!(done.unwrap(), 3 + 2 * whole, "{way:?}");
     }
@@ -168,7 +168,7 @@ fn what_is_told_of_a_clustering() {
             told,
         };
         match setup.prepare(none(), &context()) {
-            Ok(Subject::Count(count)) => count,
+            Ok(Workload::Count(count)) => count,
             other => panic!("{other:?}"),
         }
     };

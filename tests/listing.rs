@@ -322,7 +322,7 @@ fn a_jump_that_would_be_long_is_refused() {
 fn executed_code_counts_its_rounds() {
     use linefill::cpu::Features;
     use linefill::experiment::topics::code::footprint::RoutineSetup;
-    use linefill::experiment::{Context, Setup, Subject};
+    use linefill::experiment::{Context, Setup, Workload};
     use linefill::mem::Region;
 
     let context = Context {
@@ -332,7 +332,7 @@ fn executed_code_counts_its_rounds() {
     for listing in listings() {
         let setup = RoutineSetup { listing };
         let region = Region::new(&mut bytes).unwrap();
-        let Ok(Subject::Steady { mut kernel, .. }) = setup.prepare(region, &context) else {
+        let Ok(Workload::Steady { mut kernel, .. }) = setup.prepare(region, &context) else {
             panic!("{listing:?} was not made ready");
         };
         assert_eq!(kernel.run(0), 0);

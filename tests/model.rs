@@ -17,7 +17,7 @@ fn shuffled(count: u64, rng: &mut Rng) -> Vec<u64> {
     order
 }
 
-/// The share of hits in the second lap of a walk through `bytes` in random order, in a cache that
+/// The share of hits in the second period of a walk through `bytes` in random order, in a cache that
 /// sees the addresses that `frames` gives the pages.
 fn simulated(size: u64, ways: u64, bytes: u64, element: u64, scattered: bool) -> f64 {
     let mut rng = Rng::new(bytes + element);
@@ -30,7 +30,7 @@ fn simulated(size: u64, ways: u64, bytes: u64, element: u64, scattered: bool) ->
         })
         .collect();
     let order = shuffled(bytes / element, &mut rng);
-    let lap = |cache: &mut Cache| {
+    let period = |cache: &mut Cache| {
         for place in &order {
             let address = place * element;
             let frame = frames[(address / PAGE) as usize];
@@ -38,8 +38,8 @@ fn simulated(size: u64, ways: u64, bytes: u64, element: u64, scattered: bool) ->
         }
         cache.counters().reads.misses
     };
-    let first = lap(&mut cache);
-    let second = lap(&mut cache) - first;
+    let first = period(&mut cache);
+    let second = period(&mut cache) - first;
     1.0 - second as f64 / order.len() as f64
 }
 

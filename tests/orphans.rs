@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use linefill::kernel::{Motion, RoundTrip, RoundTripWay, Vector};
 use linefill::mem::Region;
-use linefill::os::{Chore, Manner, Member, Neighbour, allowed, team};
+use linefill::os::{BackgroundLoad, BackgroundProcess, RoundOptions, Worker, allowed, team};
 use linefill::pattern::Rng;
 
 /// How long what is orphaned may take to end.
@@ -65,8 +65,8 @@ fn children_of(parent: u32) -> Vec<u32> {
     numbers.filter(is_child).collect()
 }
 
-fn chore(cpu: usize) -> Chore {
-    Chore {
+fn chore(cpu: usize) -> BackgroundLoad {
+    BackgroundLoad {
         cpu,
         bytes: 1 << 20,
         motion: Motion::Write,
@@ -78,11 +78,11 @@ fn chore(cpu: usize) -> Chore {
 fn threads_at_work(cpus: &[usize], rounds: usize) {
     let mut memory = vec![0; 256];
     let words = Region::new(&mut memory).unwrap().into_atomics();
-    let member = |index: usize| Member {
+    let member = |index: usize| Worker {
         cpu: cpus[index % cpus.len()],
         kernel: Box::new(RoundTrip::new(words, 0, index, 2, RoundTripWay::Store).unwrap()),
     };
-    let manner = Manner {
+    let manner = RoundOptions {
         ahead: 50_000,
         keep_on: false,
     };
@@ -107,8 +107,8 @@ fn start_workers() {
     }
     let cpus = allowed();
     loop {
-        let neighbour = Neighbour::start(chore(cpus[0])).unwrap();
-        let another = Neighbour::start(chore(cpus[cpus.len() - 1])).unwrap();
+        let neighbour = BackgroundProcess::start(chore(cpus[0])).unwrap();
+        let another = BackgroundProcess::start(chore(cpus[cpus.len() - 1])).unwrap();
         match how.as_str() {
             "panics" => panic!("in the middle of a measurement"),
             "exits" => std::process::exit(3),

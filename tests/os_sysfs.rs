@@ -7,7 +7,7 @@ use std::path::Path;
 
 use linefill::cpu::CacheKind;
 use linefill::os::sysfs::{
-    Arrangement, Cache, CpuMask, Nearness, Node, Seat, Sharing, Sysfs, Topology,
+    Arrangement, Cache, CpuLocation, CpuMask, Nearness, Node, Sharing, Sysfs, Topology,
 };
 use os_fixture::Machine;
 
@@ -334,7 +334,7 @@ fn two_cpus_are_as_near_as_the_nearest_thing_they_share() {
 #[test]
 fn seats_of_cpus_that_nobody_describes_are_cores_of_one_package() {
     let nothing = Sysfs::at(Path::new("/nonexistent"));
-    let seat = |cpu| Seat {
+    let seat = |cpu| CpuLocation {
         cpu,
         core: cpu,
         l2: cpu,
@@ -366,19 +366,19 @@ fn the_four_arrangements_of_2007_and_those_since() {
 /// Table 5.2 of the paper once more, and a processor of efficient cores.
 #[test]
 fn separate_caches_and_clusters_under_a_third_level() {
-    let seat = |cpu: usize, l2: usize, last_level: usize| Seat {
+    let seat = |cpu: usize, l2: usize, last_level: usize| CpuLocation {
         cpu,
         core: cpu,
         l2,
         last_level,
         package: 0,
     };
-    let separate: Vec<Seat> = (0..2).map(|cpu| seat(cpu, cpu, cpu)).collect();
+    let separate: Vec<CpuLocation> = (0..2).map(|cpu| seat(cpu, cpu, cpu)).collect();
     assert_eq!(Arrangement::of(&separate), Some(Arrangement::Separate));
-    let clusters: Vec<Seat> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
+    let clusters: Vec<CpuLocation> = (0..8).map(|cpu| seat(cpu, cpu / 4 * 4, 0)).collect();
     assert_eq!(Arrangement::of(&clusters), Some(Arrangement::L2InL3));
     // Hyper-threads are no cores.
-    let threads = [0, 1].map(|cpu| Seat {
+    let threads = [0, 1].map(|cpu| CpuLocation {
         core: 0,
         ..seat(cpu, 0, 0)
     });

@@ -5,7 +5,7 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::tlb::aliases::{
     HandoverSetup, PatchSetup, Patched, SynonymSetup,
 };
-use linefill::experiment::{Context, Setup, Subject};
+use linefill::experiment::{Context, Setup, Workload};
 use linefill::kernel::Kernel;
 use linefill::mem::Region;
 use linefill::os::allowed;
@@ -17,7 +17,7 @@ fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
     };
     let mut bytes = [0; 128];
     match setup.prepare(Region::new(&mut bytes).unwrap(), &context) {
-        Ok(Subject::Steady { mut kernel, .. }) => then(kernel.as_mut()),
+        Ok(Workload::Steady { mut kernel, .. }) => then(kernel.as_mut()),
         Ok(other) => panic!("{other:?}"),
         Err(reason) => println!("ignored: {reason}"),
     }

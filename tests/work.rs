@@ -3,12 +3,13 @@
 
 use linefill::cpu::{Features, Hint};
 use linefill::kernel::{
-    Abreast, Ahead, Alias, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError, CodeAlign,
-    Direction, Fetched, Fields, FillLines, FillWay, Forward, Increment, IncrementWay, Issue, Jump,
-    Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion, Outstanding, Pace, Pair, Passing, Pending,
-    Pick, Placed, Places, PrefetchWalk, Reach, Revisit, Rewrite, RewriteWay, RoundTrip,
-    RoundTripWay, Shuffle, Speculate, SpeculateMiss, Step, Store, Straddle, Sweep, TakeLines,
-    TakeWay, Temporal, Transfer, Translate, Trip, Vector, Walk, Width, Work,
+    AcquireLines, AcquireWay, Ahead, Alias4K, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError,
+    CodeAlign, Dependence, Direction, Fetched, Fields, FillLines, FillWay, Forward, Gather,
+    Increment, IncrementWay, IndexChase, Issue, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
+    Outstanding, Pair, ParallelChase, Passing, Placed, Places, PrefetchWalk, Reach, Revisit,
+    Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate, SpeculateMiss, Step, Store,
+    StoreBufferFill, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, WideChase, Width,
+    Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -49,7 +50,7 @@ fn walks_and_jumps() {
     }
     let jump = declared(|region| {
         let chain = Chain::new(region, 100, Fill::Sequential).unwrap();
-        let jump = Jump::new(chain);
+        let jump = IndexChase::new(chain);
         let plain = jump.work();
         assert_eq!(jump.checked().work(), plain);
         plain
@@ -65,7 +66,7 @@ fn lines_again_and_stores_that_wait() {
     });
     assert_eq!(revisit, work(1, 0, 8, 0));
     for stores in [0, 1, 128] {
-        let pending = declared(|region| Pending::new(region, stores).unwrap().work());
+        let pending = declared(|region| StoreBufferFill::new(region, stores).unwrap().work());
         assert_eq!(pending, work(0, stores, 0, 8 * stores));
     }
 }
@@ -100,7 +101,7 @@ fn fields() {
 fn picks() {
     let found = declared(|region| {
         let picks = Picks::new(region, 72, 100, Order::Sequential).unwrap();
-        Pick::new(picks).work()
+        Gather::new(picks).work()
     });
     assert_eq!(found, work(3, 0, 20, 0));
 }
@@ -132,7 +133,8 @@ fn shuffles_and_chains() {
 
 #[test]
 fn walks_side_by_side() {
-    let found = declared(|region| Abreast::new(Lanes::new(region, 3, 100, 1).unwrap()).work());
+    let found =
+        declared(|region| ParallelChase::new(Lanes::new(region, 3, 100, 1).unwrap()).work());
     assert_eq!(found, work(2, 1, 16, 8));
 }
 
@@ -190,7 +192,7 @@ fn blocks() {
 
 #[test]
 fn prefetches_load_their_address() {
-    for pace in [Pace::Serial, Pace::Overlapped] {
+    for pace in [Dependence::Serial, Dependence::Independent] {
         let walk = |ahead| {
             declared(|region| {
                 let walk = PrefetchWalk::new(ring(region), ahead, 53, pace).unwrap();
@@ -304,7 +306,7 @@ fn bursts_are_eight_accesses() {
         };
         assert_eq!(burst(Transfer::Load), work(8, 0, 8 * bytes as u32, 0));
         assert_eq!(burst(Transfer::Store), work(0, 8, 0, 8 * bytes as u32));
-        let straddle = declared(|region| Straddle::new(ring(region), width).unwrap().work());
+        let straddle = declared(|region| WideChase::new(ring(region), width).unwrap().work());
         assert_eq!(straddle, work(1, 0, bytes as u32, 0));
     }
     let aligned = |transfer| {
@@ -330,7 +332,7 @@ fn stores_that_are_loaded() {
         forward(Trip::new(16, 8).by(Passing::General)),
         work(1, 1, 8, 16)
     );
-    let alias = declared(|region| Alias::new(region, 0, 4096).unwrap().work());
+    let alias = declared(|region| Alias4K::new(region, 0, 4096).unwrap().work());
     assert_eq!(alias, work(1, 1, 8, 8));
     let lock = declared(|region| LockAdd::new(region, 0, None).unwrap().work());
     assert_eq!(lock, work(1, 1, 8, 8));
@@ -348,15 +350,15 @@ fn loads_behind_stores_that_come_late() {
 #[test]
 fn lines_that_are_taken() {
     for (way, expected) in [
-        (TakeWay::Store, work(0, 1, 0, 8)),
-        (TakeWay::Add, work(1, 1, 8, 8)),
+        (AcquireWay::Store, work(0, 1, 0, 8)),
+        (AcquireWay::Add, work(1, 1, 8, 8)),
     ] {
         for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
             let found = declared(|region| {
                 let words = region.into_atomics();
-                assert!(TakeLines::new(words, 3, way, fetched).is_none());
-                assert!(TakeLines::new(words, 512, way, fetched).is_none());
-                TakeLines::new(words, 64, way, fetched).unwrap().work()
+                assert!(AcquireLines::new(words, 3, way, fetched).is_none());
+                assert!(AcquireLines::new(words, 512, way, fetched).is_none());
+                AcquireLines::new(words, 64, way, fetched).unwrap().work()
             });
             assert_eq!(found, expected, "{way:?}, {fetched:?}");
         }

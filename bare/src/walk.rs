@@ -4,7 +4,7 @@ use core::f64::consts::SQRT_2;
 use core::iter::successors;
 
 use linefill::kernel::{Kernel, Step, Walk, Work};
-use linefill::measure::{Buffers, Outcome, Plan, Sample, Unwatched, steady};
+use linefill::measure::{Buffers, Outcome, Plan, Sample, NoMonitor, steady};
 use linefill::mem::{LINE, Region};
 use linefill::pattern::{Layout, Order, Ring};
 use linefill::stats::median;
@@ -87,7 +87,7 @@ pub fn walk<'a>(
         samples: &mut store.samples,
         scratch: &mut store.scratch,
     };
-    let outcome = steady(&mut walk, &plan, &mut Unwatched, buffers)?;
+    let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers)?;
     // Whole laps, so that every stretch meets the same lines.
     let steps = outcome.operations.next_multiple_of(elements as u64);
     let counts = counters.map_or([None; COUNTED.len()], |counters| {

@@ -5,13 +5,13 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, Experiment, Machine, Pace, Ranges, Run, Seating, Shape,
-    Subject, Unit, Untestable, find,
+    Arena, Case, Context, Counting, CpuOrder, Experiment, Machine, Ranges, Run, SampleOf, Shape,
+    Unit, Untestable, Workload, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
 use linefill::os::preempt::current_cpu;
-use linefill::os::{Manner, Member, Sysfs, Turn, allowed, team};
+use linefill::os::{RoundOptions, Sysfs, WorkerTime, Worker, allowed, team};
 use linefill::time::{Rate, start, stop};
 
 use super::driver::{Driver, Timed};
@@ -174,11 +174,11 @@ impl Cases {
     /// is about.
     fn throughput(&self, work: Work) -> Option<Throughput> {
         match self.experiment.plot?.unit {
-            Unit::GigabytesASecond => {
+            Unit::GigabytesPerSecond => {
                 let bytes = u64::from(work.bytes_read + work.bytes_written);
                 Some(Throughput::Bytes(bytes))
             }
-            Unit::GigaflopsASecond => Some(Throughput::Elements(work.flops)),
+            Unit::GigaflopsPerSecond => Some(Throughput::Elements(work.flops)),
             _ => None,
         }
     }
@@ -188,9 +188,9 @@ impl Cases {
 enum Stretch<'m> {
     Steady(Box<dyn Kernel + 'm>),
     Shots(Box<dyn Shot + 'm>, Work),
-    Team(Threads<'m>),
+    ThreadGroup(Threads<'m>),
     Runs {
-        members: Vec<Member<'m>>,
+        members: Vec<Worker<'m>>,
         renew: Box<dyn FnMut(Run) + 'm>,
         operations: u64,
     },
@@ -198,20 +198,20 @@ enum Stretch<'m> {
 
 /// Threads that start at one tick, as the lab's do.
 struct Threads<'m> {
-    members: Vec<Member<'m>>,
-    pace: Pace,
-    manner: Manner,
+    members: Vec<Worker<'m>>,
+    pace: SampleOf,
+    manner: RoundOptions,
 }
 
 impl<'m> Threads<'m> {
     /// Ticks from a call to the common start: some tens of microseconds.
     const AHEAD: u64 = 100_000;
 
-    fn new(members: Vec<Member<'m>>, pace: Pace, in_step: bool) -> Self {
+    fn new(members: Vec<Worker<'m>>, pace: SampleOf, in_step: bool) -> Self {
         let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
         cpus.sort_unstable();
         cpus.dedup();
-        let manner = Manner {
+        let manner = RoundOptions {
             ahead: Self::AHEAD,
             keep_on: cpus.len() == members.len() && !in_step,
         };
@@ -230,10 +230,10 @@ impl<'m> Threads<'m> {
             let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
             own.sort_unstable();
             match pace {
-                Pace::First => first,
-                Pace::Fastest => own[0],
-                Pace::Median => own[own.len() / 2],
-                Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
+                SampleOf::First => first,
+                SampleOf::Fastest => own[0],
+                SampleOf::Median => own[own.len() / 2],
+                SampleOf::Slowest => turns.iter().map(WorkerTime::until).fold(0, u64::max),
             }
         });
         // A bench says so and goes on to the next; Criterion wants a time.
@@ -245,11 +245,11 @@ impl<'m> Threads<'m> {
 }
 
 impl<'m> Stretch<'m> {
-    fn of(subject: Subject<'m>) -> Result<Self, Untestable> {
+    fn of(subject: Workload<'m>) -> Result<Self, Untestable> {
         match subject {
-            Subject::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
-            Subject::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
-            Subject::Runs {
+            Workload::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
+            Workload::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
+            Workload::Runs {
                 members,
                 renew,
                 operations,
@@ -259,16 +259,16 @@ impl<'m> Stretch<'m> {
                 renew,
                 operations,
             }),
-            Subject::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
-            Subject::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
-            Subject::Helped { .. } => Err(Untestable("it takes a helper thread".to_owned())),
-            Subject::Team {
+            Workload::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
+            Workload::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
+            Workload::Helped { .. } => Err(Untestable("it takes a helper thread".to_owned())),
+            Workload::ThreadGroup {
                 members,
                 pace,
                 in_step,
                 ..
-            } => Ok(Stretch::Team(Threads::new(members, pace, in_step))),
-            Subject::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
+            } => Ok(Stretch::ThreadGroup(Threads::new(members, pace, in_step))),
+            Workload::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
     }
 
@@ -278,7 +278,7 @@ impl<'m> Stretch<'m> {
             Stretch::Steady(kernel) => kernel.work(),
             Stretch::Shots(_, work) => *work,
             Stretch::Runs { .. } => Work::default(),
-            Stretch::Team(threads) => {
+            Stretch::ThreadGroup(threads) => {
                 let first = threads.members.first();
                 first.map_or_else(Work::default, |member| member.kernel.work())
             }
@@ -294,7 +294,7 @@ impl<'m> Stretch<'m> {
                 black_box(kernel.run(black_box(operations)));
                 stop() - began
             }
-            Stretch::Team(threads) => threads.run(operations),
+            Stretch::ThreadGroup(threads) => threads.run(operations),
             Stretch::Shots(shot, _) => {
                 let of_one = shot.operations().max(1);
                 let shots = operations.div_ceil(of_one);
@@ -314,7 +314,7 @@ impl<'m> Stretch<'m> {
             } => {
                 let runs = operations.div_ceil(*of_one);
                 let share = *of_one / members.len() as u64;
-                let manner = Manner {
+                let manner = RoundOptions {
                     ahead: AHEAD,
                     keep_on: false,
                 };
@@ -322,7 +322,7 @@ impl<'m> Stretch<'m> {
                     let mut run = || {
                         renew(Run::One);
                         let turns = team.round(share).iter();
-                        turns.map(Turn::until).fold(0, u64::max)
+                        turns.map(WorkerTime::until).fold(0, u64::max)
                     };
                     (0..runs).map(|_| run()).sum()
                 });
@@ -368,13 +368,13 @@ fn machine(rate: Rate) -> Machine {
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);
     Machine {
         calibration: linefill::experiment::Calibration::default(),
-        spread: linefill::experiment::Spread::default(),
-        ways: linefill::experiment::Ways::default(),
+        spread: linefill::experiment::PassVariation::default(),
+        ways: linefill::experiment::CoreDistances::default(),
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),
         counting: Counting::default(),
-        seating: Seating::around(current_cpu(), Sysfs::live().seats(&allowed())),
+        cpu_order: CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed())),
         rate,
         seed: SEED,
         ladder: Vec::new(),

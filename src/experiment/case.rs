@@ -6,10 +6,10 @@ use crate::cpu::Features;
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::leash::Leash;
-use crate::os::{Chore, Member, Pages};
+use crate::os::leash::RunAheadLimit;
+use crate::os::{BackgroundLoad, Pages, Worker};
 
-use super::{Forecast, Machine, Pace, Parameters};
+use super::{Forecast, Machine, Parameters, SampleOf};
 
 /// Why something cannot be put to the test here. Never a panic, never a zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub struct Case {
     /// Its place on the horizontal axis.
     pub x: f64,
     /// The pages it wants.
-    pub pages: Wish,
+    pub pages: PageRequest,
     /// What is laid out and run.
     pub setup: Box<dyn Setup>,
     /// Whether its pages are what it is about: other pages for all cases are not for this one.
@@ -59,7 +59,7 @@ impl Case {
         Case {
             series: series.into(),
             x: x.into(),
-            pages: Wish::Base,
+            pages: PageRequest::Base,
             setup: Box::new(setup),
             own_pages: false,
             in_turn: false,
@@ -85,7 +85,7 @@ impl Case {
     /// The same case in 2 MiB pages, because they are what it is about.
     pub fn in_huge_pages(self) -> Self {
         Case {
-            pages: Wish::Huge,
+            pages: PageRequest::Huge,
             ..self
         }
     }
@@ -93,7 +93,7 @@ impl Case {
     /// The same case in 1 GiB pages, because they are what it is about.
     pub fn in_giant_pages(self) -> Self {
         Case {
-            pages: Wish::Giant,
+            pages: PageRequest::Giant,
             ..self
         }
     }
@@ -101,7 +101,7 @@ impl Case {
     /// The same case in a reservation of addresses, of which it touches few pages.
     pub fn in_reservation(self) -> Self {
         Case {
-            pages: Wish::Reserved,
+            pages: PageRequest::Reserved,
             ..self
         }
     }
@@ -109,7 +109,7 @@ impl Case {
     /// The same case in 2 MiB pages, to keep the TLB out of it, if there are any.
     pub fn in_large_pages(self) -> Self {
         Case {
-            pages: Wish::HugeIfAny,
+            pages: PageRequest::HugeIfAny,
             ..self
         }
     }
@@ -117,7 +117,7 @@ impl Case {
 
 /// The pages that a case wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Wish {
+pub enum PageRequest {
     /// 4 KiB.
     Base,
     /// 2 MiB: without them the case is untestable.
@@ -131,12 +131,12 @@ pub enum Wish {
     HugeIfAny,
 }
 
-impl From<Pages> for Wish {
+impl From<Pages> for PageRequest {
     fn from(pages: Pages) -> Self {
         match pages {
-            Pages::Base => Wish::Base,
-            Pages::Huge => Wish::Huge,
-            Pages::Giant => Wish::Giant,
+            Pages::Base => PageRequest::Base,
+            Pages::Huge => PageRequest::Huge,
+            Pages::Giant => PageRequest::Giant,
         }
     }
 }
@@ -159,14 +159,21 @@ pub trait Setup: core::fmt::Debug {
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
-    fn prepare<'m>(&self, region: Region<'m>, context: &Context)
-    -> Result<Subject<'m>, Untestable>;
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable>;
 
     /// The same to be traced, where what is timed is a shot of it.
     ///
     /// # Errors
     /// If this CPU cannot run it, with the reason.
-    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+    fn traced<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         self.prepare(region, context)
     }
 
@@ -177,42 +184,42 @@ pub trait Setup: core::fmt::Debug {
 }
 
 /// What a setup made ready.
-pub enum Subject<'m> {
+pub enum Workload<'m> {
     /// A kernel to be timed in its steady state, N against 2N.
     Steady {
         /// The kernel.
         kernel: Box<dyn Kernel + 'm>,
         /// Operations of one round over its working set.
-        lap: u64,
+        period: u64,
     },
     /// The same while a second process is at work, which is there for as long as that takes.
     Beside {
         /// The kernel.
         kernel: Box<dyn Kernel + 'm>,
         /// Operations of one round over its working set.
-        lap: u64,
+        period: u64,
         /// What the second process does.
-        chore: Chore,
+        chore: BackgroundLoad,
     },
     /// Kernels to be timed in their steady state, all at once.
-    Team {
+    ThreadGroup {
         /// The threads.
-        members: Vec<Member<'m>>,
+        members: Vec<Worker<'m>>,
         /// Whose time counts.
-        pace: Pace,
+        pace: SampleOf,
         /// Operations of a member in one round over its working set.
-        lap: u64,
+        period: u64,
         /// Whether the members wait for each other, so that none may do more than the others.
         in_step: bool,
     },
     /// A kernel to be timed in its steady state while another one helps it.
     Helped {
         /// The kernel, and its helper.
-        members: Vec<Member<'m>>,
+        members: Vec<Worker<'m>>,
         /// Operations of one round over its working set.
-        lap: u64,
+        period: u64,
         /// What keeps the helper from running too far ahead.
-        leash: Arc<Leash>,
+        leash: Arc<RunAheadLimit>,
     },
     /// An operation to be timed once per preparation.
     Shot {
@@ -225,7 +232,7 @@ pub enum Subject<'m> {
     /// work.
     Runs {
         /// The threads. What one is told to do is its share of a run, whatever the number.
-        members: Vec<Member<'m>>,
+        members: Vec<Worker<'m>>,
         /// Brings the memory into the state in which a run is to find it. Not timed.
         renew: Box<dyn FnMut(Run) + 'm>,
         /// Operations of a run, by all threads together.
@@ -238,19 +245,19 @@ pub enum Subject<'m> {
     Count(f64),
 }
 
-impl core::fmt::Debug for Subject<'_> {
+impl core::fmt::Debug for Workload<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Subject::Steady { lap, .. } => write!(f, "Steady {{ lap: {lap} }}"),
-            Subject::Beside { lap, chore, .. } => {
-                write!(f, "Beside {{ lap: {lap}, chore: {chore:?} }}")
+            Workload::Steady { period, .. } => write!(f, "Steady {{ period: {period} }}"),
+            Workload::Beside { period, chore, .. } => {
+                write!(f, "Beside {{ period: {period}, chore: {chore:?} }}")
             }
-            Subject::Team { members, pace, .. } => {
-                write!(f, "Team {{ members: {members:?}, pace: {pace:?} }}")
+            Workload::ThreadGroup { members, pace, .. } => {
+                write!(f, "ThreadGroup {{ members: {members:?}, pace: {pace:?} }}")
             }
-            Subject::Helped { members, .. } => write!(f, "Helped {{ members: {members:?} }}"),
-            Subject::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
-            Subject::Runs {
+            Workload::Helped { members, .. } => write!(f, "Helped {{ members: {members:?} }}"),
+            Workload::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
+            Workload::Runs {
                 members,
                 operations,
                 ..
@@ -258,7 +265,7 @@ impl core::fmt::Debug for Subject<'_> {
                 f,
                 "Runs {{ members: {members:?}, operations: {operations} }}"
             ),
-            Subject::Count(value) => write!(f, "Count({value})"),
+            Workload::Count(value) => write!(f, "Count({value})"),
         }
     }
 }

@@ -23,20 +23,20 @@ pub use crate::experiment::claim::verdict::{
     Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between,
 };
 pub use crate::experiment::machine::calibration::{Calibration, Reach, Stream, calibrating};
+pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
 pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_rungs};
 pub use crate::experiment::machine::predict::{
     Forecast, Model, Parameters, Prediction, prediction,
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
-pub use crate::experiment::machine::seating::{Placement, Seating};
-pub use crate::experiment::quality::apart::Ways;
+pub use crate::experiment::quality::apart::CoreDistances;
 pub(crate) use crate::experiment::quality::passes::side_by_side;
-pub use crate::experiment::quality::passes::{Pass, Rest, merged};
-pub use crate::experiment::quality::spread::Spread;
+pub use crate::experiment::quality::passes::{Pass, Quality, merged};
+pub use crate::experiment::quality::spread::PassVariation;
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
-pub use crate::experiment::rig::crew::{Crew, Pace};
-pub use case::{Case, Context, Run, Setup, Subject, Untestable, Wish};
+pub use crate::experiment::rig::crew::{SampleOf, ThreadStats};
+pub use case::{Case, Context, PageRequest, Run, Setup, Untestable, Workload};
 pub use machine::Machine;
 pub use point::{Measured, Point, State};
 pub use registry::{Named, all, find, nearest};
@@ -44,7 +44,7 @@ pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
 use crate::counters::Quantity;
-use crate::experiment::rig::alone::Alone;
+use crate::experiment::rig::alone::DisturbanceMonitor;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.

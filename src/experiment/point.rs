@@ -1,6 +1,6 @@
 //! A case after it was measured.
 
-use super::{Count, Crew, Pass, Rest, Unit, Untestable};
+use super::{Count, Pass, Quality, ThreadStats, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
 use crate::stats::{Interval, Summary};
@@ -44,7 +44,7 @@ pub struct Measured {
     /// How many of them were disturbed.
     pub disturbed: usize,
     /// How undisturbed it was; of several passes, the one that was the most.
-    pub rest: Rest,
+    pub quality: Quality,
     /// Why sampling ended.
     pub ended: Ended,
     /// The pages it really had.
@@ -54,7 +54,7 @@ pub struct Measured {
     /// What was counted of an operation, in stretches of their own beside the timed ones.
     pub counts: Vec<Count>,
     /// The threads, if there were several.
-    pub crew: Option<Crew>,
+    pub crew: Option<ThreadStats>,
 }
 
 /// The share of its speed that a thread has beside another one, by and large at the least: half of
@@ -82,7 +82,7 @@ impl Measured {
     pub fn passes(&self, unit: Unit, rate: Rate) -> Option<Vec<Pass>> {
         let only = [Pass {
             interval: self.ticks.interval,
-            rest: self.rest,
+            quality: self.quality,
         }];
         let passes = if self.passes.is_empty() {
             &only
@@ -106,26 +106,26 @@ impl Measured {
         match unit {
             Unit::CoreCycles | Unit::Events => Some(ticks.scaled(self.core_per_tick?)),
             Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
-            Unit::GigabytesASecond => {
+            Unit::GigabytesPerSecond => {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
                 amount_a_nano(bytes, ticks, rate)
             }
-            Unit::BytesACoreCycle => {
+            Unit::BytesPerCycle => {
                 let bytes = self.work.bytes_read.max(self.work.bytes_written);
                 let cycles = ticks.scaled(self.core_per_tick?);
                 (bytes > 0).then(|| Interval::exact(bytes.into()).ratio(cycles))?
             }
-            Unit::CoreCyclesAMultiplyAdd => {
+            Unit::CyclesPerMultiplyAdd => {
                 let multiply_adds = self.work.flops as f64 / 2.0;
                 let cycles = ticks.scaled(self.core_per_tick?);
                 (multiply_adds > 0.0).then(|| cycles.scaled(1.0 / multiply_adds))
             }
-            Unit::CoreCyclesAnInstruction => {
+            Unit::CyclesPerInstruction => {
                 let instructions = self.work.instructions as f64;
                 let cycles = ticks.scaled(self.core_per_tick?);
                 (instructions > 0.0).then(|| cycles.scaled(1.0 / instructions))
             }
-            Unit::GigaflopsASecond => amount_a_nano(self.work.flops as f64, ticks, rate),
+            Unit::GigaflopsPerSecond => amount_a_nano(self.work.flops as f64, ticks, rate),
             Unit::Percent | Unit::Count => None,
         }
     }
@@ -149,15 +149,15 @@ impl Point {
         // What has an empty stretch taken off may be negative.
         let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
         if let State::Measured(measured) = &mut point.state {
-            if measured.rest == Rest::OneCore {
+            if measured.quality == Quality::SharedCore {
                 point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
                 return point;
             }
-            if measured.rest == Rest::Disturbed {
+            if measured.quality == Quality::Disturbed {
                 doubt(&mut measured.ticks.interval);
             }
             let passes = measured.passes.iter_mut();
-            let restless = passes.filter(|pass| pass.rest == Rest::Disturbed);
+            let restless = passes.filter(|pass| pass.quality == Quality::Disturbed);
             restless.for_each(|pass| doubt(&mut pass.interval));
         }
         point

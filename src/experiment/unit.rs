@@ -8,16 +8,16 @@ pub enum Unit {
     /// Nanoseconds an operation.
     Nanoseconds,
     /// Gigabytes (10^9) read and written a second.
-    GigabytesASecond,
+    GigabytesPerSecond,
     /// Bytes a core cycle that an operation gets through. A byte that is copied or updated counts
-    /// once, as in the documents: [`GigabytesASecond`](Self::GigabytesASecond) counts it twice.
-    BytesACoreCycle,
+    /// once, as in the documents: [`GigabytesPerSecond`](Self::GigabytesPerSecond) counts it twice.
+    BytesPerCycle,
     /// Core cycles a multiply-add, which is two floating-point operations.
-    CoreCyclesAMultiplyAdd,
+    CyclesPerMultiplyAdd,
     /// Floating-point operations (10^9) a second.
-    GigaflopsASecond,
+    GigaflopsPerSecond,
     /// Core cycles an instruction.
-    CoreCyclesAnInstruction,
+    CyclesPerInstruction,
     /// Percent.
     Percent,
     /// A plain number.
@@ -32,11 +32,11 @@ impl Unit {
         match self {
             Unit::CoreCycles => "core cycles an operation",
             Unit::Nanoseconds => "ns an operation",
-            Unit::GigabytesASecond => "GB/s",
-            Unit::BytesACoreCycle => "bytes a core cycle",
-            Unit::CoreCyclesAMultiplyAdd => "core cycles a multiply-add",
-            Unit::GigaflopsASecond => "GFLOP/s",
-            Unit::CoreCyclesAnInstruction => "core cycles an instruction",
+            Unit::GigabytesPerSecond => "GB/s",
+            Unit::BytesPerCycle => "bytes a core cycle",
+            Unit::CyclesPerMultiplyAdd => "core cycles a multiply-add",
+            Unit::GigaflopsPerSecond => "GFLOP/s",
+            Unit::CyclesPerInstruction => "core cycles an instruction",
             Unit::Percent => "%",
             Unit::Count => "",
             Unit::Events => "core cycles or events an operation",

@@ -12,17 +12,17 @@ pub use cpu::{cache_of, core_of, cpu_line, kernel_cache_line};
 use counts::{count_line, count_of};
 
 use super::record::{
-    CrewLine, Header, LeadLine, Line, MACHINE, Outcome, PointLine, PortsLine, Timed,
+    Header, Line, MACHINE, Outcome, PointLine, PortsLine, RunAheadLine, ThreadStatsLine, Timed,
 };
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Calibration, Crew, LADDER, Machine, Measured, Placement, Point, Ranges, Reach, Rest, Rung,
-    Seating, Spread, State, Untestable, Ways, merged, rung_of,
+    Calibration, CoreDistances, CpuOrder, LADDER, Machine, Measured, PassVariation, Placement,
+    Point, Quality, Ranges, Reach, Rung, State, ThreadStats, Untestable, merged, rung_of,
 };
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
-use crate::os::leash::Lead;
-use crate::os::sysfs::Seat;
+use crate::os::leash::RunAhead;
+use crate::os::sysfs::CpuLocation;
 use crate::stats::{Interval, Summary};
 use crate::time::Rate;
 
@@ -102,7 +102,7 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
     rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
     let machine = Machine {
         load_to_use: header.load_to_use,
-        seating: seating_of(header),
+        cpu_order: seating_of(header),
         ports: header
             .ports
             .map(|PortsLine { loads, stores }| Ports { loads, stores }),
@@ -115,8 +115,8 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
         calibration: calibration_of(header),
-        spread: Spread::default(),
-        ways: Ways::default(),
+        spread: PassVariation::default(),
+        ways: CoreDistances::default(),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);
     Machine {
@@ -143,9 +143,9 @@ fn calibration_of(header: &Header) -> Calibration {
 }
 
 /// Where the threads of a run sat.
-fn seating_of(header: &Header) -> Seating {
+fn seating_of(header: &Header) -> CpuOrder {
     let seats = header.seats.iter();
-    let seats = seats.map(|&[cpu, core, l2, last_level, package]| Seat {
+    let seats = seats.map(|&[cpu, core, l2, last_level, package]| CpuLocation {
         cpu,
         core,
         l2,
@@ -153,7 +153,7 @@ fn seating_of(header: &Header) -> Seating {
         package,
     });
     let placement = header.placement.as_deref().and_then(Placement::named);
-    Seating::placed(
+    CpuOrder::placed(
         header.pinned,
         seats.collect(),
         placement.unwrap_or_default(),
@@ -206,7 +206,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
         flops,
         instructions,
         pages: measured.pages.clone(),
-        crew: measured.crew.map(|crew| CrewLine {
+        crew: measured.crew.map(|crew| ThreadStatsLine {
             members: crew.members,
             cpus: crew.cpus,
             fastest: crew.fastest,
@@ -214,7 +214,7 @@ fn timed_of(measured: &Measured, same_as: Option<&str>) -> Timed {
             pair: crew.pair,
             one_core: crew.one_core,
             round_trip: crew.round_trip,
-            lead: crew.lead.map(|lead| LeadLine {
+            lead: crew.lead.map(|lead| RunAheadLine {
                 least: lead.least,
                 lower: lead.lower,
                 median: lead.median,
@@ -260,10 +260,10 @@ fn measured_of(timed: &Timed) -> Measured {
         },
         samples: timed.samples.iter().map(sample_of).collect(),
         disturbed,
-        rest: match &timed.crew {
-            Some(CrewLine { one_core: true, .. }) => Rest::OneCore,
-            _ if disturbed > 0 && timed.n > quiet => Rest::Disturbed,
-            _ => Rest::Alone,
+        quality: match &timed.crew {
+            Some(ThreadStatsLine { one_core: true, .. }) => Quality::SharedCore,
+            _ if disturbed > 0 && timed.n > quiet => Quality::Disturbed,
+            _ => Quality::Clean,
         },
         ended: ENDS
             .into_iter()
@@ -277,8 +277,8 @@ fn measured_of(timed: &Timed) -> Measured {
 }
 
 /// The threads of a point.
-pub fn crew_of(line: CrewLine) -> Crew {
-    Crew {
+pub fn crew_of(line: ThreadStatsLine) -> ThreadStats {
+    ThreadStats {
         members: line.members,
         cpus: line.cpus,
         fastest: line.fastest,
@@ -286,7 +286,7 @@ pub fn crew_of(line: CrewLine) -> Crew {
         pair: line.pair,
         one_core: line.one_core,
         round_trip: line.round_trip,
-        lead: line.lead.map(|lead| Lead {
+        lead: line.lead.map(|lead| RunAhead {
             least: lead.least,
             lower: lead.lower,
             median: lead.median,
@@ -356,7 +356,7 @@ mod tests {
                     disturbed: true,
                 }],
                 disturbed,
-                rest: Rest::OneCore,
+                quality: Quality::SharedCore,
                 ended,
                 pages: "2 MiB (transparent)".into(),
                 passes: Vec::new(),
@@ -365,7 +365,7 @@ mod tests {
                     value: Interval::new(0.9, 1.1),
                     multiplexed: true,
                 }],
-                crew: Some(Crew {
+                crew: Some(ThreadStats {
                     members: 4,
                     cpus: 2,
                     fastest: 4.5,
@@ -373,7 +373,7 @@ mod tests {
                     pair: Some([3, 1]),
                     one_core: true,
                     round_trip: Some(650.5),
-                    lead: Some(Lead {
+                    lead: Some(RunAhead {
                         least: 0,
                         lower: 10,
                         median: 50,

@@ -3,7 +3,8 @@
 use super::convert::{ladder_of, machine_of, points_of};
 use super::record::{Line, VerdictLine};
 use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judgement, Machine, Point, Spread, State, Verdict, Ways, all,
+    Case, Claim, CoreDistances, Evidence, Experiment, Judgement, Machine, PassVariation, Point,
+    State, Verdict, all,
 };
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
@@ -54,8 +55,8 @@ pub fn doubts(machine: Machine, points: impl Fn(&str) -> Vec<Point>) -> Machine 
         _ => None,
     });
     Machine {
-        ways: Ways::of(crews),
-        spread: Spread::of(&machine, points),
+        ways: CoreDistances::of(crews),
+        spread: PassVariation::of(&machine, points),
         ..machine
     }
 }

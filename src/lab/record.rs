@@ -312,7 +312,7 @@ pub struct Timed {
     pub pages: String,
     /// The threads, if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub crew: Option<CrewLine>,
+    pub crew: Option<ThreadStatsLine>,
     /// `noisy`, `disturbed N`, how sampling ended if not by precision (`budget`, `full`,
     /// `stopped`), and `same as ID` if another experiment of this run had measured the same case.
     pub flags: Vec<String>,
@@ -345,7 +345,7 @@ fn no(said: &bool) -> bool {
 
 /// Threads that ran at once. Times are in ticks an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CrewLine {
+pub struct ThreadStatsLine {
     /// How many there were.
     pub members: u32,
     /// On how many CPUs.
@@ -367,12 +367,12 @@ pub struct CrewLine {
     pub round_trip: Option<f64>,
     /// How far a helper thread was ahead, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lead: Option<LeadLine>,
+    pub lead: Option<RunAheadLine>,
 }
 
 /// How far a helper thread was ahead of the walk that it helped, in nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LeadLine {
+pub struct RunAheadLine {
     /// The least.
     pub least: u32,
     /// A tenth of the times it was no further ahead.

@@ -1,7 +1,7 @@
 //! The loop that both protocols share: sample, look, stop.
 
 use super::sample::{hardly_any, seldom};
-use super::{Buffers, Ended, Outcome, Plan, Sample, Watch};
+use super::{Buffers, Ended, Monitor, Outcome, Plan, Sample};
 use crate::stats::Summary;
 use crate::time::{start, yardstick};
 
@@ -14,24 +14,24 @@ const RESTLESS: usize = 6;
 /// How many budgets are spent on samples so long that one has no room for the least number of them.
 const PATIENCE: u64 = 2;
 
-/// The two timed stretches of a sample, and the proof of the second.
+/// The two timed stretches of a sample, and the checksum of the second.
 pub(super) struct Stretches {
     pub short: u64,
     pub long: u64,
-    pub proof: u64,
+    pub checksum: u64,
 }
 
 /// Takes samples of `operations` operations until the plan is met. `None` if there was not one.
 pub(super) fn collect(
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     mut buffers: Buffers<'_>,
     operations: u64,
     take: &mut dyn FnMut() -> Stretches,
 ) -> Option<Outcome> {
     let began = start();
     let mut taken = 0;
-    let mut proof = 0;
+    let mut checksum = 0;
     let ended = loop {
         if taken == buffers.room() {
             break Ended::Full;
@@ -48,7 +48,7 @@ pub(super) fn collect(
             yardstick,
             disturbed: watch.state() != before,
         };
-        proof = stretches.proof;
+        checksum = stretches.checksum;
         taken += 1;
         if enough(buffers.quiet(taken), taken, plan.least) && taken % BETWEEN_LOOKS == 0 {
             let summary = buffers.summary(taken, operations);
@@ -68,7 +68,7 @@ pub(super) fn collect(
         core_per_tick: buffers.core_per_tick(taken),
         disturbed: taken - buffers.quiet(taken),
         ended,
-        proof,
+        checksum,
     })
 }
 

@@ -15,6 +15,6 @@ mod whole;
 
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
-pub use sample::{Buffers, Ended, Outcome, Sample, Unwatched, Watch};
+pub use sample::{Buffers, Ended, Monitor, NoMonitor, Outcome, Sample};
 pub use steady::{in_long_stretches, in_stretches, steady};
 pub use whole::in_whole;

@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use super::collect::{Stretches, collect};
-use super::{Buffers, Outcome, Plan, Watch};
+use super::{Buffers, Monitor, Outcome, Plan};
 use crate::time::{start, stop};
 
 /// An operation that can be timed only once per preparation, such as the first load of a line
@@ -33,7 +33,7 @@ const SHOTS: u64 = 16;
 pub fn one_shot(
     shot: &mut dyn Shot,
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
     let shots = shots_a_sample(shot, plan);
@@ -42,14 +42,14 @@ pub fn one_shot(
         let mut sum = Stretches {
             short: 0,
             long: 0,
-            proof: 0,
+            checksum: 0,
         };
         for _ in 0..shots {
             shot.prepare();
-            let (ticks, proof) = timed(shot);
+            let (ticks, checksum) = timed(shot);
             sum.long += ticks;
             sum.short += empty();
-            sum.proof = proof;
+            sum.checksum = checksum;
         }
         sum
     })
@@ -72,8 +72,8 @@ fn shots_a_sample(shot: &mut dyn Shot, plan: &Plan<'_>) -> u64 {
 #[inline(never)]
 fn timed(shot: &mut dyn Shot) -> (u64, u64) {
     let begin = start();
-    let proof = black_box(shot.shoot());
-    (stop() - begin, proof)
+    let checksum = black_box(shot.shoot());
+    (stop() - begin, checksum)
 }
 
 /// Ticks of a stretch with nothing in it but a call that does nothing, as [`timed`] has one.

@@ -30,7 +30,7 @@ pub struct Sample {
     pub long: u64,
     /// Ticks that [`yardstick::CYCLES`](crate::time::yardstick::CYCLES) core cycles took beside it.
     pub yardstick: u64,
-    /// Whether something took the CPU away meanwhile, or a share of it, as far as the [`Watch`]
+    /// Whether something took the CPU away meanwhile, or a share of it, as far as the [`Monitor`]
     /// could see.
     pub disturbed: bool,
 }
@@ -43,16 +43,16 @@ impl Sample {
 }
 
 /// Says whether the thread was left alone. The operating system knows; bare metal need not ask.
-pub trait Watch {
+pub trait Monitor {
     /// A state that changes when the thread is preempted, moved to another CPU, or shares its core.
     fn state(&mut self) -> u64;
 }
 
 /// Watches nothing: every sample counts as undisturbed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Unwatched;
+pub struct NoMonitor;
 
-impl Watch for Unwatched {
+impl Monitor for NoMonitor {
     fn state(&mut self) -> u64 {
         0
     }
@@ -86,8 +86,8 @@ pub struct Outcome {
     pub disturbed: usize,
     /// Why sampling ended.
     pub ended: Ended,
-    /// What the kernel returned last: the proof of its work.
-    pub proof: u64,
+    /// What the kernel returned last: the checksum of its work.
+    pub checksum: u64,
 }
 
 impl Outcome {

@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use super::collect::{Stretches, collect};
-use super::{Buffers, Outcome, Plan, Watch};
+use super::{Buffers, Monitor, Outcome, Plan};
 use crate::kernel::Kernel;
 use crate::time::{start, stop};
 
@@ -20,7 +20,7 @@ const MOST_OPERATIONS: u64 = 1 << 40;
 pub fn steady(
     kernel: &mut dyn Kernel,
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
     in_stretches(
@@ -32,19 +32,23 @@ pub fn steady(
 }
 
 /// The same for whatever `time` times: it does as many operations as it is told and returns their
-/// ticks and a proof. For kernels that run elsewhere, on several threads at once for one.
+/// ticks and a checksum. For kernels that run elsewhere, on several threads at once for one.
 pub fn in_stretches(
     time: &mut dyn FnMut(u64) -> (u64, u64),
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
     let operations = operations_a_sample(time, plan);
     warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
         let (short, _) = time(operations);
-        let (long, proof) = time(2 * operations);
-        Stretches { short, long, proof }
+        let (long, checksum) = time(2 * operations);
+        Stretches {
+            short,
+            long,
+            checksum,
+        }
     })
 }
 
@@ -54,27 +58,27 @@ pub fn in_stretches(
 pub fn in_long_stretches(
     time: &mut dyn FnMut(u64) -> (u64, u64),
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
     let operations = operations_a_sample(time, plan);
     warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
-        let (long, proof) = time(operations);
+        let (long, checksum) = time(operations);
         Stretches {
             short: 0,
             long,
-            proof,
+            checksum,
         }
     })
 }
 
-/// Runs `operations` and returns their ticks and the kernel's proof.
+/// Runs `operations` and returns their ticks and the kernel's checksum.
 #[inline(never)]
 fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
     let begin = start();
-    let proof = black_box(kernel.run(black_box(operations)));
-    (stop() - begin, proof)
+    let checksum = black_box(kernel.run(black_box(operations)));
+    (stop() - begin, checksum)
 }
 
 /// Stretches that are all long enough before their number of operations counts as enough: an

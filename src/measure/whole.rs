@@ -1,10 +1,10 @@
 //! Runs that are timed from beginning to end.
 
 use super::collect::{Stretches, collect};
-use super::{Buffers, Outcome, Plan, Watch};
+use super::{Buffers, Monitor, Outcome, Plan};
 
 /// Measures ticks an operation of runs of `operations` operations, a run a sample. `time` prepares
-/// and does one, and returns what is to be taken off its ticks, its ticks, and a proof. For runs of
+/// and does one, and returns what is to be taken off its ticks, its ticks, and a checksum. For runs of
 /// milliseconds, of which the cost of the empty stretch is nothing, and which cannot go on where
 /// they stopped.
 ///
@@ -14,14 +14,18 @@ pub fn in_whole(
     time: &mut dyn FnMut() -> (u64, u64, u64),
     operations: u64,
     plan: &Plan<'_>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
     if !plan.stopped() {
         time();
     }
     collect(plan, watch, buffers, operations.max(1), &mut || {
-        let (short, long, proof) = time();
-        Stretches { short, long, proof }
+        let (short, long, checksum) = time();
+        Stretches {
+            short,
+            long,
+            checksum,
+        }
     })
 }

@@ -39,7 +39,7 @@ struct Line(AtomicUsize);
 /// A word that two threads change in turn, on a line of its own.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Ball(AtomicU64);
+struct Baton(AtomicU64);
 
 /// Lines that one thread hands to another, meeting by meeting, and a ball that they throw. Meetings
 /// are numbered from 1, and both have come from one before they go to the next.
@@ -48,12 +48,12 @@ pub(super) struct Lines {
     /// The meeting for which they were written.
     written: AtomicU64,
     lines: [Line; LINES],
-    ball: Ball,
+    ball: Baton,
 }
 
 /// What a meeting tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Met {
+pub(super) struct CoreDistance {
     /// Whether the lines came from another core.
     pub apart: bool,
     /// Ticks of the ball's way to the other and back.
@@ -65,7 +65,7 @@ impl Lines {
         Lines {
             written: AtomicU64::new(0),
             lines: [const { Line(AtomicUsize::new(0)) }; LINES],
-            ball: Ball(AtomicU64::new(0)),
+            ball: Baton(AtomicU64::new(0)),
         }
     }
 
@@ -83,7 +83,7 @@ impl Lines {
 
     /// The other's: waits until the lines are written, walks along them, and throws the ball, unless
     /// `given_up` says that nobody will write or catch.
-    pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> Met {
+    pub(super) fn read(&self, meeting: u64, given_up: impl Fn() -> bool) -> CoreDistance {
         wait(
             || self.written.load(Ordering::Acquire) >= meeting,
             &given_up,
@@ -95,7 +95,7 @@ impl Lines {
         }
         let end = 2 * meeting * TRIPS;
         wait(|| self.ball.0.load(Ordering::Relaxed) == end, &given_up);
-        Met {
+        CoreDistance {
             apart,
             round_trip: (stop() - began) as f64 / TRIPS as f64,
         }
@@ -113,7 +113,7 @@ impl Lines {
     }
 }
 
-impl Ball {
+impl Baton {
     /// Waits for the throw before `number`, and throws the ball on as that. Owns its line with each
     /// look, as an increment does.
     fn catch(&self, number: u64, given_up: &impl Fn() -> bool) {

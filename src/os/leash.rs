@@ -12,7 +12,7 @@ use super::futex;
 /// What two threads know of each other: each part on a line of its own, so that what is written
 /// seldom is not fetched anew with what is written often.
 #[derive(Debug)]
-pub struct Leash {
+pub struct RunAheadLimit {
     /// Where the walker is: steps, modulo 2^32, and below them its place.
     walker: Apart<AtomicU64>,
     /// 1 while the runner sleeps: the futex.
@@ -33,7 +33,7 @@ struct Apart<T>(T);
 
 /// What a runner may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slack {
+pub enum RunAheadBudget {
     /// Run on by as many steps as `room`, from `lead` steps ahead.
     Ahead {
         /// Steps that it is ahead.
@@ -54,7 +54,7 @@ pub enum Slack {
 
 /// How far a runner was ahead, in steps, each time that it had run on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lead {
+pub struct RunAhead {
     /// The least.
     pub least: u32,
     /// A tenth of the times it was no further ahead.
@@ -72,11 +72,11 @@ pub struct Lead {
 const NAP: Duration = Duration::from_millis(20);
 const NAPS: u32 = 50;
 
-impl Leash {
+impl RunAheadLimit {
     /// A leash of `bound` steps, at least 1; the walker has made none.
-    pub fn new(bound: u32) -> Leash {
+    pub fn new(bound: u32) -> RunAheadLimit {
         let bound = bound.max(1);
-        Leash {
+        RunAheadLimit {
             walker: Apart::default(),
             asleep: Apart::default(),
             due: AtomicU32::new(0),
@@ -126,27 +126,27 @@ impl Leash {
 
     /// What a runner that has made `own` steps may do on its way to `goal` steps; sleeps while it
     /// may do nothing.
-    pub fn slack(&self, own: u64, goal: u64) -> Slack {
+    pub fn slack(&self, own: u64, goal: u64) -> RunAheadBudget {
         let mut naps = 0;
         let mut seen = None;
         loop {
             let (steps, place) = self.walker(own);
             if steps >= goal || own >= goal || self.gone.load(Ordering::Acquire) {
-                return Slack::Over;
+                return RunAheadBudget::Over;
             }
             if steps > own {
-                return Slack::Behind { steps, place };
+                return RunAheadBudget::Behind { steps, place };
             }
             let lead = (own - steps) as u32;
             if lead < self.bound {
                 let left = u32::try_from(goal - own).unwrap_or(u32::MAX);
                 let room = left.min(self.bound - lead);
-                return Slack::Ahead { lead, room };
+                return RunAheadBudget::Ahead { lead, room };
             }
             naps = if seen == Some(steps) { naps + 1 } else { 0 };
             seen = Some(steps);
             if naps > NAPS {
-                return Slack::Over;
+                return RunAheadBudget::Over;
             }
             self.sleep(own);
         }
@@ -160,7 +160,7 @@ impl Leash {
     }
 
     /// How far the runner was ahead so far; `None` if it never ran.
-    pub fn leads(&self) -> Option<Lead> {
+    pub fn leads(&self) -> Option<RunAhead> {
         let counts = || self.leads.iter().map(|count| count.load(Ordering::Relaxed));
         let all: u64 = counts().sum();
         let quantile = |tenths: u64| {
@@ -173,7 +173,7 @@ impl Leash {
             });
             found.unwrap_or(0) as u32
         };
-        (all > 0).then(|| Lead {
+        (all > 0).then(|| RunAhead {
             least: quantile(0),
             lower: quantile(1),
             median: quantile(5),
@@ -210,16 +210,16 @@ mod tests {
     use std::thread;
 
     /// A runner that goes to `goal` along `leash` in steps of up to `batch`, and says where it is.
-    fn run(leash: &Leash, goal: u64, batch: u32, at: &AtomicU64) {
+    fn run(leash: &RunAheadLimit, goal: u64, batch: u32, at: &AtomicU64) {
         let mut own = 0;
         loop {
             match leash.slack(own, goal) {
-                Slack::Over => return,
-                Slack::Behind { steps, place } => {
+                RunAheadBudget::Over => return,
+                RunAheadBudget::Behind { steps, place } => {
                     assert_eq!(u64::from(place), steps % 1000);
                     own = steps;
                 }
-                Slack::Ahead { lead, room } => {
+                RunAheadBudget::Ahead { lead, room } => {
                     let part = room.min(batch);
                     own += u64::from(part);
                     // Said before it is so: the walker must never find it too far.
@@ -234,7 +234,7 @@ mod tests {
     fn a_runner_never_leads_by_more_than_the_bound() {
         const GOAL: u64 = 20_000;
         for (bound, stride, batch) in [(1, 1, 1), (7, 3, 100), (100, 10, 8), (100, 64, 100)] {
-            let leash = Leash::new(bound);
+            let leash = RunAheadLimit::new(bound);
             let at = AtomicU64::new(0);
             thread::scope(|scope| {
                 scope.spawn(|| run(&leash, GOAL, batch, &at));
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_walker_that_stands_still_or_is_gone_is_not_waited_for() {
-        let leash = Leash::new(3);
+        let leash = RunAheadLimit::new(3);
         let at = AtomicU64::new(0);
         // It gives up after a second.
         run(&leash, 10, 1, &at);
@@ -266,34 +266,34 @@ mod tests {
             scope.spawn(|| run(&leash, 10, 1, &at));
             leash.let_go();
         });
-        assert_eq!(leash.slack(0, 10), Slack::Over);
+        assert_eq!(leash.slack(0, 10), RunAheadBudget::Over);
     }
 
     #[test]
     fn steps_are_told_apart_beyond_32_bits() {
-        let leash = Leash::new(10);
+        let leash = RunAheadLimit::new(10);
         let many = (1 << 33) + 5;
         leash.advance(many, 7);
-        let behind = Slack::Behind {
+        let behind = RunAheadBudget::Behind {
             steps: many,
             place: 7,
         };
         assert_eq!(leash.slack(many - 100, many + 50), behind);
-        let ahead = Slack::Ahead { lead: 4, room: 6 };
+        let ahead = RunAheadBudget::Ahead { lead: 4, room: 6 };
         assert_eq!(leash.slack(many + 4, many + 50), ahead);
         assert_eq!(
             leash.slack(many + 4, many + 5),
-            Slack::Ahead { lead: 4, room: 1 }
+            RunAheadBudget::Ahead { lead: 4, room: 1 }
         );
-        assert_eq!(leash.slack(many - 1, many), Slack::Over);
+        assert_eq!(leash.slack(many - 1, many), RunAheadBudget::Over);
     }
 
     #[test]
     fn leads_are_counted_by_tenths() {
-        let leash = Leash::new(10);
+        let leash = RunAheadLimit::new(10);
         assert_eq!(leash.leads(), None);
         (1..=10).for_each(|lead| leash.note(lead));
-        let expected = Lead {
+        let expected = RunAhead {
             least: 1,
             lower: 1,
             median: 5,

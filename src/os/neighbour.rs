@@ -24,7 +24,7 @@ use crate::mem::{PAGE, Region};
 
 /// What a second process does.
 #[derive(Clone, Copy, Debug)]
-pub struct Chore {
+pub struct BackgroundLoad {
     /// The CPU that it is kept on.
     pub cpu: usize,
     /// Bytes of its memory, whole blocks of 512, in each half if there are two.
@@ -74,7 +74,7 @@ impl std::error::Error for NeighbourError {}
 ///
 /// Stays on the thread that started it: when that thread ends, the process does.
 #[derive(Debug)]
-pub struct Neighbour {
+pub struct BackgroundProcess {
     child: libc::pid_t,
     board: NonNull<Board>,
     /// Whether its end was seen: its number may be another's then.
@@ -104,13 +104,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Blocks between two looks at the parent: a fraction of a millisecond.
 const STRETCH: u64 = 2048;
 
-impl Neighbour {
+impl BackgroundProcess {
     /// Forks a process that does `chore`, and waits until it is at work.
     ///
     /// # Errors
     /// If there is none, or if it lacks its CPU or memory.
     #[doc(alias = "fork")]
-    pub fn start(chore: Chore) -> Result<Self, NeighbourError> {
+    pub fn start(chore: BackgroundLoad) -> Result<Self, NeighbourError> {
         if chore.bytes == 0 || !chore.bytes.is_multiple_of(chore.motion.granularity()) {
             return Err(NeighbourError::Blocks(chore.bytes));
         }
@@ -132,7 +132,7 @@ impl Neighbour {
             unsafe { Board::unmap(board) };
             return Err(NeighbourError::Fork(refused));
         }
-        let mut neighbour = Neighbour {
+        let mut neighbour = BackgroundProcess {
             child,
             board,
             ended: false,
@@ -142,7 +142,7 @@ impl Neighbour {
         Ok(neighbour)
     }
 
-    fn wait(&mut self, chore: Chore) -> Result<(), NeighbourError> {
+    fn wait(&mut self, chore: BackgroundLoad) -> Result<(), NeighbourError> {
         let began = Instant::now();
         loop {
             let state = self.board().state.load(Ordering::Acquire);
@@ -187,7 +187,7 @@ impl Neighbour {
     }
 }
 
-impl Drop for Neighbour {
+impl Drop for BackgroundProcess {
     /// Kills it, and waits for its end.
     fn drop(&mut self) {
         if self.lives() {
@@ -256,7 +256,7 @@ impl Drop for NoWayBack {
 }
 
 /// What the child does, to its end.
-fn work(chore: &Chore, parent: libc::pid_t, board: &Board) -> ! {
+fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
     let _never_dropped = NoWayBack;
     // SAFETY: numbers alone, and safe after fork. Its descriptors are of no use to the child, and
     // whoever waits for the end of the parent's output would wait for the child, too; Linux before
@@ -308,8 +308,8 @@ mod tests {
     use super::*;
     use crate::os::allowed;
 
-    fn chore(cpu: usize, motion: Motion) -> Chore {
-        Chore {
+    fn chore(cpu: usize, motion: Motion) -> BackgroundLoad {
+        BackgroundLoad {
             cpu,
             bytes: 1 << 20,
             motion,
@@ -326,7 +326,7 @@ mod tests {
     fn it_works_until_dropped() {
         let cpu = *allowed().last().unwrap();
         for motion in [Motion::Read, Motion::Write, Motion::Copy] {
-            let mut neighbour = Neighbour::start(chore(cpu, motion)).unwrap();
+            let mut neighbour = BackgroundProcess::start(chore(cpu, motion)).unwrap();
             let (process, first) = (neighbour.process(), neighbour.stretches());
             let began = Instant::now();
             while neighbour.stretches() < first + 3 {
@@ -341,15 +341,15 @@ mod tests {
 
     #[test]
     fn what_it_lacks_is_named() {
-        let said = |chore| Neighbour::start(chore).unwrap_err().to_string();
+        let said = |chore| BackgroundProcess::start(chore).unwrap_err().to_string();
         let cpu = allowed()[0];
         assert!(said(chore(8191, Motion::Read)).contains("CPU 8191"));
-        let huge = Chore {
+        let huge = BackgroundLoad {
             bytes: 1 << 46,
             ..chore(cpu, Motion::Read)
         };
         assert!(said(huge).contains("gets no 70368744177664 bytes"));
-        let part = Chore {
+        let part = BackgroundLoad {
             bytes: 512,
             ..chore(cpu, Motion::Copy)
         };
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn an_end_that_nobody_asked_for_is_seen() {
-        let mut neighbour = Neighbour::start(chore(allowed()[0], Motion::Read)).unwrap();
+        let mut neighbour = BackgroundProcess::start(chore(allowed()[0], Motion::Read)).unwrap();
         // SAFETY: a child of this process, which nobody has waited for.
         unsafe { libc::kill(neighbour.child, libc::SIGKILL) };
         let began = Instant::now();
@@ -372,7 +372,7 @@ mod tests {
         let cpu = allowed()[0];
         let (tell, told) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            let neighbour = Neighbour::start(chore(cpu, Motion::Write)).unwrap();
+            let neighbour = BackgroundProcess::start(chore(cpu, Motion::Write)).unwrap();
             tell.send(neighbour.process()).unwrap();
             panic!("in the middle of a measurement");
         });

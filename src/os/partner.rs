@@ -33,13 +33,13 @@ impl std::error::Error for PartnerError {}
 
 /// A thread on a CPU of its own, until it is dropped.
 #[derive(Debug)]
-pub struct Partner {
+pub struct BackgroundThread {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     cpu: usize,
 }
 
-impl Partner {
+impl BackgroundThread {
     /// Starts a thread on `cpu` that repeats `step`, and never sleeps.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Partner {
     pub fn start(
         cpu: usize,
         mut step: impl FnMut() + Send + 'static,
-    ) -> Result<Partner, PartnerError> {
+    ) -> Result<BackgroundThread, PartnerError> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let (tell, told) = mpsc::channel();
@@ -65,7 +65,7 @@ impl Partner {
                 }
             })
             .map_err(|error| PartnerError::Refused(error.to_string()))?;
-        let partner = Partner {
+        let partner = BackgroundThread {
             stop,
             thread: Some(thread),
             cpu,
@@ -83,7 +83,7 @@ impl Partner {
     }
 }
 
-impl Drop for Partner {
+impl Drop for BackgroundThread {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -104,7 +104,7 @@ mod tests {
         let steps = Arc::new(AtomicU64::new(0));
         let theirs = Arc::clone(&steps);
         let cpu = *allowed().last().unwrap();
-        let partner = Partner::start(cpu, move || {
+        let partner = BackgroundThread::start(cpu, move || {
             theirs.fetch_add(1, Ordering::Relaxed);
         });
         let partner = partner.unwrap();
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_is_named() {
-        let error = Partner::start(8191, || ()).unwrap_err();
+        let error = BackgroundThread::start(8191, || ()).unwrap_err();
         assert!(error.to_string().contains("8191"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! Threads that start together, each on a CPU of its own choosing, and are timed by themselves.
 //!
-//! The members of a [`Team`] wait for a round, read its starting tick, and begin when their own
+//! The members of a [`ThreadGroup`] wait for a round, read its starting tick, and begin when their own
 //! time-stamp counter shows it: no member's start is another's message. Linux keeps the counters
 //! of all CPUs in step wherever it calls the clock source `tsc` reliable. The caller leads and is
 //! no member; it sleeps while a round is on.
@@ -14,41 +14,41 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use super::affinity::{AffinityError, pin};
-use super::apart::{Lines, Met};
+use super::apart::{CoreDistance, Lines};
 use super::pause::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
 use crate::kernel::Kernel;
-use crate::time::{Share, start, stop};
+use crate::time::{SmtContention, start, stop};
 
 /// A thread to be: where it runs, and what.
-pub struct Member<'k> {
+pub struct Worker<'k> {
     /// The CPU that it is kept on.
     pub cpu: usize,
     /// Its work.
     pub kernel: Box<dyn Kernel + Send + 'k>,
 }
 
-impl fmt::Debug for Member<'_> {
+impl fmt::Debug for Worker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Member {{ cpu: {} }}", self.cpu)
+        write!(f, "Worker {{ cpu: {} }}", self.cpu)
     }
 }
 
 /// What one member did in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct WorkerTime {
     /// Ticks from the common start to its own.
     pub late: u64,
     /// Ticks from its own start to its end.
     pub ticks: u64,
     /// What its kernel returned.
-    pub proof: u64,
+    pub checksum: u64,
     /// Whether the thread left its CPU meanwhile, or shared its core at either end.
     pub disturbed: bool,
 }
 
-impl Turn {
+impl WorkerTime {
     /// Ticks from the common start to its end.
     pub fn until(&self) -> u64 {
         self.late + self.ticks
@@ -57,29 +57,29 @@ impl Turn {
 
 /// Why there is no team.
 #[derive(Debug)]
-pub enum TeamError {
+pub enum ThreadGroupError {
     /// A member could not be kept on its CPU.
     Affinity(AffinityError),
     /// A thread could not be started: which of how many, and why.
     Thread(usize, usize, io::Error),
 }
 
-impl fmt::Display for TeamError {
+impl fmt::Display for ThreadGroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TeamError::Affinity(error) => write!(f, "{error}"),
-            TeamError::Thread(index, of, error) => {
+            ThreadGroupError::Affinity(error) => write!(f, "{error}"),
+            ThreadGroupError::Thread(index, of, error) => {
                 write!(f, "thread {} of {of} cannot be started: {error}", index + 1)
             }
         }
     }
 }
 
-impl std::error::Error for TeamError {}
+impl std::error::Error for ThreadGroupError {}
 
 /// How a round goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct RoundOptions {
     /// Ticks from the call to the common start: time enough for every member to notice.
     pub ahead: u64,
     /// Whether a member that is done goes on, untimed, until all are: so that nobody's last
@@ -89,10 +89,10 @@ pub struct Manner {
 
 /// Members at work, as their leader sees them.
 #[derive(Debug)]
-pub struct Team<'b> {
+pub struct ThreadGroup<'b> {
     board: &'b Board,
-    manner: Manner,
-    turns: Vec<Turn>,
+    manner: RoundOptions,
+    turns: Vec<WorkerTime>,
 }
 
 /// Looks that a member takes at its core before the first round: a fraction of a millisecond.
@@ -123,7 +123,7 @@ struct Board {
     placed: AtomicU64,
     /// Whether a member ended before its time.
     broken: AtomicBool,
-    turns: Vec<Mutex<Turn>>,
+    turns: Vec<Mutex<WorkerTime>>,
     refused: Mutex<Option<AffinityError>>,
     keep_on: bool,
     /// Whether members look who else is on their cores: not if it is one of them.
@@ -131,7 +131,7 @@ struct Board {
     /// What the second hands to the first, if the system says that they are on two cores.
     lines: Option<Lines>,
     /// What became of that, in the last round.
-    met: Mutex<Option<Met>>,
+    met: Mutex<Option<CoreDistance>>,
     leader: Thread,
 }
 
@@ -143,10 +143,10 @@ struct Board {
 /// # Panics
 /// If a kernel does.
 pub fn team<T>(
-    members: &mut [Member<'_>],
-    manner: Manner,
-    lead: impl FnOnce(&mut Team<'_>) -> T,
-) -> Result<T, TeamError> {
+    members: &mut [Worker<'_>],
+    manner: RoundOptions,
+    lead: impl FnOnce(&mut ThreadGroup<'_>) -> T,
+) -> Result<T, ThreadGroupError> {
     let count = members.len();
     let cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
     let look = !Sysfs::live().share_a_core(&cpus);
@@ -174,23 +174,23 @@ pub fn team<T>(
             thread::Builder::new()
                 .name(format!("member {index}"))
                 .spawn_scoped(scope, move || serve(board, index, member))
-                .map_err(|error| TeamError::Thread(index, count, error))?;
+                .map_err(|error| ThreadGroupError::Thread(index, count, error))?;
         }
         board.wait(|| board.placed.load(Ordering::Acquire) == count as u64);
         if let Some(error) = lock(&board.refused).take() {
-            return Err(TeamError::Affinity(error));
+            return Err(ThreadGroupError::Affinity(error));
         }
-        Ok(lead(&mut Team {
+        Ok(lead(&mut ThreadGroup {
             board: &board,
             manner,
-            turns: vec![Turn::default(); count],
+            turns: vec![WorkerTime::default(); count],
         }))
     })
 }
 
-impl Team<'_> {
+impl ThreadGroup<'_> {
     /// The turns of the last round, in the members' order.
-    pub fn turns(&self) -> &[Turn] {
+    pub fn turns(&self) -> &[WorkerTime] {
         &self.turns
     }
 
@@ -221,7 +221,7 @@ impl Team<'_> {
     ///
     /// # Panics
     /// If a member's kernel panicked.
-    pub fn round(&mut self, operations: u64) -> &[Turn] {
+    pub fn round(&mut self, operations: u64) -> &[WorkerTime] {
         let board = self.board;
         let number = board.round.load(Ordering::Relaxed) + 1;
         board.operations.store(operations, Ordering::Relaxed);
@@ -298,13 +298,13 @@ impl Drop for Alarm<'_> {
 }
 
 /// A member's life.
-fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
+fn serve(board: &Board, index: usize, member: &mut Worker<'_>) {
     let _alarm = Alarm(board);
     let pinned = pin(member.cpu);
     if let Err(error) = &pinned {
         lock(&board.refused).get_or_insert(error.clone());
     }
-    let mut share = Share::after(LOOKS);
+    let mut share = SmtContention::after(LOOKS);
     board.placed.fetch_add(1, Ordering::AcqRel);
     board.leader.unpark();
     let members = board.turns.len() as u64;
@@ -335,7 +335,12 @@ fn serve(board: &Board, index: usize, member: &mut Member<'_>) {
 }
 
 /// One member's part of a round.
-fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64, share: &mut Share) -> Turn {
+fn turn(
+    board: &Board,
+    kernel: &mut dyn Kernel,
+    operations: u64,
+    share: &mut SmtContention,
+) -> WorkerTime {
     let common = board.start.load(Ordering::Relaxed);
     let before = Switches::now();
     let met = !board.look || share.alone();
@@ -343,12 +348,12 @@ fn turn(board: &Board, kernel: &mut dyn Kernel, operations: u64, share: &mut Sha
         core::hint::spin_loop();
     }
     let began = start();
-    let proof = core::hint::black_box(kernel.run(core::hint::black_box(operations)));
+    let checksum = core::hint::black_box(kernel.run(core::hint::black_box(operations)));
     let ended = stop();
-    Turn {
+    WorkerTime {
         late: began - common,
         ticks: ended - began,
-        proof,
+        checksum,
         disturbed: !(met && (!board.look || share.alone())) || Switches::now().since(&before).any(),
     }
 }
@@ -388,15 +393,15 @@ mod tests {
         fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
     }
 
-    const MANNER: Manner = Manner {
+    const MANNER: RoundOptions = RoundOptions {
         ahead: 100_000,
         keep_on: false,
     };
 
-    fn members(sum: &AtomicU64, count: usize, last: u64) -> Vec<Member<'_>> {
+    fn members(sum: &AtomicU64, count: usize, last: u64) -> Vec<Worker<'_>> {
         let cpus = allowed();
         (0..count)
-            .map(|index| Member {
+            .map(|index| Worker {
                 cpu: cpus[index % cpus.len()],
                 kernel: Box::new(Adding { sum, last }),
             })
@@ -413,8 +418,8 @@ mod tests {
                 for operations in [10, 20, 0] {
                     let turns = team.round(operations);
                     assert_eq!(turns.len(), count);
-                    assert!(turns.iter().all(|turn| turn.proof == operations));
-                    proofs += turns.iter().map(|turn| turn.proof).sum::<u64>();
+                    assert!(turns.iter().all(|turn| turn.checksum == operations));
+                    proofs += turns.iter().map(|turn| turn.checksum).sum::<u64>();
                 }
                 proofs
             });
@@ -426,7 +431,7 @@ mod tests {
     #[test]
     fn members_keep_on_until_all_are_done_and_no_longer() {
         let sum = AtomicU64::new(0);
-        let manner = Manner {
+        let manner = RoundOptions {
             keep_on: true,
             ..MANNER
         };

@@ -10,5 +10,5 @@ mod tick;
 pub mod yardstick;
 
 pub use rate::{Rate, RateError};
-pub use share::Share;
+pub use share::SmtContention;
 pub use tick::{start, stop};

@@ -13,7 +13,7 @@ use core::arch::asm;
 
 use super::{start, stop, yardstick};
 
-/// The share below which a thread is not [alone](Share::alone). On an AMD Zen 4 it scatters by 4 %
+/// The share below which a thread is not [alone](SmtContention::alone). On an AMD Zen 4 it scatters by 4 %
 /// without a sibling; beside one that computes it falls to 0.5 to 0.8.
 const ALONE: f64 = 0.87;
 
@@ -31,7 +31,7 @@ const SLOWER: f64 = 1.0 + 1.0 / 8192.0;
 
 /// Watches the throughput of the core that a thread runs on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct SmtContention {
     /// Ticks of the dependent instructions at the core's present clock: nothing makes them faster
     /// than that.
     clock: f64,
@@ -39,12 +39,12 @@ pub struct Share {
     alone: f64,
 }
 
-impl Share {
+impl SmtContention {
     /// Takes so many looks, of some microseconds each. On the CPU that is to be watched: what a core
     /// executes in a cycle depends on its kind. If the thread is alone at none of them, it is taken
     /// to be alone until it is.
     pub fn after(looks: usize) -> Self {
-        let mut share = Share {
+        let mut share = SmtContention {
             clock: f64::INFINITY,
             alone: f64::INFINITY,
         };
@@ -135,7 +135,7 @@ mod tests {
     /// one measurement of three that was interrupted says nothing.
     #[test]
     fn a_share_is_held_against_the_most_ever_seen() {
-        let mut share = Share::after(0);
+        let mut share = SmtContention::after(0);
         let mut look = |independent, dependent| {
             let percent = 100.0 * share.among(independent, dependent);
             percent.round() as u64
@@ -151,7 +151,7 @@ mod tests {
     /// A clock that slows down looks like company at first, and soon no more.
     #[test]
     fn a_slower_clock_is_believed_in_time() {
-        let mut share = Share::after(0);
+        let mut share = SmtContention::after(0);
         share.among([900; 3], [800; 3]);
         let shares = [0; 2000].map(|_| share.among([1080; 3], [960; 3]));
         assert!(shares[0] < ALONE, "{}", shares[0]);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_look_gives_a_share() {
-        let mut share = Share::after(9);
+        let mut share = SmtContention::after(9);
         let looks = [0; 9].map(|_| share.look());
         assert!(
             looks.iter().all(|&look| 0.0 < look && look <= 1.0),

@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use linefill::cpu::{Feature, Features};
 use linefill::experiment::{
-    Arena, Case, Context, Experiment, Machine, Pace, Subject, Untestable, Wish, all,
+    Arena, Case, Context, Experiment, Machine, PageRequest, SampleOf, Untestable, Workload, all,
 };
 use linefill::kernel::{Access, Kernel, Kind, Work};
-use linefill::os::Member;
+use linefill::os::Worker;
 
 use crate::file::{Golden, Hash};
 use crate::machines::{
@@ -224,11 +224,11 @@ fn shape(case: &Case) -> Hash {
     hash.word(case.x.to_bits());
     hash.word(case.setup.bytes() as u64);
     hash.word(match case.pages {
-        Wish::Base => 0,
-        Wish::Huge => 1,
-        Wish::Giant => 2,
-        Wish::Reserved => 3,
-        Wish::HugeIfAny => 4,
+        PageRequest::Base => 0,
+        PageRequest::Huge => 1,
+        PageRequest::Giant => 2,
+        PageRequest::Reserved => 3,
+        PageRequest::HugeIfAny => 4,
     });
     hash.word(u64::from(case.own_pages) | u64::from(case.in_turn) << 1);
     hash
@@ -265,51 +265,53 @@ fn trace(case: &Case, arena: &mut Arena) -> String {
 }
 
 fn hash_of(case: &Case, arena: &mut Arena, features: Features) -> Result<Hash, Untestable> {
-    let (mut region, _) = arena.region(case.setup.bytes(), Wish::Base)?;
+    let (mut region, _) = arena.region(case.setup.bytes(), PageRequest::Base)?;
     // No trace depends on what another case left there.
     region.bytes_mut().fill(0);
     let mut hash = Hash::default();
     match case.setup.traced(region, &Context { features })? {
-        Subject::Steady { mut kernel, lap } => {
+        Workload::Steady { mut kernel, period } => {
             hash.word(1);
-            hash.word(lap);
+            hash.word(period);
             hash_trace(&mut *kernel, &mut hash);
         }
-        Subject::Beside {
-            mut kernel, lap, ..
+        Workload::Beside {
+            mut kernel, period, ..
         } => {
             hash.word(2);
-            hash.word(lap);
+            hash.word(period);
             hash_trace(&mut *kernel, &mut hash);
         }
-        Subject::Team {
+        Workload::ThreadGroup {
             members,
             pace,
-            lap,
+            period,
             in_step,
         } => {
             hash.word(3);
             hash.word(match pace {
-                Pace::First => 0,
-                Pace::Fastest => 1,
-                Pace::Median => 2,
-                Pace::Slowest => 3,
+                SampleOf::First => 0,
+                SampleOf::Fastest => 1,
+                SampleOf::Median => 2,
+                SampleOf::Slowest => 3,
             });
-            hash.word(lap);
+            hash.word(period);
             hash.word(in_step.into());
             hash_members(members, &mut hash);
         }
-        Subject::Helped { members, lap, .. } => {
+        Workload::Helped {
+            members, period, ..
+        } => {
             hash.word(4);
-            hash.word(lap);
+            hash.word(period);
             hash_members(members, &mut hash);
         }
-        Subject::Shot { shot, work } => {
+        Workload::Shot { shot, work } => {
             hash.word(5);
             hash.word(shot.operations());
             hash_work(work, &mut hash);
         }
-        Subject::Runs {
+        Workload::Runs {
             members,
             operations,
             less,
@@ -320,7 +322,7 @@ fn hash_of(case: &Case, arena: &mut Arena, features: Features) -> Result<Hash, U
             hash.word(less.map_or(0, f64::to_bits));
             hash_members(members, &mut hash);
         }
-        Subject::Count(value) => {
+        Workload::Count(value) => {
             hash.word(7);
             hash.word(value.to_bits());
         }
@@ -328,7 +330,7 @@ fn hash_of(case: &Case, arena: &mut Arena, features: Features) -> Result<Hash, U
     Ok(hash)
 }
 
-fn hash_members(members: Vec<Member<'_>>, hash: &mut Hash) {
+fn hash_members(members: Vec<Worker<'_>>, hash: &mut Hash) {
     for mut member in members {
         hash.word(member.cpu as u64);
         hash_trace(&mut *member.kernel, hash);

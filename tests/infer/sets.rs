@@ -55,7 +55,7 @@ fn simulated(ways: u32) -> Vec<(&'static str, Vec<(u32, f64)>)> {
     let share = |policy, length: u32| {
         let geometry = Geometry::new(4096 * u64::from(ways), ways.into(), 64).unwrap();
         let mut cache = Cache::new(Design::lru(geometry).replacing(policy));
-        let mut lap = |laps: u64| {
+        let mut period = |laps: u64| {
             for _ in 0..laps {
                 for element in 0..u64::from(length) {
                     cache.reference(Reference::load(element * 4096, 8));
@@ -63,8 +63,8 @@ fn simulated(ways: u32) -> Vec<(&'static str, Vec<(u32, f64)>)> {
             }
             cache.counters().reads.misses
         };
-        let warm = lap(50);
-        (lap(200) - warm) as f64 / f64::from(200 * length)
+        let warm = period(50);
+        (period(200) - warm) as f64 / f64::from(200 * length)
     };
     policies
         .map(|(name, policy)| {

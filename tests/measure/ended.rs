@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use linefill::measure::{Ended, Plan, Sample, Unwatched, steady};
+use linefill::measure::{Ended, NoMonitor, Plan, Sample, steady};
 
 use super::planted::{ANY, ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
 
@@ -49,15 +49,15 @@ fn a_full_buffer_ends_it_and_no_buffer_prevents_it() {
         least: 100,
         ..ENDLESS
     };
-    let outcome = measure(&plan, &mut Unwatched, 7).0.unwrap();
+    let outcome = measure(&plan, &mut NoMonitor, 7).0.unwrap();
     assert_eq!((outcome.taken, outcome.ended), (7, Ended::Full));
-    assert_eq!(measure(&plan, &mut Unwatched, 0).0, None);
+    assert_eq!(measure(&plan, &mut NoMonitor, 0).0, None);
 
     let (each, runs) = (Cell::new(200), RefCell::default());
     let mut memory = Memory::new(7);
     memory.scratch.truncate(4);
     let mut kernel = Planted::new(0, &each, &runs);
-    let outcome = steady(&mut kernel, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = steady(&mut kernel, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!((outcome.taken, outcome.ended), (4, Ended::Full));
     assert_eq!(memory.samples[4..], [Sample::default(); 3]);
 }
@@ -69,7 +69,7 @@ fn a_spent_budget_ends_it_after_a_sample() {
         least: 10,
         ..ENDLESS
     };
-    let outcome = measure(&plan, &mut Unwatched, 50).0.unwrap();
+    let outcome = measure(&plan, &mut NoMonitor, 50).0.unwrap();
     assert_eq!((outcome.taken, outcome.ended), (1, Ended::Budget));
 }
 
@@ -81,7 +81,7 @@ fn it_is_precise_once_the_interval_is_narrow_and_not_before_the_least_number() {
             precision: ANY,
             ..ENDLESS
         };
-        let outcome = measure(&plan, &mut Unwatched, 100).0.unwrap();
+        let outcome = measure(&plan, &mut NoMonitor, 100).0.unwrap();
         assert_eq!(outcome.ended, Ended::Precise);
         // It looks now and then, not at every sample.
         assert!((least..least + 5).contains(&outcome.taken), "{outcome:?}");
@@ -100,7 +100,7 @@ fn a_median_that_is_not_positive_is_never_precise() {
         ..ENDLESS
     };
     let mut memory = Memory::new(20);
-    let outcome = steady(&mut shrinking, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = steady(&mut shrinking, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert!(outcome.ticks.median < 0.0);
     assert_eq!(outcome.ended, Ended::Full);
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 
-use linefill::measure::{Ended, Plan, Shot, Unwatched, one_shot};
+use linefill::measure::{Ended, NoMonitor, Plan, Shot, one_shot};
 
 use super::planted::{ANY, ENDLESS, Memory, spin};
 
@@ -37,12 +37,12 @@ fn every_shot_has_a_preparation_of_its_own_that_is_not_timed() {
         shot: 2_000,
         calls: &calls,
     };
-    let outcome = one_shot(&mut shot, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = one_shot(&mut shot, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     let calls = calls.into_inner();
     let shots = outcome.operations as usize * outcome.taken;
     // The first tells how many make a sample.
     assert_eq!(calls, "ps".repeat(1 + shots));
-    assert_eq!(outcome.proof, calls.len() as u64);
+    assert_eq!(outcome.checksum, calls.len() as u64);
     let median = outcome.ticks.median;
     assert!((2_000.0 / 1.5..3_000.0).contains(&median), "{median}");
 }
@@ -61,7 +61,7 @@ fn a_shot_of_many_operations_is_told_by_the_operation() {
         }
     }
     let mut memory = Memory::new(15);
-    let outcome = one_shot(&mut Many, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = one_shot(&mut Many, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(outcome.operations % 64, 0);
     let median = outcome.ticks.median;
     assert!((500.0 / 1.5..750.0).contains(&median), "{median}");
@@ -82,7 +82,7 @@ fn shots_that_take_long_are_samples_by_themselves() {
         ..ENDLESS
     };
     let mut memory = Memory::new(15);
-    let outcome = one_shot(&mut shot, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = one_shot(&mut shot, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(outcome.operations, 1);
 }
 
@@ -95,7 +95,7 @@ fn one_shot_ends_as_steady_does() {
         calls: &calls,
     };
     let mut run = |plan: &Plan<'_>, room| {
-        let outcome = one_shot(&mut shot, plan, &mut Unwatched, Memory::new(room).buffers());
+        let outcome = one_shot(&mut shot, plan, &mut NoMonitor, Memory::new(room).buffers());
         outcome.map(|outcome| (outcome.taken, outcome.ended))
     };
     let stop = AtomicBool::new(true);

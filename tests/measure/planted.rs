@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 
 use linefill::kernel::{Access, Kernel, Work};
-use linefill::measure::{Buffers, Outcome, Plan, Sample, Watch, steady};
+use linefill::measure::{Buffers, Monitor, Outcome, Plan, Sample, steady};
 use linefill::time::start;
 
 /// A plan that only its budget, its precision or the buffer ends: the test says which.
@@ -88,7 +88,7 @@ pub fn scripted<F: FnMut(usize) -> u64>(answer: F) -> Scripted<F> {
     Scripted { asked: 0, answer }
 }
 
-impl<F: FnMut(usize) -> u64> Watch for Scripted<F> {
+impl<F: FnMut(usize) -> u64> Monitor for Scripted<F> {
     fn state(&mut self) -> u64 {
         self.asked += 1;
         (self.answer)(self.asked - 1)
@@ -118,7 +118,11 @@ impl Memory {
 }
 
 /// Measures a kernel of 200 ticks an operation, and tells the runs it was asked for.
-pub fn measure(plan: &Plan<'_>, watch: &mut dyn Watch, room: usize) -> (Option<Outcome>, Vec<u64>) {
+pub fn measure(
+    plan: &Plan<'_>,
+    watch: &mut dyn Monitor,
+    room: usize,
+) -> (Option<Outcome>, Vec<u64>) {
     let (each, runs) = (Cell::new(200), RefCell::default());
     let mut memory = Memory::new(room);
     let outcome = steady(

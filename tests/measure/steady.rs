@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
-use linefill::kernel::{Jump, Kernel};
-use linefill::measure::{Outcome, Plan, Sample, Unwatched, in_stretches, steady};
+use linefill::kernel::{IndexChase, Kernel};
+use linefill::measure::{NoMonitor, Outcome, Plan, Sample, in_stretches, steady};
 use linefill::pattern::Chain;
 
 use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
@@ -30,7 +30,7 @@ fn what_happens_once_a_run_leaves_by_the_difference() {
     let mut memory = Memory::new(31);
     // Starting costs a hundred times as much as an operation.
     let mut kernel = Planted::new(100_000, &each, &runs);
-    let outcome = steady(&mut kernel, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = steady(&mut kernel, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(
         outcome.operations, 1,
         "a run is longer than a sample from the first"
@@ -41,17 +41,21 @@ fn what_happens_once_a_run_leaves_by_the_difference() {
 
 #[test]
 fn a_sample_is_n_operations_and_then_twice_as_many() {
-    let (outcome, runs) = measure(&ENDLESS, &mut Unwatched, 9);
+    let (outcome, runs) = measure(&ENDLESS, &mut NoMonitor, 9);
     let Outcome {
         taken,
         operations,
-        proof,
+        checksum,
         ..
     } = outcome.unwrap();
     assert_eq!(taken, 9);
     let timed = &runs[runs.len() - 2 * taken..];
     assert_eq!(timed, [operations, 2 * operations].repeat(taken));
-    assert_eq!(proof, runs.iter().sum::<u64>(), "the last run's proof");
+    assert_eq!(
+        checksum,
+        runs.iter().sum::<u64>(),
+        "the last run's checksum"
+    );
 }
 
 /// Of two threads one may wait for its CPU in most of the stretches.
@@ -68,7 +72,7 @@ fn interruptions_of_most_stretches_make_no_operation_look_long() {
         sample_ticks: 4_000,
         ..ENDLESS
     };
-    let outcome = in_stretches(&mut time, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = in_stretches(&mut time, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     let lasting = 10 * outcome.operations;
     assert!((4_000..32_000).contains(&lasting), "{lasting}");
 }
@@ -78,7 +82,7 @@ fn the_kernel_goes_on_where_it_stopped() {
     // 0, 1, 2, ... and back: after k jumps from 0 the walk is at k modulo the length.
     const LENGTH: u64 = 10_007;
     let mut slots: Vec<u32> = (1..LENGTH as u32).chain([0]).collect();
-    let mut jump = Jump::new(Chain::given(&mut slots).unwrap());
+    let mut jump = IndexChase::new(Chain::given(&mut slots).unwrap());
     let mut total = 0;
     let mut memory = Memory::new(7);
     let mut kernel = Taking(|operations| {
@@ -89,8 +93,8 @@ fn the_kernel_goes_on_where_it_stopped() {
         warm_up: 3 * LENGTH,
         ..ENDLESS
     };
-    let outcome = steady(&mut kernel, &plan, &mut Unwatched, memory.buffers()).unwrap();
-    assert_eq!(outcome.proof, total % LENGTH);
+    let outcome = steady(&mut kernel, &plan, &mut NoMonitor, memory.buffers()).unwrap();
+    assert_eq!(outcome.checksum, total % LENGTH);
 }
 
 /// Runs of N that must all be long enough before the search for it ends.
@@ -99,11 +103,11 @@ const TRIES: usize = 7;
 #[test]
 fn the_warm_up_runs_the_lap_before_the_first_sample() {
     let each = Cell::new(200);
-    for lap in [0, 1, 1_000, 1_234] {
+    for period in [0, 1, 1_000, 1_234] {
         let runs: RefCell<Vec<u64>> = RefCell::default();
         let mut before = None;
         let plan = Plan {
-            warm_up: lap,
+            warm_up: period,
             ..ENDLESS
         };
         let mut memory = Memory::new(3);
@@ -118,7 +122,7 @@ fn the_warm_up_runs_the_lap_before_the_first_sample() {
         let n = outcome.operations;
         let found = runs.iter().position(|run| *run == n).unwrap();
         let warm = &runs[found + TRIES..];
-        assert_eq!(warm.iter().sum::<u64>(), lap);
+        assert_eq!(warm.iter().sum::<u64>(), period);
         assert!(
             warm.iter().all(|run| *run <= n),
             "in stretches of {n}: {warm:?}"
@@ -133,7 +137,7 @@ fn a_warm_up_without_time_does_not_run() {
         warm_up_ticks: 0,
         ..ENDLESS
     };
-    let (outcome, runs) = measure(&plan, &mut Unwatched, 3);
+    let (outcome, runs) = measure(&plan, &mut NoMonitor, 3);
     let n = outcome.unwrap().operations;
     let found = runs.iter().position(|run| *run == n).unwrap();
     assert_eq!(runs[found + TRIES..], [n, 2 * n].repeat(3));
@@ -148,7 +152,7 @@ fn one_interruption_does_not_make_an_operation_look_long() {
         0
     });
     let mut memory = Memory::new(1);
-    let outcome = steady(&mut interrupted, &ENDLESS, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = steady(&mut interrupted, &ENDLESS, &mut NoMonitor, memory.buffers()).unwrap();
     assert!(outcome.operations > 1);
 }
 
@@ -164,6 +168,6 @@ fn the_search_for_n_ends_even_if_operations_cost_nothing() {
         most = operations.max(most);
         0
     });
-    let outcome = steady(&mut nothing, &plan, &mut Unwatched, memory.buffers()).unwrap();
+    let outcome = steady(&mut nothing, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(most, 2 * outcome.operations);
 }

@@ -1,7 +1,7 @@
 //! The first touch of a page.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Wish};
+use linefill::experiment::{Machine, PageRequest};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -144,9 +144,9 @@ fn every_point_has_the_pages_that_it_is_about() {
     assert_eq!(cases.len(), 14);
     for case in cases {
         let about = if case.x == 0.0 {
-            Wish::Base
+            PageRequest::Base
         } else {
-            Wish::Huge
+            PageRequest::Huge
         };
         assert!(case.own_pages, "{}", case.series);
         assert_eq!(case.pages, about, "{}", case.series);

@@ -1,8 +1,8 @@
 //! Figure 6.8: the helper thread.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Crew, Machine, State};
-use linefill::os::leash::Lead;
+use linefill::experiment::{Machine, State, ThreadStats};
+use linefill::os::leash::RunAhead;
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
@@ -45,14 +45,14 @@ fn ahead(machine: &Machine, most: u32) -> Planted {
         if let State::Measured(measured) = &mut point.state
             && point.series.starts_with("helper")
         {
-            let lead = Lead {
+            let lead = RunAhead {
                 least: 0,
                 lower: 20,
                 median: 60,
                 upper: 90,
                 most,
             };
-            measured.crew = Some(Crew {
+            measured.crew = Some(ThreadStats {
                 members: 2,
                 cpus: 2,
                 fastest: 1.0,

@@ -1,7 +1,7 @@
 //! Sestoft's k-means: the problem by counts, its variants by times.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -46,7 +46,7 @@ const NOTE: [f64; 4] = [0.0, 108.0, 1e-12, 0.0];
 /// ms of a point in an iteration of a variant with one task, and with several, of which a quick run
 /// has more for more threads; all means are `apart`.
 fn found(machine: &Machine, id: &str, apart: [f64; 2], ms: impl Fn(&str) -> [f64; 2]) -> Planted {
-    let threads = |tasks: f64| tasks.min(machine.seating.cpus() as f64);
+    let threads = |tasks: f64| tasks.min(machine.cpu_order.cpus() as f64);
     let points = |tasks| if machine.full { 1.0 } else { threads(tasks) };
     Planted::new(id, machine, |series, tasks| match series.split_once(": ") {
         Some((_, what)) if what.starts_with("iterations") => Value::Counted(apart[0]),
@@ -80,7 +80,7 @@ fn but(machine: &Machine, id: &str, variant: &str, ms: [f64; 2]) -> Planted {
 /// A machine of fewer cores, on which fewer tasks have one each.
 fn on_cores(planted: Planted, cores: usize) -> Planted {
     let machine = Machine {
-        seating: Seating::around(None, planted.machine.seating.seats()[..cores].to_vec()),
+        cpu_order: CpuOrder::around(None, planted.machine.cpu_order.seats()[..cores].to_vec()),
         ..planted.machine.clone()
     };
     planted.on(machine)

@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 use linefill::cpu::{Cache, CacheKind, Ports};
-use linefill::experiment::{Calibration, Counting, Machine, Ranges, Rung, Seating};
-use linefill::os::sysfs::Seat;
+use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Rung};
+use linefill::os::sysfs::CpuLocation;
 use linefill::stats::Interval;
 use linefill::time::Rate;
 
@@ -32,7 +32,7 @@ pub struct Model {
     /// Bytes a core cycle, as published.
     pub ports: Option<Ports>,
     /// The CPUs that threads may have.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<CpuLocation>,
 }
 
 impl Model {
@@ -93,13 +93,13 @@ impl Model {
             load_to_use: self.load_to_use,
             ports: self.ports,
             counting: Counting::default(),
-            seating: Seating::around(None, self.seats.clone()),
+            cpu_order: CpuOrder::around(None, self.seats.clone()),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
             calibration: Calibration::default(),
-            spread: linefill::experiment::Spread::default(),
-            ways: linefill::experiment::Ways::default(),
+            spread: linefill::experiment::PassVariation::default(),
+            ways: linefill::experiment::CoreDistances::default(),
             ladder,
             largest: 1 << 30,
             full: false,
@@ -116,10 +116,10 @@ pub fn half_octaves(largest: f64) -> impl Iterator<Item = f64> {
 
 /// CPUs of `cores` cores, the hyper-threads numbered after all cores; so many cores have a
 /// last-level cache, and a package.
-fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<Seat> {
+fn seats(cpus: usize, cores: usize, last_level: usize, package: usize) -> Vec<CpuLocation> {
     let seat = |cpu: usize| {
         let core = cpu % cores;
-        Seat {
+        CpuLocation {
             cpu,
             core,
             l2: core,

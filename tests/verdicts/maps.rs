@@ -2,7 +2,7 @@
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::topics::maps::map::MapKind;
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 use linefill::stats::Interval;
 
 use super::Exact;
@@ -71,7 +71,7 @@ fn without_peers(machine: &Machine) -> Planted {
 /// The same points, judged for a machine of one core.
 fn alone(planted: Planted) -> Planted {
     let machine = Machine {
-        seating: Seating::default(),
+        cpu_order: CpuOrder::default(),
         ..planted.machine.clone()
     };
     planted.on(machine)

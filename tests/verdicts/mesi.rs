@@ -1,7 +1,7 @@
 //! Coherence: Drepper's two rules, Figure 3.18, and Sestoft's explanation.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -74,9 +74,9 @@ fn trip(machine: &Machine, nanos: f64) -> Planted {
 
 /// The same on a machine of one core.
 fn alone(machine: &Machine) -> Planted {
-    let only = machine.seating.seats()[..1].to_vec();
+    let only = machine.cpu_order.seats()[..1].to_vec();
     trip(machine, 50.0).on(Machine {
-        seating: Seating::around(None, only),
+        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     })
 }

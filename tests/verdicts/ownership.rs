@@ -1,7 +1,7 @@
 //! Lines fetched to be written: prefetchw.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, row, time};
 
@@ -50,9 +50,9 @@ fn shared(machine: &Machine, shared: [f64; 3]) -> Planted {
 
 /// A machine on which only this thread has a place.
 fn alone(machine: &Machine) -> Machine {
-    let only = machine.seating.seats()[..1].to_vec();
+    let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
-        seating: Seating::around(None, only),
+        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     }
 }

@@ -2,8 +2,8 @@
 
 use linefill::counters::Quantity;
 use linefill::experiment::{
-    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, Rest, State,
-    Unit, Untestable, Verdict, find,
+    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, Quality,
+    State, Unit, Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -154,17 +154,17 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
     let interval = match unit {
         Unit::CoreCycles | Unit::Events => value.scaled(1.0 / CORE_PER_TICK),
         Unit::Nanoseconds => value.scaled(ticks_a_nano),
-        Unit::GigabytesASecond => {
+        Unit::GigabytesPerSecond => {
             let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
-        Unit::BytesACoreCycle => {
+        Unit::BytesPerCycle => {
             let ticks = |bandwidth: f64| f64::from(work.bytes_read) / bandwidth / CORE_PER_TICK;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
-        Unit::CoreCyclesAMultiplyAdd => value.scaled(work.flops as f64 / 2.0 / CORE_PER_TICK),
-        Unit::CoreCyclesAnInstruction => value.scaled(work.instructions as f64 / CORE_PER_TICK),
-        Unit::GigaflopsASecond => {
+        Unit::CyclesPerMultiplyAdd => value.scaled(work.flops as f64 / 2.0 / CORE_PER_TICK),
+        Unit::CyclesPerInstruction => value.scaled(work.instructions as f64 / CORE_PER_TICK),
+        Unit::GigaflopsPerSecond => {
             let ticks = |speed: f64| work.flops as f64 / speed * ticks_a_nano;
             Interval::new(ticks(value.lo), ticks(value.hi))
         }
@@ -185,7 +185,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         work,
         samples: Vec::new(),
         disturbed: 0,
-        rest: Rest::Alone,
+        quality: Quality::Clean,
         ended: Ended::Precise,
         pages: "planted".to_owned(),
         passes: Vec::new(),

@@ -1,7 +1,7 @@
 //! A process beside another: Drepper's Figure 3.31.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, noisy, row, time};
 
@@ -42,9 +42,9 @@ fn half(machine: &Machine, [reader, writer]: [f64; 2]) -> Planted {
 
 /// A machine on which only this thread has a place.
 fn alone(machine: &Machine) -> Machine {
-    let only = machine.seating.seats()[..1].to_vec();
+    let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
-        seating: Seating::around(None, only),
+        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     }
 }

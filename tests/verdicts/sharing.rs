@@ -1,7 +1,7 @@
 //! Threads on one line and on lines of their own.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -42,7 +42,7 @@ fn flat(machine: &Machine, two: f64) -> Planted {
 /// The same points, judged for a machine of one core.
 fn alone(planted: Planted) -> Planted {
     let machine = Machine {
-        seating: Seating::default(),
+        cpu_order: CpuOrder::default(),
         ..planted.machine.clone()
     };
     planted.on(machine)
@@ -82,12 +82,12 @@ fn false_sharing(id: &str, machine: &Machine, one_line: f64) -> Planted {
 }
 
 fn two_packages(machine: &Machine) -> Planted {
-    let mut seats = machine.seating.seats().to_vec();
+    let mut seats = machine.cpu_order.seats().to_vec();
     for (index, seat) in seats.iter_mut().enumerate() {
         seat.package = index % 2;
     }
     let machine = Machine {
-        seating: Seating::around(None, seats),
+        cpu_order: CpuOrder::around(None, seats),
         ..machine.clone()
     };
     false_sharing("F2", &machine, 30.0)

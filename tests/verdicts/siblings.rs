@@ -1,14 +1,14 @@
 //! The same machines with hyper-threads, without them, and with one core.
 
-use linefill::experiment::{Machine, Seating};
-use linefill::os::sysfs::Seat;
+use linefill::experiment::{CpuOrder, Machine};
+use linefill::os::sysfs::CpuLocation;
 
-fn seated(machine: &Machine, change: impl Fn(&mut Seat)) -> Machine {
-    let mut seats = machine.seating.seats().to_vec();
+fn seated(machine: &Machine, change: impl Fn(&mut CpuLocation)) -> Machine {
+    let mut seats = machine.cpu_order.seats().to_vec();
     seats.sort_by_key(|seat| seat.cpu);
     seats.iter_mut().for_each(change);
     Machine {
-        seating: Seating::around(None, seats),
+        cpu_order: CpuOrder::around(None, seats),
         ..machine.clone()
     }
 }
@@ -32,7 +32,7 @@ pub fn without(machine: &Machine) -> Machine {
 /// Nothing is known of its CPUs.
 pub fn alone(machine: &Machine) -> Machine {
     Machine {
-        seating: Seating::default(),
+        cpu_order: CpuOrder::default(),
         ..machine.clone()
     }
 }

@@ -1,7 +1,7 @@
 //! List walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
@@ -82,10 +82,10 @@ fn on_one_list(id: &str, machine: &Machine, near: f64) -> Planted {
 
 /// The same points, judged for a machine of so many cores.
 fn cores(planted: Planted, cores: usize) -> Planted {
-    let mut seats = planted.machine.seating.seats().to_vec();
+    let mut seats = planted.machine.cpu_order.seats().to_vec();
     seats.truncate(cores);
     let machine = Machine {
-        seating: Seating::around(None, seats),
+        cpu_order: CpuOrder::around(None, seats),
         ..planted.machine.clone()
     };
     planted.on(machine)

@@ -1,7 +1,7 @@
 //! Several threads that read, write and copy: Drepper's Figures 3.25, 3.27 and 3.29, and the bus.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, by_level, row, time};
 
@@ -24,13 +24,16 @@ const BUS_WRITE: &str = "each writes less to memory";
 const BUS_L2: &str = "from an L2 of its own";
 
 /// A machine whose CPUs sit as `seat` changes them.
-fn seated(machine: &Machine, seat: impl Fn(usize, &mut linefill::os::sysfs::Seat)) -> Machine {
-    let mut seats = machine.seating.seats().to_vec();
+fn seated(
+    machine: &Machine,
+    seat: impl Fn(usize, &mut linefill::os::sysfs::CpuLocation),
+) -> Machine {
+    let mut seats = machine.cpu_order.seats().to_vec();
     for (index, of) in seats.iter_mut().enumerate() {
         seat(index, of);
     }
     Machine {
-        seating: Seating::around(None, seats),
+        cpu_order: CpuOrder::around(None, seats),
         ..machine.clone()
     }
 }
@@ -42,9 +45,9 @@ fn with_siblings(machine: &Machine) -> Machine {
 
 /// A machine on which only this thread has a place.
 fn alone(machine: &Machine) -> Machine {
-    let only = machine.seating.seats()[..1].to_vec();
+    let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
-        seating: Seating::around(None, only),
+        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     }
 }

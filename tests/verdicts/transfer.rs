@@ -1,7 +1,7 @@
 //! Lines on their way between cores.
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
-use linefill::experiment::{Machine, Seating};
+use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -30,21 +30,21 @@ fn quad_core(machine: &Machine, near: f64, far: f64) -> Planted {
 
 /// A machine whose CPUs share one last level.
 fn one_last_level(machine: &Machine) -> Machine {
-    let mut seats = machine.seating.seats().to_vec();
+    let mut seats = machine.cpu_order.seats().to_vec();
     for seat in &mut seats {
         (seat.last_level, seat.package) = (0, 0);
     }
     Machine {
-        seating: Seating::around(None, seats),
+        cpu_order: CpuOrder::around(None, seats),
         ..machine.clone()
     }
 }
 
 /// A machine on which only this thread has a place.
 fn alone(machine: &Machine) -> Machine {
-    let only = machine.seating.seats()[..1].to_vec();
+    let only = machine.cpu_order.seats()[..1].to_vec();
     Machine {
-        seating: Seating::around(None, only),
+        cpu_order: CpuOrder::around(None, only),
         ..machine.clone()
     }
 }
@@ -75,7 +75,7 @@ fn stores(machine: &Machine, shared: f64, many: f64) -> Planted {
 /// Pairs of CPUs whose numbers differ by less than `block` are 50 ns apart, others `far`; the first
 /// pair takes `first`.
 fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
-    let seats = machine.seating.seats().to_vec();
+    let seats = machine.cpu_order.seats().to_vec();
     let seat = move |cpu: f64| *seats.iter().find(|seat| seat.cpu as f64 == cpu).unwrap();
     Planted::new("X14", machine, |series, second| {
         let (one, two) = (seat(series.parse().unwrap()), seat(second));

@@ -1,7 +1,7 @@
 //! Numbers that are found by arithmetic or simulation, and what they must be.
 
 use crate::experiment::{
-    Case, Context, Evidence, Judgement, Setup, Subject, Untestable, all_of, between,
+    Case, Context, Evidence, Judgement, Setup, Untestable, Workload, all_of, between,
 };
 use crate::mem::Region;
 
@@ -50,8 +50,8 @@ impl Setup for &'static Counted {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        (self.count)().map(Subject::Count)
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        (self.count)().map(Workload::Count)
     }
 }
 

@@ -106,7 +106,9 @@ pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Machine, Measured, Point, Ranges, Rest, Seating, State, Unit, merged};
+    use crate::experiment::{
+        CpuOrder, Machine, Measured, Point, Quality, Ranges, State, Unit, merged,
+    };
     use crate::kernel::Work;
     use crate::measure::Ended;
     use crate::stats::Summary;
@@ -124,7 +126,7 @@ mod tests {
                 work: Work::default(),
                 samples: Vec::new(),
                 disturbed: 0,
-                rest: Rest::Alone,
+                quality: Quality::Clean,
                 ended: Ended::Precise,
                 pages: "4 KiB".into(),
                 passes: Vec::new(),
@@ -139,15 +141,15 @@ mod tests {
         let machine = Machine {
             caches: Vec::new(),
             load_to_use: None,
-            seating: Seating::default(),
+            cpu_order: CpuOrder::default(),
             ports: None,
             counting: crate::experiment::Counting::default(),
             rate: Rate::from_hz(2e9),
             seed: 1,
             ladder: Vec::new(),
             calibration: crate::experiment::Calibration::default(),
-            spread: crate::experiment::Spread::default(),
-            ways: crate::experiment::Ways::default(),
+            spread: crate::experiment::PassVariation::default(),
+            ways: crate::experiment::CoreDistances::default(),
             ranges: Ranges::from_ladder(&[], [None; 3]),
             largest: 1 << 30,
             full: false,

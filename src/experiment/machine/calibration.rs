@@ -10,7 +10,7 @@ use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{Case, Machine, Measured, Pace, Point, Range, State, Unit};
+use crate::experiment::{Case, Machine, Measured, Point, Range, SampleOf, State, Unit};
 use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
@@ -228,8 +228,8 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
         )
     };
     cases.push(Case::new(PAGES, A_FEW_PAGES as f64, pages));
-    let near = machine.seating.nearest();
-    if let Some(Ok(cpus)) = near.map(|near| machine.seating.pair(near)) {
+    let near = machine.cpu_order.nearest();
+    if let Some(Ok(cpus)) = near.map(|near| machine.cpu_order.pair(near)) {
         let trip = RoundTripSetup {
             way: RoundTripWay::CompareExchange,
             cpus: cpus.to_vec(),
@@ -239,7 +239,7 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             way: IncrementWay::FetchAdd,
             spacing: Spacing::Shared,
             cpus: vec![cpus[0]],
-            pace: Pace::Slowest,
+            pace: SampleOf::Slowest,
         };
         cases.push(Case::new(ADDITION, 0.0, addition));
     }

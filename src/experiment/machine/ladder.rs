@@ -1,7 +1,7 @@
 //! The ladder: walks in random order through growing working sets, from which all ranges come; and
 //! a sparse one that tells where L2 ends.
 //!
-//! On a walk's way round, whoever else uses the core's caches takes lines away: a lap through 1 MiB
+//! On a walk's way round, whoever else uses the core's caches takes lines away: a period through 1 MiB
 //! takes a tenth of a millisecond, and a neighbour needs no longer to fill L2. A walk that leaves
 //! out seven lines of eight meets the others in an eighth of the sets, so that it leaves L2 at the
 //! same working set, but it comes round eight times as often, and what is used more often is what a
@@ -74,7 +74,7 @@ pub fn rung_of(point: &Point, rate: Rate) -> Option<Rung> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Wish;
+    use crate::experiment::PageRequest;
 
     #[test]
     fn sparse_walks_span_what_they_leave_out() {
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(cases.last().map(|case| case.x), Some(1048576.0));
         for case in cases {
             assert_eq!(case.series, SPARSE);
-            assert_eq!(case.pages, Wish::HugeIfAny);
+            assert_eq!(case.pages, PageRequest::HugeIfAny);
             // It ends with the last line that is used of as many eights as fit.
             let span = case.setup.bytes() as f64;
             let ends = case.x - (2 * LINES * LINE) as f64..=case.x;

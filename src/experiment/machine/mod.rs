@@ -1,14 +1,14 @@
 //! The machine on which experiments run, as far as their cases and claims depend on it.
 
 pub mod calibration;
+pub mod cpu_order;
 pub mod ladder;
 pub mod predict;
 pub mod ranges;
-pub mod seating;
 
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{
-    Calibration, Counting, Range, Ranges, Rung, Seating, Spread, Untestable, Ways,
+    Calibration, CoreDistances, Counting, CpuOrder, PassVariation, Range, Ranges, Rung, Untestable,
 };
 use crate::mem::LINE;
 use crate::time::Rate;
@@ -26,7 +26,7 @@ pub struct Machine {
     /// Which events it counts.
     pub counting: Counting,
     /// The CPUs that threads may have.
-    pub seating: Seating,
+    pub cpu_order: CpuOrder,
     /// Ticks a second.
     pub rate: Rate,
     /// Decides every random layout.
@@ -38,9 +38,9 @@ pub struct Machine {
     /// What predictions know besides.
     pub calibration: Calibration,
     /// By how much passes over its points differ, once they are measured.
-    pub spread: Spread,
+    pub spread: PassVariation,
     /// How near its CPUs were to each other, once threads have run on them.
-    pub ways: Ways,
+    pub ways: CoreDistances,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
     /// Whether to measure more points, longer.

@@ -1,6 +1,6 @@
 //! How far apart threads were, beside how far they were at other times of a run.
 
-use crate::experiment::{Crew, Point, State};
+use crate::experiment::{Point, State, ThreadStats};
 
 /// A line's way there and back between two threads, over the shortest way between the same two CPUs,
 /// from which on they count as far: less is noise, and a core of another last level is three times as
@@ -12,11 +12,11 @@ pub(crate) const FARTHER: f64 = 2.0;
 /// What pins a guest's threads to CPUs pins them to nothing: the host has its CPUs on cores that share
 /// a cache now, and then on others.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ways(Vec<([usize; 2], f64)>);
+pub struct CoreDistances(Vec<([usize; 2], f64)>);
 
-impl Ways {
+impl CoreDistances {
     /// Those of a run, from the crews of all its points.
-    pub fn of(crews: impl IntoIterator<Item = Crew>) -> Self {
+    pub fn of(crews: impl IntoIterator<Item = ThreadStats>) -> Self {
         let mut shortest: Vec<([usize; 2], f64)> = Vec::new();
         for (pair, ticks) in crews.into_iter().filter_map(|crew| way(&crew)) {
             match shortest.iter_mut().find(|(known, _)| *known == pair) {
@@ -24,11 +24,11 @@ impl Ways {
                 None => shortest.push((pair, ticks)),
             }
         }
-        Ways(shortest)
+        CoreDistances(shortest)
     }
 
     /// The share of a crew's way that its CPUs' shortest takes, if the crew was far apart.
-    pub fn shorter(&self, crew: &Crew) -> Option<f64> {
+    pub fn shorter(&self, crew: &ThreadStats) -> Option<f64> {
         let (pair, ticks) = way(crew)?;
         let (_, shortest) = self.0.iter().find(|(known, _)| *known == pair)?;
         (ticks > FARTHER * shortest).then_some(shortest / ticks)
@@ -54,7 +54,7 @@ impl Ways {
 
 /// The first two CPUs of a crew and a line's way between them, if the host gave each member a core
 /// of its own. Members that share a CPU wait for more than lines.
-fn way(crew: &Crew) -> Option<([usize; 2], f64)> {
+fn way(crew: &ThreadStats) -> Option<([usize; 2], f64)> {
     let apart = !crew.one_core && crew.members == crew.cpus;
     crew.pair.zip(crew.round_trip).filter(|_| apart)
 }
@@ -64,8 +64,8 @@ mod tests {
     use super::*;
     use crate::experiment::quality::passes::tests::with_crew;
 
-    fn crew(pair: [usize; 2], ticks: f64) -> Crew {
-        Crew {
+    fn crew(pair: [usize; 2], ticks: f64) -> ThreadStats {
+        ThreadStats {
             members: 2,
             cpus: 2,
             fastest: 10.0,
@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn a_pair_is_far_beside_its_own_shortest_way() {
-        let one_core = Crew {
+        let one_core = ThreadStats {
             one_core: true,
             ..crew([0, 1], 70.0)
         };
-        let crowded = Crew {
+        let crowded = ThreadStats {
             members: 4,
             ..crew([0, 1], 50.0)
         };
@@ -92,18 +92,18 @@ mod tests {
             crew([0, 1], 200.0),
             crew([0, 2], 500.0),
         ];
-        let ways = Ways::of(seen.into_iter().chain([one_core, crowded]));
+        let ways = CoreDistances::of(seen.into_iter().chain([one_core, crowded]));
         assert_eq!(ways.shorter(&crew([0, 1], 600.0)), Some(1.0 / 3.0));
         assert_eq!(ways.shorter(&crew([0, 1], 390.0)), None);
         // Two CPUs that are always far apart are as the system says that they are.
         assert_eq!(ways.shorter(&crew([0, 2], 500.0)), None);
         assert_eq!(ways.shorter(&crew([0, 3], 900.0)), None);
-        let unknown = Crew {
+        let unknown = ThreadStats {
             round_trip: None,
             ..crew([0, 1], 0.0)
         };
         assert_eq!(ways.shorter(&unknown), None);
-        let many = Crew {
+        let many = ThreadStats {
             members: 4,
             ..crew([0, 1], 6000.0)
         };
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_was_always_far_may_take_as_much_less_as_the_way_is_shorter() {
-        let ways = Ways::of([crew([0, 1], 200.0)]);
+        let ways = CoreDistances::of([crew([0, 1], 200.0)]);
         let lows = |ticks: f64| {
             let point = with_crew(100.0, crew([0, 1], ticks));
             let State::Measured(after) = ways.doubt(&point).state else {

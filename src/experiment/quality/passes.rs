@@ -6,7 +6,7 @@
 //! strangers; only passes show by how much.
 
 use crate::experiment::quality::apart::FARTHER;
-use crate::experiment::{Count, Crew, Measured, Point, State};
+use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
 use std::collections::HashMap;
@@ -18,20 +18,20 @@ pub struct Pass {
     /// Its interval.
     pub interval: Interval,
     /// What it is worth.
-    pub rest: Rest,
+    pub quality: Quality,
 }
 
 /// How undisturbed a pass was, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rest {
+pub enum Quality {
     /// In samples enough nobody else computed on the core.
-    Alone,
+    Clean,
     /// Disturbed samples had to do.
     Disturbed,
     /// The host had its threads farther apart than in another pass: not the nearest cores there are.
-    Far,
+    Remote,
     /// Two threads that were to have a core each had one together.
-    OneCore,
+    SharedCore,
 }
 
 /// Merges points of the same series and x, in the order in which they first occur.
@@ -75,8 +75,11 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         return passes.pop();
     }
     tell_far(&mut passes);
-    let rest = passes.iter().map(|pass| pass.rest).min()?;
-    let counted: Vec<&Measured> = passes.iter().filter(|pass| pass.rest == rest).collect();
+    let quality = passes.iter().map(|pass| pass.quality).min()?;
+    let counted: Vec<&Measured> = passes
+        .iter()
+        .filter(|pass| pass.quality == quality)
+        .collect();
     let mut medians: Vec<f64> = counted.iter().map(|pass| pass.ticks.median).collect();
     medians.sort_by(f64::total_cmp);
     let over = |of: fn(&Measured) -> f64, pick: fn(f64, f64) -> f64| {
@@ -101,19 +104,19 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         .unwrap_or(Ended::Precise);
     let each = passes.iter().map(|pass| Pass {
         interval: pass.ticks.interval,
-        rest: pass.rest,
+        quality: pass.quality,
     });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
     let crew = counted.iter().filter_map(|pass| pass.crew);
-    let crew = crew.reduce(Crew::with);
+    let crew = crew.reduce(ThreadStats::with);
     let first = passes.swap_remove(0);
     Some(Measured {
         ticks,
         core_per_tick: ratios.map(|ratios| ratios.iter().sum::<f64>() / ratios.len() as f64),
         disturbed,
-        rest,
+        quality,
         ended,
         // Samples of several passes are of different lengths; the record has them pass by pass.
         samples: Vec::new(),
@@ -126,8 +129,8 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
 
 /// Finds the passes whose threads were farther apart than in another.
 fn tell_far(passes: &mut [Measured]) {
-    let way = |pass: &Measured| match pass.rest {
-        Rest::OneCore => None,
+    let way = |pass: &Measured| match pass.quality {
+        Quality::SharedCore => None,
         _ => pass.crew?.round_trip,
     };
     let Some(nearest) = passes.iter().filter_map(way).reduce(f64::min) else {
@@ -135,7 +138,7 @@ fn tell_far(passes: &mut [Measured]) {
     };
     for pass in passes {
         if way(pass).is_some_and(|way| way > FARTHER * nearest) {
-            pass.rest = Rest::Far;
+            pass.quality = Quality::Remote;
         }
     }
 }
@@ -164,15 +167,15 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
     let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let together: Vec<[Interval; N]> = (0..passes)
         .map(|pass| points.map(|point| point[pass]))
-        .filter(|row| row.iter().all(|pass| pass.rest == Rest::Alone))
+        .filter(|row| row.iter().all(|pass| pass.quality == Quality::Clean))
         .map(|row| row.map(|pass| pass.interval))
         .collect();
     if passes == 0 || !together.is_empty() {
         return together;
     }
     vec![points.map(|point| {
-        let rest = point.iter().map(|pass| pass.rest).min();
-        let counted = point.iter().filter(|pass| Some(pass.rest) == rest);
+        let quality = point.iter().map(|pass| pass.quality).min();
+        let counted = point.iter().filter(|pass| Some(pass.quality) == quality);
         let hull = counted.map(|pass| pass.interval).reduce(Interval::hull);
         hull.unwrap_or(point[0].interval)
     })]
@@ -180,7 +183,7 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use Rest::{Alone, Disturbed, Far, OneCore};
+    use Quality::{Clean, Disturbed, Remote, SharedCore};
 
     use super::*;
     use crate::counters::Quantity;
@@ -196,7 +199,7 @@ pub(crate) mod tests {
             work: Work::default(),
             samples: Vec::new(),
             disturbed: 1,
-            rest: Rest::Alone,
+            quality: Quality::Clean,
             ended: Ended::Precise,
             pages: "4 KiB".into(),
             passes: Vec::new(),
@@ -229,10 +232,10 @@ pub(crate) mod tests {
         assert!(a.noisy(), "passes 20 % apart are noise");
     }
 
-    fn pass(median: f64, rest: Rest) -> Point {
+    fn pass(median: f64, quality: Quality) -> Point {
         let mut point = timed("a", median);
         if let State::Measured(measured) = &mut point.state {
-            measured.rest = rest;
+            measured.quality = quality;
         }
         point
     }
@@ -246,9 +249,13 @@ pub(crate) mod tests {
                 panic!("timed passes make a timed point");
             };
             assert_eq!(both.passes.len(), 2);
-            (both.ticks.median, both.ticks.n, both.rest)
+            (both.ticks.median, both.ticks.n, both.quality)
         };
-        for (better, worse) in [(Alone, Disturbed), (Alone, OneCore), (Disturbed, OneCore)] {
+        for (better, worse) in [
+            (Clean, Disturbed),
+            (Clean, SharedCore),
+            (Disturbed, SharedCore),
+        ] {
             assert_eq!(of(better, better), (15.0, 6, better));
             assert_eq!(of(better, worse), (10.0, 3, better));
             assert_eq!(of(worse, better), (20.0, 3, better));
@@ -258,7 +265,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_was_never_alone_may_have_taken_less() {
-        let alone = merged(vec![pass(10.0, Alone), pass(20.0, Disturbed)]);
+        let alone = merged(vec![pass(10.0, Clean), pass(20.0, Disturbed)]);
         let lows = |point: &Point| match &point.state {
             State::Measured(both) => [0, 1].map(|pass| both.passes[pass].interval.lo),
             _ => panic!("timed passes make a timed point"),
@@ -280,26 +287,26 @@ pub(crate) mod tests {
         assert!(after.passes.iter().all(doubtful));
     }
 
-    fn with_way(median: f64, round_trip: f64, rest: Rest) -> Point {
-        let crew = Crew {
+    fn with_way(median: f64, round_trip: f64, quality: Quality) -> Point {
+        let crew = ThreadStats {
             members: 2,
             cpus: 2,
             fastest: median,
             slowest: median,
             lead: None,
             pair: Some([0, 1]),
-            one_core: rest == OneCore,
+            one_core: quality == SharedCore,
             round_trip: Some(round_trip),
         };
         let mut point = with_crew(median, crew);
         if let State::Measured(measured) = &mut point.state {
-            measured.rest = rest;
+            measured.quality = quality;
         }
         point
     }
 
     /// A point of several threads.
-    pub fn with_crew(median: f64, crew: Crew) -> Point {
+    pub fn with_crew(median: f64, crew: ThreadStats) -> Point {
         let mut point = timed("a", median);
         if let State::Measured(measured) = &mut point.state {
             measured.crew = Some(crew);
@@ -311,36 +318,39 @@ pub(crate) mod tests {
     #[test]
     fn passes_of_threads_farther_apart_than_others_say_nothing() {
         let of = |passes: [Point; 2]| match &merged(passes.into())[0].state {
-            State::Measured(both) => (both.ticks.median, [0, 1].map(|pass| both.passes[pass].rest)),
+            State::Measured(both) => (
+                both.ticks.median,
+                [0, 1].map(|pass| both.passes[pass].quality),
+            ),
             _ => panic!("timed passes make a timed point"),
         };
-        let near = || with_way(10.0, 200.0, Alone);
-        let far = || with_way(30.0, 600.0, Alone);
-        assert_eq!(of([near(), far()]), (10.0, [Alone, Far]));
-        assert_eq!(of([far(), near()]), (10.0, [Far, Alone]));
-        assert_eq!(of([far(), far()]), (30.0, [Alone, Alone]));
-        let hardly_farther = with_way(30.0, 390.0, Alone);
-        assert_eq!(of([near(), hardly_farther]), (20.0, [Alone, Alone]));
+        let near = || with_way(10.0, 200.0, Clean);
+        let far = || with_way(30.0, 600.0, Clean);
+        assert_eq!(of([near(), far()]), (10.0, [Clean, Remote]));
+        assert_eq!(of([far(), near()]), (10.0, [Remote, Clean]));
+        assert_eq!(of([far(), far()]), (30.0, [Clean, Clean]));
+        let hardly_farther = with_way(30.0, 390.0, Clean);
+        assert_eq!(of([near(), hardly_farther]), (20.0, [Clean, Clean]));
         // A hyper-thread of the same core is no nearer core, and a disturbed pass is of the right ones.
-        let on_one = with_way(30.0, 70.0, OneCore);
-        assert_eq!(of([near(), on_one]), (10.0, [Alone, OneCore]));
+        let on_one = with_way(30.0, 70.0, SharedCore);
+        assert_eq!(of([near(), on_one]), (10.0, [Clean, SharedCore]));
         let disturbed = with_way(10.0, 200.0, Disturbed);
-        assert_eq!(of([disturbed, far()]), (10.0, [Disturbed, Far]));
+        assert_eq!(of([disturbed, far()]), (10.0, [Disturbed, Remote]));
     }
 
     /// Two threads on one core are not what was to be measured, unless a pass had two.
     #[test]
     fn what_was_always_on_one_core_is_untestable() {
-        let state = |passes: [Rest; 2]| {
-            let passes = passes.map(|rest| pass(10.0, rest)).into();
+        let state = |passes: [Quality; 2]| {
+            let passes = passes.map(|quality| pass(10.0, quality)).into();
             merged(passes)[0].in_doubt().state
         };
-        let State::Untestable(Untestable(reason)) = state([OneCore, OneCore]) else {
+        let State::Untestable(Untestable(reason)) = state([SharedCore, SharedCore]) else {
             panic!("on one core in both");
         };
         assert!(reason.contains("threads of one core"), "{reason}");
-        for other in [Alone, Disturbed] {
-            assert!(matches!(state([OneCore, other]), State::Measured(_)));
+        for other in [Clean, Disturbed] {
+            assert!(matches!(state([SharedCore, other]), State::Measured(_)));
         }
     }
 
@@ -348,22 +358,22 @@ pub(crate) mod tests {
     /// each is taken by itself, from where it was the least disturbed.
     #[test]
     fn points_are_held_against_each_other_where_both_were_alone() {
-        let pass = |value: f64, rest| Pass {
+        let pass = |value: f64, quality| Pass {
             interval: Interval::exact(value),
-            rest,
+            quality,
         };
         let pairs = |of: &[Pass], to: &[Pass]| {
             let rows = side_by_side([of, to]).into_iter();
             let ends = rows.map(|row| row.map(|interval| (interval.lo, interval.hi)));
             ends.collect::<Vec<_>>()
         };
-        let (first, second) = (pass(1.0, Alone), pass(2.0, Alone));
+        let (first, second) = (pass(1.0, Clean), pass(2.0, Clean));
         let exact = |value| (value, value);
         assert_eq!(
             pairs(&[first, second], &[second, first]),
             [[exact(1.0), exact(2.0)], [exact(2.0), exact(1.0)]]
         );
-        for worse in [Disturbed, OneCore] {
+        for worse in [Disturbed, SharedCore] {
             let crowded = pass(9.0, worse);
             assert_eq!(
                 pairs(&[first, crowded], &[second, first]),
@@ -378,7 +388,7 @@ pub(crate) mod tests {
                 [[exact(1.0), exact(9.0)]]
             );
         }
-        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, OneCore));
+        let (crowded, on_one) = (pass(8.0, Disturbed), pass(9.0, SharedCore));
         assert_eq!(
             pairs(&[crowded, on_one], &[on_one, crowded]),
             [[exact(8.0), exact(8.0)]]

@@ -1,13 +1,13 @@
 //! By how much passes differ, and what that says of a point that has only one.
 
-use crate::experiment::{Experiment, Machine, Measured, Pass, Point, Rest, State};
+use crate::experiment::{Experiment, Machine, Measured, Pass, Point, Quality, State};
 
 /// By how much passes over a point differ, as a share of it, in the kinds of points there are.
 ///
 /// Two passes show what other pages and another minute change. Where all but one pass was disturbed,
 /// the one that is left shows nothing of it, but the run's other points of the kind do.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread([f64; Kind::ALL]);
+pub struct PassVariation([f64; Kind::ALL]);
 
 /// What points have in common whose passes differ alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum Kind {
     /// or nothing.
     Memory,
     /// Several threads.
-    Crew,
+    ThreadStats,
 }
 
 /// The share of points whose passes differ by no more than what is taken for all.
@@ -31,13 +31,13 @@ const MOST: f64 = 0.75;
 const ENOUGH: usize = 8;
 
 impl Kind {
-    const ALL: usize = Kind::Crew as usize + 1;
+    const ALL: usize = Kind::ThreadStats as usize + 1;
 
     fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
         let fits = |index| capacity(index).is_some_and(|of| bytes as f64 <= of.usable());
         match measured.crew {
-            Some(_) => Kind::Crew,
+            Some(_) => Kind::ThreadStats,
             None if fits(0) => Kind::L1,
             None if fits(1) => Kind::L2,
             None if (bytes as f64) < machine.ranges.memory.lo => Kind::Llc,
@@ -46,7 +46,7 @@ impl Kind {
     }
 }
 
-impl Spread {
+impl PassVariation {
     /// That of a run: of the points that these experiments have on the machine.
     pub fn of<'a>(
         machine: &Machine,
@@ -64,7 +64,7 @@ impl Spread {
                 ratios[kind as usize].extend(apart(measured));
             }
         }
-        Spread(ratios.map(|mut ratios| {
+        PassVariation(ratios.map(|mut ratios| {
             ratios.sort_by(f64::total_cmp);
             let most = ((ratios.len() as f64 * MOST) as usize).min(ratios.len().saturating_sub(1));
             match ratios.get(most) {
@@ -91,7 +91,7 @@ impl Spread {
 fn counted(measured: &Measured) -> impl Iterator<Item = &Pass> {
     let several = measured.passes.len() > 1;
     let passes = measured.passes.iter().filter(move |_| several);
-    passes.filter(|pass| pass.rest == Rest::Alone)
+    passes.filter(|pass| pass.quality == Quality::Clean)
 }
 
 /// The slowest of those passes over the quickest, if there are two.

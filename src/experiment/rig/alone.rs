@@ -1,27 +1,27 @@
 //! Whether a thread is left alone while it measures.
 
-use crate::measure::Watch;
+use crate::measure::Monitor;
 use crate::os::Switches;
-use crate::time::Share;
+use crate::time::SmtContention;
 
 /// Looks of a few milliseconds, in some of which the thread will be alone if it ever is.
 const LOOKS: usize = 1000;
 
 /// Looks at the thread's context switches, its CPU, and who else computes on the core.
 #[derive(Debug)]
-pub(crate) struct Alone {
-    share: Share,
+pub(crate) struct DisturbanceMonitor {
+    share: SmtContention,
     /// Whether somebody else did at the last look.
     crowded: bool,
     /// Looks at which, or at the one before which, somebody did.
     crowds: u64,
 }
 
-impl Alone {
+impl DisturbanceMonitor {
     /// For the thread that calls, on the CPU that it is on.
     pub fn here() -> Self {
-        Alone {
-            share: Share::after(LOOKS),
+        DisturbanceMonitor {
+            share: SmtContention::after(LOOKS),
             crowded: false,
             crowds: 0,
         }
@@ -35,7 +35,7 @@ impl Alone {
     }
 }
 
-impl Watch for Alone {
+impl Monitor for DisturbanceMonitor {
     fn state(&mut self) -> u64 {
         let crowded = !self.share.alone();
         let now = Switches::now();
@@ -55,7 +55,7 @@ mod tests {
     /// none does that comes before or after both.
     #[test]
     fn who_is_there_at_either_end_was_there() {
-        let mut alone = Alone::here();
+        let mut alone = DisturbanceMonitor::here();
         let mut disturbed = |before, after| {
             let state = alone.looked(before);
             alone.looked(after) != state

@@ -1,6 +1,6 @@
 //! Memory for one case after the other.
 
-use crate::experiment::{Untestable, Wish};
+use crate::experiment::{PageRequest, Untestable};
 use crate::mem::{LINE, Region};
 use crate::os::{Granted, Memory, MemoryError, Pages};
 
@@ -52,16 +52,16 @@ impl Arena {
     pub fn region(
         &mut self,
         bytes: usize,
-        wish: Wish,
+        wish: PageRequest,
     ) -> Result<(Region<'_>, Granted), Untestable> {
         // Whole lines, and never none: a count may need no memory at all.
         let bytes = bytes.next_multiple_of(LINE).max(LINE);
         let (slot, kind) = match wish {
-            Wish::Base => (&mut self.base, Kind::Populated(Pages::Base)),
-            Wish::Huge => (&mut self.huge, Kind::Populated(Pages::Huge)),
-            Wish::Giant => (&mut self.giant, Kind::Populated(Pages::Giant)),
-            Wish::Reserved => (&mut self.reserved, Kind::Reserved),
-            Wish::HugeIfAny => {
+            PageRequest::Base => (&mut self.base, Kind::Populated(Pages::Base)),
+            PageRequest::Huge => (&mut self.huge, Kind::Populated(Pages::Huge)),
+            PageRequest::Giant => (&mut self.giant, Kind::Populated(Pages::Giant)),
+            PageRequest::Reserved => (&mut self.reserved, Kind::Reserved),
+            PageRequest::HugeIfAny => {
                 let huge = Kind::Populated(Pages::Huge);
                 if self.huge.hold(bytes, huge).is_ok() {
                     (&mut self.huge, huge)

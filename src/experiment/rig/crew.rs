@@ -1,9 +1,9 @@
 //! Kernels on several threads at once: which of them a sample is, and how it is taken.
 
 use crate::experiment::{Run, Untestable};
-use crate::measure::{Buffers, Outcome, Plan, Watch, in_long_stretches, in_stretches, in_whole};
-use crate::os::leash::Lead;
-use crate::os::{Manner, Member, Team, Turn, team};
+use crate::measure::{Buffers, Monitor, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
+use crate::os::leash::RunAhead;
+use crate::os::{RoundOptions, ThreadGroup, Worker, WorkerTime, team};
 use crate::stats::median;
 use crate::time::Rate;
 use core::cell::Cell;
@@ -11,7 +11,7 @@ use core::time::Duration;
 
 /// Which member's time a sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pace {
+pub enum SampleOf {
     /// The quickest member's, as in Drepper's figures.
     Fastest,
     /// The median member's.
@@ -25,7 +25,7 @@ pub enum Pace {
 
 /// How the members of a measured team spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Crew {
+pub struct ThreadStats {
     /// How many threads there were.
     pub members: u32,
     /// On how many CPUs.
@@ -35,7 +35,7 @@ pub struct Crew {
     /// Median of the slowest member's.
     pub slowest: f64,
     /// How far the helper was ahead, if it is a walk with one.
-    pub lead: Option<Lead>,
+    pub lead: Option<RunAhead>,
     /// The CPUs of the first two, if there are two.
     pub pair: Option<[usize; 2]>,
     /// Whether the first two had one core together in most rounds, though the system says that they
@@ -47,20 +47,20 @@ pub struct Crew {
     pub round_trip: Option<f64>,
 }
 
-impl Crew {
+impl ThreadStats {
     /// The same of two passes: the quickest of the quickest, the slowest of the slowest; of a
     /// helper's leads the least and the most, and between them those of the first pass; between
     /// two round trips.
-    pub fn with(self, other: Crew) -> Crew {
+    pub fn with(self, other: ThreadStats) -> ThreadStats {
         let lead = match (self.lead, other.lead) {
-            (Some(one), Some(other)) => Some(Lead {
+            (Some(one), Some(other)) => Some(RunAhead {
                 least: one.least.min(other.least),
                 most: one.most.max(other.most),
                 ..one
             }),
             (one, other) => one.or(other),
         };
-        Crew {
+        ThreadStats {
             fastest: self.fastest.min(other.fastest),
             slowest: self.slowest.max(other.slowest),
             one_core: self.one_core && other.one_core,
@@ -91,7 +91,7 @@ const TRIES: usize = 4;
 /// Counts the rounds in which a member was disturbed.
 struct Disturbed<'c>(&'c Cell<u64>);
 
-impl Watch for Disturbed<'_> {
+impl Monitor for Disturbed<'_> {
     fn state(&mut self) -> u64 {
         self.0.get()
     }
@@ -102,15 +102,15 @@ impl Watch for Disturbed<'_> {
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn at_once(
-    members: &mut [Member<'_>],
-    pace: Pace,
+    members: &mut [Worker<'_>],
+    pace: SampleOf,
     in_step: bool,
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
-) -> Result<Option<(Outcome, Crew)>, Untestable> {
+) -> Result<Option<(Outcome, ThreadStats)>, Untestable> {
     let (mut spread, alone) = Spread::of(members);
-    let manner = Manner {
+    let manner = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: alone && !in_step,
     };
@@ -119,8 +119,8 @@ pub(crate) fn at_once(
     // some stretches and apart in others: those are timed from beginning to end.
     let nanos = match pace {
         _ if !alone => 10e6,
-        Pace::First | Pace::Fastest => 500e3,
-        Pace::Median | Pace::Slowest => 40e3,
+        SampleOf::First | SampleOf::Fastest => 500e3,
+        SampleOf::Median | SampleOf::Slowest => 40e3,
     };
     let plan = &Plan {
         sample_ticks: rate.ticks(nanos),
@@ -139,7 +139,7 @@ pub(crate) fn at_once(
             let turns = team.turns();
             // Helpers sleep and come late as they please.
             let disturbed = match pace {
-                Pace::First => alone && turns.first().is_some_and(apart),
+                SampleOf::First => alone && turns.first().is_some_and(apart),
                 _ => all,
             };
             disturbances.set(disturbances.get() + u64::from(disturbed));
@@ -147,8 +147,10 @@ pub(crate) fn at_once(
         };
         let watch = &mut Disturbed(&disturbances);
         match pace {
-            Pace::First | Pace::Fastest => in_long_stretches(&mut time, plan, watch, buffers),
-            Pace::Median | Pace::Slowest => in_stretches(&mut time, plan, watch, buffers),
+            SampleOf::First | SampleOf::Fastest => {
+                in_long_stretches(&mut time, plan, watch, buffers)
+            }
+            SampleOf::Median | SampleOf::Slowest => in_stretches(&mut time, plan, watch, buffers),
         }
     })
     .map_err(Untestable::because)?;
@@ -171,14 +173,14 @@ pub(crate) struct Runs<'r> {
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn runs(
-    members: &mut [Member<'_>],
+    members: &mut [Worker<'_>],
     runs: Runs<'_>,
     rate: Rate,
     plan: &Plan<'_>,
     buffers: Buffers<'_>,
-) -> Result<Option<(Outcome, Crew)>, Untestable> {
+) -> Result<Option<(Outcome, ThreadStats)>, Untestable> {
     let (mut spread, _) = Spread::of(members);
-    let manner = Manner {
+    let manner = RoundOptions {
         ahead: rate.ticks(AHEAD),
         keep_on: false,
     };
@@ -200,11 +202,11 @@ pub(crate) fn runs(
                 team.round(share);
             }
             let disturbed = which == Run::One && spread.add(team, operations);
-            let (ticks, proof) = stretch(team.turns(), Pace::Slowest);
-            (ticks, disturbed, proof)
+            let (ticks, checksum) = stretch(team.turns(), SampleOf::Slowest);
+            (ticks, disturbed, checksum)
         };
         let mut time = || {
-            let (mut one, mut disturbed, proof) = run(Run::One);
+            let (mut one, mut disturbed, checksum) = run(Run::One);
             let mut other = less.map(|_| run(Run::Other).0);
             for _ in 1..less.map_or(1, |_| TRIES) {
                 let (ticks, shaken, _) = run(Run::One);
@@ -217,7 +219,7 @@ pub(crate) fn runs(
             let off = less
                 .zip(other)
                 .map(|(less, other)| (other as f64 * less) as u64);
-            (off.unwrap_or(0), one, proof)
+            (off.unwrap_or(0), one, checksum)
         };
         let watch = &mut Disturbed(&disturbances);
         in_whole(&mut time, operations, plan, watch, buffers)
@@ -227,7 +229,7 @@ pub(crate) fn runs(
 }
 
 /// Whether a member was disturbed, or has not met the others all along.
-fn apart(turn: &Turn) -> bool {
+fn apart(turn: &WorkerTime) -> bool {
     turn.disturbed || turn.late > turn.ticks / LATE
 }
 
@@ -246,7 +248,7 @@ struct Spread {
 
 impl Spread {
     /// No round yet; and whether each member has a CPU to itself.
-    fn of(members: &[Member<'_>]) -> (Self, bool) {
+    fn of(members: &[Worker<'_>]) -> (Self, bool) {
         let mut cpus: Vec<usize> = members.iter().map(|member| member.cpu).collect();
         cpus.sort_unstable();
         cpus.dedup();
@@ -267,9 +269,9 @@ impl Spread {
     }
 
     /// Adds the team's last round, of `operations` operations, and says whether it was disturbed.
-    fn add(&mut self, team: &Team<'_>, operations: u64) -> bool {
+    fn add(&mut self, team: &ThreadGroup<'_>, operations: u64) -> bool {
         let turns = team.turns();
-        let each = |turn: &Turn| turn.ticks as f64 / operations as f64;
+        let each = |turn: &WorkerTime| turn.ticks as f64 / operations as f64;
         let values = || turns.iter().map(each);
         self.fastest.extend(values().reduce(f64::min));
         self.slowest.extend(values().reduce(f64::max));
@@ -279,13 +281,13 @@ impl Spread {
         self.members == self.cpus && (team.one_core() || turns.iter().any(apart))
     }
 
-    fn crew(self) -> Crew {
+    fn crew(self) -> ThreadStats {
         let one_core = 2 * self.on_one_core > self.fastest.len();
         let middle = |mut values: Vec<f64>| {
             values.sort_by(f64::total_cmp);
             median(&values)
         };
-        Crew {
+        ThreadStats {
             members: self.members as u32,
             cpus: self.cpus as u32,
             fastest: middle(self.fastest).unwrap_or(f64::NAN),
@@ -298,21 +300,21 @@ impl Spread {
     }
 }
 
-/// The ticks and the proof of a round.
-fn stretch(turns: &[Turn], pace: Pace) -> (u64, u64) {
+/// The ticks and the checksum of a round.
+fn stretch(turns: &[WorkerTime], pace: SampleOf) -> (u64, u64) {
     let first = turns.first().map_or(0, |turn| turn.ticks);
     let mut own: Vec<u64> = turns.iter().map(|turn| turn.ticks).collect();
     own.sort_unstable();
     let ticks = match pace {
-        Pace::Fastest => own[0],
-        Pace::Median => own[own.len() / 2],
-        Pace::First => first,
-        Pace::Slowest => turns.iter().map(Turn::until).fold(0, u64::max),
+        SampleOf::Fastest => own[0],
+        SampleOf::Median => own[own.len() / 2],
+        SampleOf::First => first,
+        SampleOf::Slowest => turns.iter().map(WorkerTime::until).fold(0, u64::max),
     };
-    let proof = turns
+    let checksum = turns
         .iter()
-        .fold(0u64, |sum, turn| sum.wrapping_add(turn.proof));
-    (ticks, proof)
+        .fold(0u64, |sum, turn| sum.wrapping_add(turn.checksum));
+    (ticks, checksum)
 }
 
 #[cfg(test)]
@@ -321,21 +323,21 @@ mod tests {
 
     #[test]
     fn a_round_is_as_long_as_the_member_asked_for() {
-        let turns = [30, 10, 20].map(|ticks| Turn {
+        let turns = [30, 10, 20].map(|ticks| WorkerTime {
             late: 25 - ticks / 2,
             ticks,
-            proof: 2,
-            ..Turn::default()
+            checksum: 2,
+            ..WorkerTime::default()
         });
-        assert_eq!(stretch(&turns, Pace::Fastest), (10, 6));
-        assert_eq!(stretch(&turns, Pace::Median), (20, 6));
-        assert_eq!(stretch(&turns, Pace::Slowest), (40, 6));
-        assert_eq!(stretch(&turns, Pace::First), (30, 6));
+        assert_eq!(stretch(&turns, SampleOf::Fastest), (10, 6));
+        assert_eq!(stretch(&turns, SampleOf::Median), (20, 6));
+        assert_eq!(stretch(&turns, SampleOf::Slowest), (40, 6));
+        assert_eq!(stretch(&turns, SampleOf::First), (30, 6));
     }
 
     #[test]
     fn passes_spread_as_far_as_the_widest() {
-        let crew = |fastest, slowest| Crew {
+        let crew = |fastest, slowest| ThreadStats {
             members: 2,
             cpus: 2,
             fastest,
@@ -346,8 +348,8 @@ mod tests {
             round_trip: None,
         };
         assert_eq!(crew(3.0, 4.0).with(crew(2.0, 3.5)), crew(2.0, 4.0));
-        let ahead = |least, median, most| Crew {
-            lead: Some(Lead {
+        let ahead = |least, median, most| ThreadStats {
+            lead: Some(RunAhead {
                 least,
                 lower: least,
                 median,
@@ -359,11 +361,11 @@ mod tests {
         let both = ahead(3, 50, 90).with(ahead(1, 40, 95)).lead.unwrap();
         assert_eq!((both.least, both.median, both.most), (1, 50, 95));
         assert_eq!(crew(2.0, 4.0).with(ahead(3, 50, 90)), ahead(3, 50, 90));
-        let on_one = Crew {
+        let on_one = ThreadStats {
             one_core: true,
             ..crew(2.0, 4.0)
         };
-        let distant = |ticks| Crew {
+        let distant = |ticks| ThreadStats {
             round_trip: Some(ticks),
             ..crew(2.0, 4.0)
         };

@@ -5,40 +5,43 @@
 
 use crate::counters::{Each, of_kernel, of_shot};
 use crate::experiment::rig::{cold, crew};
-use crate::experiment::{Alone, Arena, Case, Context, Crew, Pace, Subject, Untestable, Wish};
+use crate::experiment::{
+    Arena, Case, Context, DisturbanceMonitor, PageRequest, SampleOf, ThreadStats, Untestable,
+    Workload,
+};
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
 use crate::os::perf::{Event, Group, Refusal};
-use crate::os::{Chore, Granted, Neighbour};
+use crate::os::{BackgroundLoad, BackgroundProcess, Granted};
 use crate::time::Rate;
 
 /// A case laid out in memory.
-pub(crate) struct LaidOut<'m> {
-    pub subject: Subject<'m>,
+pub(crate) struct PreparedCase<'m> {
+    pub subject: Workload<'m>,
     /// The pages that it got.
     pub granted: Granted,
     /// The threads, once they were timed, if it takes several.
-    pub crew: Option<Crew>,
+    pub crew: Option<ThreadStats>,
     context: Context,
     first: *const u8,
     /// Bytes to flush.
     bytes: usize,
 }
 
-impl<'m> LaidOut<'m> {
+impl<'m> PreparedCase<'m> {
     /// Lays `case` out in `pages`.
     pub fn new(
         case: &Case,
         arena: &'m mut Arena,
-        pages: Wish,
+        pages: PageRequest,
         context: Context,
     ) -> Result<Self, Untestable> {
         let (region, granted) = arena.region(case.setup.bytes(), pages)?;
         let first = region.bytes().as_ptr();
         // To flush addresses without memory would give them some.
-        let sparse = pages == Wish::Reserved;
+        let sparse = pages == PageRequest::Reserved;
         let bytes = if sparse { 0 } else { region.len() };
-        Ok(LaidOut {
+        Ok(PreparedCase {
             subject: case.setup.prepare(region, &context)?,
             granted,
             crew: None,
@@ -57,43 +60,47 @@ impl<'m> LaidOut<'m> {
         &mut self,
         rate: Rate,
         plan: &Plan<'_>,
-        alone: &mut Alone,
+        alone: &mut DisturbanceMonitor,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
-        if let Subject::Steady { .. }
-        | Subject::Beside { .. }
-        | Subject::Team { .. }
-        | Subject::Helped { .. } = self.subject
+        if let Workload::Steady { .. }
+        | Workload::Beside { .. }
+        | Workload::ThreadGroup { .. }
+        | Workload::Helped { .. } = self.subject
         {
             // SAFETY: the region's memory stays mapped as long as the subject borrows it.
             unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
         }
-        let lapped = |lap| Plan {
-            warm_up: lap,
+        let lapped = |period| Plan {
+            warm_up: period,
             ..*plan
         };
         Ok(match &mut self.subject {
-            Subject::Count(_) => None,
-            Subject::Steady { kernel, lap } => {
-                steady(kernel.as_mut(), &lapped(*lap), alone, buffers)
+            Workload::Count(_) => None,
+            Workload::Steady { kernel, period } => {
+                steady(kernel.as_mut(), &lapped(*period), alone, buffers)
             }
-            Subject::Beside { kernel, lap, chore } => beside(*chore, || {
-                steady(kernel.as_mut(), &lapped(*lap), alone, buffers)
+            Workload::Beside {
+                kernel,
+                period,
+                chore,
+            } => beside(*chore, || {
+                steady(kernel.as_mut(), &lapped(*period), alone, buffers)
             })?,
-            Subject::Team {
+            Workload::ThreadGroup {
                 members,
                 pace,
-                lap,
+                period,
                 in_step,
             } => {
-                let plan = lapped(*lap);
+                let plan = lapped(*period);
                 let timed = crew::at_once(members, *pace, *in_step, rate, &plan, buffers)?;
                 timed.map(|(outcome, crew)| {
                     self.crew = Some(crew);
                     outcome
                 })
             }
-            Subject::Runs {
+            Workload::Runs {
                 members,
                 renew,
                 operations,
@@ -110,34 +117,34 @@ impl<'m> LaidOut<'m> {
                     outcome
                 })
             }
-            Subject::Helped {
+            Workload::Helped {
                 members,
-                lap,
+                period,
                 leash,
             } => {
-                let plan = lapped(*lap);
-                let timed = crew::at_once(members, Pace::First, true, rate, &plan, buffers)?;
+                let plan = lapped(*period);
+                let timed = crew::at_once(members, SampleOf::First, true, rate, &plan, buffers)?;
                 timed.map(|(outcome, crew)| {
                     let lead = leash.leads();
-                    self.crew = Some(Crew { lead, ..crew });
+                    self.crew = Some(ThreadStats { lead, ..crew });
                     outcome
                 })
             }
-            Subject::Shot { shot, .. } => one_shot(shot.as_mut(), plan, alone, buffers),
+            Workload::Shot { shot, .. } => one_shot(shot.as_mut(), plan, alone, buffers),
         })
     }
 
     /// What an operation does.
     pub fn work(&self) -> Work {
         match &self.subject {
-            Subject::Steady { kernel, .. } | Subject::Beside { kernel, .. } => kernel.work(),
-            Subject::Team { members, .. }
-            | Subject::Runs { members, .. }
-            | Subject::Helped { members, .. } => members
+            Workload::Steady { kernel, .. } | Workload::Beside { kernel, .. } => kernel.work(),
+            Workload::ThreadGroup { members, .. }
+            | Workload::Runs { members, .. }
+            | Workload::Helped { members, .. } => members
                 .first()
                 .map_or_else(Work::default, |member| member.kernel.work()),
-            Subject::Shot { work, .. } => *work,
-            Subject::Count(_) => Work::default(),
+            Workload::Shot { work, .. } => *work,
+            Workload::Count(_) => Work::default(),
         }
     }
 
@@ -150,20 +157,20 @@ impl<'m> LaidOut<'m> {
             let idle = (0..group.len()).all(|place| group.refusal(place).is_some());
             let each = match &mut self.subject {
                 _ if idle => Ok(vec![None; group.len()]),
-                Subject::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
-                Subject::Beside { kernel, chore, .. } => {
+                Workload::Steady { kernel, .. } => of_kernel(kernel.as_mut(), operations, &group),
+                Workload::Beside { kernel, chore, .. } => {
                     let counted = || of_kernel(kernel.as_mut(), operations, &group);
                     beside(*chore, counted)
                         .map_err(std::io::Error::other)
                         .flatten()
                 }
-                Subject::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
-                Subject::Team { .. } | Subject::Runs { .. } | Subject::Helped { .. } => {
+                Workload::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
+                Workload::ThreadGroup { .. } | Workload::Runs { .. } | Workload::Helped { .. } => {
                     Err(std::io::Error::other(
                         "events are counted of one thread, and these are several",
                     ))
                 }
-                Subject::Count(_) => Ok(vec![None; group.len()]),
+                Workload::Count(_) => Ok(vec![None; group.len()]),
             };
             let silent = each
                 .as_ref()
@@ -185,8 +192,8 @@ impl<'m> LaidOut<'m> {
 ///
 /// # Errors
 /// If there is none, or if it stopped meanwhile: nothing was measured beside it then.
-fn beside<T>(chore: Chore, measure: impl FnOnce() -> T) -> Result<T, Untestable> {
-    let mut neighbour = Neighbour::start(chore).map_err(Untestable::because)?;
+fn beside<T>(chore: BackgroundLoad, measure: impl FnOnce() -> T) -> Result<T, Untestable> {
+    let mut neighbour = BackgroundProcess::start(chore).map_err(Untestable::because)?;
     let before = neighbour.stretches();
     let value = measure();
     if neighbour.lives() && neighbour.stretches() > before {

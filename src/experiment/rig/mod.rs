@@ -9,10 +9,10 @@ pub mod laid_out;
 
 use crate::counters::{Each, Quantity};
 use crate::experiment::machine::{half_octaves, ladder, ranges};
-use crate::experiment::rig::laid_out::LaidOut;
+use crate::experiment::rig::laid_out::PreparedCase;
 use crate::experiment::{
-    Alone, Arena, Case, Context, Count, Crew, Measured, Point, Rest, Rung, State, Subject,
-    Untestable, Wish, rung_of,
+    Arena, Case, Context, Count, DisturbanceMonitor, Measured, PageRequest, Point, Quality, Rung,
+    State, ThreadStats, Untestable, Workload, rung_of,
 };
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::os::Pages;
@@ -67,10 +67,10 @@ pub struct Rig<'a> {
     /// How much of the effort's sampling there is time for.
     share: f64,
     stop: &'a AtomicBool,
-    alone: Alone,
+    alone: DisturbanceMonitor,
     arena: Arena,
     /// Pages that replace those of every case, if any.
-    pages: Option<Wish>,
+    pages: Option<PageRequest>,
     /// What can be counted, and by which event.
     counters: Vec<(Quantity, Event)>,
     samples: Vec<Sample>,
@@ -86,7 +86,7 @@ impl<'a> Rig<'a> {
             effort,
             share: 1.0,
             stop,
-            alone: Alone::here(),
+            alone: DisturbanceMonitor::here(),
             arena: Arena::default(),
             pages: None,
             counters: Vec::new(),
@@ -99,7 +99,7 @@ impl<'a> Rig<'a> {
     /// pages](Case::in_its_own_pages), and addresses without memory: nothing could back all of those.
     pub fn with_pages(self, pages: Option<Pages>) -> Self {
         Rig {
-            pages: pages.map(Wish::from),
+            pages: pages.map(PageRequest::from),
             ..self
         }
     }
@@ -139,9 +139,9 @@ impl<'a> Rig<'a> {
     }
 
     /// The pages that a case gets, as far as the system has them.
-    fn pages_for(&self, case: &Case) -> Wish {
+    fn pages_for(&self, case: &Case) -> PageRequest {
         match (case.pages, self.pages) {
-            (_, Some(pages)) if !case.own_pages && case.pages != Wish::Reserved => pages,
+            (_, Some(pages)) if !case.own_pages && case.pages != PageRequest::Reserved => pages,
             _ => case.pages,
         }
     }
@@ -150,8 +150,8 @@ impl<'a> Rig<'a> {
         let plan = self.plan();
         let wanted = self.events(wanted);
         let pages = self.pages_for(case);
-        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
-        if let Subject::Count(value) = laid_out.subject {
+        let mut laid_out = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
+        if let Workload::Count(value) = laid_out.subject {
             return Ok(Some(State::Counted(value)));
         }
         let buffers = Buffers {
@@ -208,8 +208,8 @@ impl<'a> Rig<'a> {
             ..self.plan()
         };
         let pages = self.pages_for(case);
-        let mut laid_out = LaidOut::new(case, &mut self.arena, pages, self.context)?;
-        if let Subject::Count(_) = laid_out.subject {
+        let mut laid_out = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
+        if let Workload::Count(_) = laid_out.subject {
             return Ok(Vec::new());
         }
         let buffers = Buffers {
@@ -269,7 +269,7 @@ impl<'a> Rig<'a> {
 const FARTHEST: usize = 256 << 20;
 
 /// What came of a steady or single measurement, as a point keeps it.
-fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> Measured {
+fn measured(outcome: Outcome, laid_out: &PreparedCase<'_>, samples: Vec<Sample>) -> Measured {
     Measured {
         ticks: outcome.ticks,
         core_per_tick: outcome.core_per_tick,
@@ -277,10 +277,10 @@ fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> M
         work: laid_out.work(),
         samples,
         disturbed: outcome.disturbed,
-        rest: match laid_out.crew {
-            Some(Crew { one_core: true, .. }) => Rest::OneCore,
-            _ if outcome.restless() => Rest::Disturbed,
-            _ => Rest::Alone,
+        quality: match laid_out.crew {
+            Some(ThreadStats { one_core: true, .. }) => Quality::SharedCore,
+            _ if outcome.restless() => Quality::Disturbed,
+            _ => Quality::Clean,
         },
         ended: outcome.ended,
         pages: laid_out.granted.to_string(),
@@ -291,7 +291,11 @@ fn measured(outcome: Outcome, laid_out: &LaidOut<'_>, samples: Vec<Sample>) -> M
 }
 
 /// What was counted of an operation, of all events that the PMU had a counter for.
-fn counts(laid_out: &mut LaidOut<'_>, wanted: &[(Quantity, Event)], operations: u64) -> Vec<Count> {
+fn counts(
+    laid_out: &mut PreparedCase<'_>,
+    wanted: &[(Quantity, Event)],
+    operations: u64,
+) -> Vec<Count> {
     let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
     named(wanted, laid_out.each(&events, operations))
 }
@@ -329,8 +333,11 @@ mod tests {
         );
         let rig = rig.with_pages(Some(Pages::Huge));
         let case = || Case::new("a case", 1.0, RegisterSetup);
-        assert_eq!(rig.pages_for(&case()), Wish::Huge);
-        assert_eq!(rig.pages_for(&case().in_its_own_pages()), Wish::Base);
-        assert_eq!(rig.pages_for(&case().in_reservation()), Wish::Reserved);
+        assert_eq!(rig.pages_for(&case()), PageRequest::Huge);
+        assert_eq!(rig.pages_for(&case().in_its_own_pages()), PageRequest::Base);
+        assert_eq!(
+            rig.pages_for(&case().in_reservation()),
+            PageRequest::Reserved
+        );
     }
 }

@@ -2,11 +2,13 @@
 //! beside a second process.
 
 use crate::experiment::machine::predict::{Flow, moved};
-use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{
+    Context, Forecast, Model, Parameters, SampleOf, Setup, Untestable, Workload,
+};
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
 use crate::os::preempt::current_cpu;
-use crate::os::{Chore, Member};
+use crate::os::{BackgroundLoad, Worker};
 
 /// What moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,13 +53,13 @@ impl Setup for BandwidthSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let vector = self.mover.vector(context)?;
         let bandwidth = Bandwidth::new(region, self.motion, vector).map_err(Untestable::because)?;
-        let lap = bandwidth.pass();
-        Ok(Subject::Steady {
+        let period = bandwidth.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(bandwidth),
-            lap,
+            period,
         })
     }
 
@@ -139,7 +141,7 @@ impl Setup for BesideSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let Background { bytes, motion, cpu } = self.background;
         // Two of one CPU would take turns.
         if current_cpu() == Some(cpu) {
@@ -150,11 +152,11 @@ impl Setup for BesideSetup {
         let vector = self.measured.mover.vector(context)?;
         let kernel =
             Bandwidth::new(region, self.measured.motion, vector).map_err(Untestable::because)?;
-        let lap = kernel.pass();
-        Ok(Subject::Beside {
+        let period = kernel.pass();
+        Ok(Workload::Beside {
             kernel: Box::new(kernel),
-            lap,
-            chore: Chore {
+            period,
+            chore: BackgroundLoad {
                 cpu,
                 bytes,
                 motion,
@@ -200,18 +202,18 @@ impl Setup for BandwidthTeamSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let vector = self.mover.vector(context)?;
-        let mut lap = 0;
+        let mut period = 0;
         let members = match self.owner {
-            Owner::All => self.together(region, vector, &mut lap),
-            Owner::Each => self.apart(region, vector, &mut lap),
+            Owner::All => self.together(region, vector, &mut period),
+            Owner::Each => self.apart(region, vector, &mut period),
         };
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members: members?,
             // Two that are as fast as each other: the one that was disturbed more.
-            pace: Pace::Median,
-            lap,
+            pace: SampleOf::Median,
+            period,
             in_step: false,
         })
     }
@@ -222,18 +224,18 @@ impl BandwidthTeamSetup {
         &self,
         region: Region<'m>,
         vector: Vector,
-        lap: &mut u64,
-    ) -> Result<Vec<Member<'m>>, Untestable> {
+        period: &mut u64,
+    ) -> Result<Vec<Worker<'m>>, Untestable> {
         let words = region.into_atomics();
         let of = |first| {
             SharedBandwidth::new(words, self.motion, vector, first).map_err(Untestable::because)
         };
-        *lap = of(0)?.pass();
+        *period = of(0)?.pass();
         let threads = self.cpus.len() as u64;
         let member = |(index, &cpu): (u64, &usize)| {
-            Ok(Member {
+            Ok(Worker {
                 cpu,
-                kernel: Box::new(of(*lap * index / threads)?),
+                kernel: Box::new(of(*period * index / threads)?),
             })
         };
         (0..).zip(&self.cpus).map(member).collect()
@@ -243,15 +245,15 @@ impl BandwidthTeamSetup {
         &self,
         region: Region<'m>,
         vector: Vector,
-        lap: &mut u64,
-    ) -> Result<Vec<Member<'m>>, Untestable> {
+        period: &mut u64,
+    ) -> Result<Vec<Worker<'m>>, Untestable> {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
             let part = Region::new(part).map_err(Untestable::because)?;
             let kernel = Bandwidth::new(part, self.motion, vector).map_err(Untestable::because)?;
-            *lap = kernel.pass();
-            members.push(Member {
+            *period = kernel.pass();
+            members.push(Worker {
                 cpu,
                 kernel: Box::new(kernel),
             });

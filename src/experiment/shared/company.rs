@@ -1,9 +1,9 @@
 //! Drepper's list walks by several threads at once.
 
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{PAGE, Region};
-use crate::os::Member;
+use crate::os::Worker;
 use crate::pattern::{Layout, Order, Ring};
 
 /// Whose list a thread walks.
@@ -31,7 +31,7 @@ pub struct CompanySetup {
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,
     /// Whose time counts.
-    pub pace: Pace,
+    pub pace: SampleOf,
 }
 
 impl CompanySetup {
@@ -40,7 +40,7 @@ impl CompanySetup {
         self.layout.span(self.count).next_multiple_of(PAGE)
     }
 
-    fn members<'m>(&self, region: Region<'m>) -> Result<Vec<Member<'m>>, Untestable> {
+    fn members<'m>(&self, region: Region<'m>) -> Result<Vec<Worker<'m>>, Untestable> {
         let ring = |region: Region<'m>| {
             Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)
         };
@@ -54,7 +54,7 @@ impl CompanySetup {
                     let walk = SharedWalk::new(shared, Visit::Step(self.step))
                         .map_err(Untestable::because)?;
                     let kernel = Box::new(walk);
-                    members.push(Member { cpu, kernel });
+                    members.push(Worker { cpu, kernel });
                 }
             }
             Lists::Own => {
@@ -71,7 +71,7 @@ impl CompanySetup {
                     };
                     let walk = Walk::new(ring(own)?, self.step).map_err(Untestable::because)?;
                     let kernel = Box::new(walk);
-                    members.push(Member { cpu, kernel });
+                    members.push(Worker { cpu, kernel });
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Setup for CompanySetup {
         }
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
@@ -98,10 +98,10 @@ impl Setup for CompanySetup {
                 cpus.len()
             )));
         }
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members: self.members(region)?,
             pace: self.pace,
-            lap: self.count as u64,
+            period: self.count as u64,
             in_step: false,
         })
     }
@@ -120,7 +120,7 @@ mod tests {
             step: Step::Inc,
             lists,
             cpus,
-            pace: Pace::Fastest,
+            pace: SampleOf::Fastest,
         }
     }
 

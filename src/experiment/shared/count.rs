@@ -1,6 +1,6 @@
 //! Numbers that are counted, not timed.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::mem::Region;
 
 /// A number found by looking at a pattern, or by arithmetic.
@@ -27,7 +27,7 @@ impl Setup for CountSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        (self.count)(region, self.argument).map(Subject::Count)
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        (self.count)(region, self.argument).map(Workload::Count)
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{Feature, Hint, clflush, lfence, mfence, prefetch};
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -49,7 +49,7 @@ impl Setup for HintSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let writes = self.place == Place::Prefetched(Hint::Write);
         if writes && !context.features.has(Feature::Prefetchw) {
             return Err(Untestable(
@@ -67,7 +67,7 @@ impl Setup for HintSetup {
             rng: Rng::new(self.seed),
             line: 0,
         };
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(shot),
             work: Work {
                 loads: 1,

@@ -1,10 +1,12 @@
 //! Threads that increment words or take locks, in one place or in neighbouring ones.
 
-use crate::experiment::{Context, Forecast, Model, Pace, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{
+    Context, Forecast, Model, Parameters, SampleOf, Setup, Untestable, Workload,
+};
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
 use crate::model::Contested;
-use crate::os::Member;
+use crate::os::Worker;
 
 /// Where the words of the threads lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +37,7 @@ pub struct IncrementSetup {
     /// The CPU of each.
     pub cpus: Vec<usize>,
     /// Whose time counts.
-    pub pace: Pace,
+    pub pace: SampleOf,
 }
 
 impl Setup for IncrementSetup {
@@ -43,7 +45,7 @@ impl Setup for IncrementSetup {
         self.spacing.at(self.cpus.len().saturating_sub(1)) + LINE
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         // A lock is free at first.
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
@@ -51,12 +53,12 @@ impl Setup for IncrementSetup {
             let word = self.spacing.at(index) / size_of::<u64>();
             let kernel = Increment::new(words, word, self.way)
                 .ok_or_else(|| Untestable(format!("word {word} does not lie in the region")))?;
-            Ok(Member {
+            Ok(Worker {
                 cpu,
                 kernel: Box::new(kernel),
             })
         };
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members: self
                 .cpus
                 .iter()
@@ -64,7 +66,7 @@ impl Setup for IncrementSetup {
                 .map(member)
                 .collect::<Result<_, _>>()?,
             pace: self.pace,
-            lap: 1,
+            period: 1,
             in_step: false,
         })
     }

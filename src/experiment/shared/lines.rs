@@ -1,7 +1,7 @@
 //! Runs of lines that are filled or read.
 
 use crate::experiment::machine::predict::{Flow, moved};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
 use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector};
 use crate::mem::{LINE, Region};
 
@@ -19,12 +19,12 @@ impl Setup for FillSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let fill = FillLines::new(region, self.way).map_err(Untestable::because)?;
-        let lap = fill.pass();
-        Ok(Subject::Steady {
+        let period = fill.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(fill),
-            lap,
+            period,
         })
     }
 
@@ -72,7 +72,7 @@ impl Setup for LoadSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let features = context.features;
         let vector = Vector::of(self.width, features)
             .ok_or_else(|| Untestable(format!("this CPU has no loads of {} bytes", self.width)))?;
@@ -85,10 +85,10 @@ impl Setup for LoadSetup {
             LoadWay::Cached(vector)
         };
         let load = LoadLines::new(region, way);
-        let lap = load.pass();
-        Ok(Subject::Steady {
+        let period = load.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(load),
-            lap,
+            period,
         })
     }
 

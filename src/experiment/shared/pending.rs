@@ -1,7 +1,7 @@
 //! Stores behind a long latency.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
-use crate::kernel::Pending;
+use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::kernel::StoreBufferFill;
 use crate::mem::{LINE, Region};
 
 /// Rounds of a chain of divisions and stores behind it. An operation is a round.
@@ -16,11 +16,11 @@ impl Setup for PendingSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        let pending = Pending::new(region, self.stores).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        let pending = StoreBufferFill::new(region, self.stores).map_err(Untestable::because)?;
+        Ok(Workload::Steady {
             kernel: Box::new(pending),
-            lap: 1,
+            period: 1,
         })
     }
 }

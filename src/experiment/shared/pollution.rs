@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{Sse41, movntdq, movntdqa, prefetchnta, prefetcht0, sfence};
-use crate::experiment::{Context, Machine, Setup, Subject, Untestable};
+use crate::experiment::{Context, Machine, Setup, Untestable, Workload};
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -69,7 +69,7 @@ impl Setup for PollutionSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let sse41 = context.features.sse41();
         if self.passage == Passage::NonTemporalLoad && sse41.is_none() {
             return Err(Untestable::because(
@@ -85,10 +85,10 @@ impl Setup for PollutionSetup {
         let ring = Ring::new(hot, layout, laps, order).map_err(Untestable::because)?;
         let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
         let loads = laps as u32;
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(PollutionShot {
                 walk,
-                lap: laps as u64,
+                period: laps as u64,
                 passing,
                 passage: self.passage,
                 sse41,
@@ -114,7 +114,7 @@ fn scattered(index: usize, lines: usize) -> usize {
 
 struct PollutionShot<'m> {
     walk: Walk<'m>,
-    lap: u64,
+    period: u64,
     passing: Region<'m>,
     passage: Passage,
     sse41: Option<Sse41>,
@@ -158,7 +158,7 @@ impl PollutionShot<'_> {
 
 impl Shot for PollutionShot<'_> {
     fn prepare(&mut self) {
-        black_box(self.walk.run(2 * self.lap));
+        black_box(self.walk.run(2 * self.period));
         if self.passage == Passage::Nothing {
             return;
         }
@@ -170,6 +170,6 @@ impl Shot for PollutionShot<'_> {
     }
 
     fn shoot(&mut self) -> u64 {
-        self.walk.run(self.lap)
+        self.walk.run(self.period)
     }
 }

@@ -1,6 +1,6 @@
 //! Work that touches no memory.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::Register;
 use crate::mem::Region;
 
@@ -13,10 +13,10 @@ impl Setup for RegisterSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        Ok(Subject::Steady {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        Ok(Workload::Steady {
             kernel: Box::new(Register::default()),
-            lap: 0,
+            period: 0,
         })
     }
 }

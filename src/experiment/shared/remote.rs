@@ -4,12 +4,12 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{clflush, mfence};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
 use crate::kernel::{APART, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
 use crate::os::preempt::current_cpu;
-use crate::os::{Partner, PartnerError};
+use crate::os::{BackgroundThread, PartnerError};
 use crate::pattern::Rng;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -150,7 +150,7 @@ fn add_nothing(word: &AtomicU64) -> u64 {
 /// The other threads, as the measuring one sees them.
 pub(crate) struct Others {
     table: Arc<Table>,
-    others: Vec<Partner>,
+    others: Vec<BackgroundThread>,
     requests: u64,
 }
 
@@ -160,7 +160,7 @@ impl Others {
         let other = |&cpu: &usize| {
             let table = Arc::clone(table);
             let mut seen = 0;
-            Partner::start(cpu, move || table.serve(&mut seen))
+            BackgroundThread::start(cpu, move || table.serve(&mut seen))
         };
         Ok(Others {
             others: cpus.iter().map(other).collect::<Result<_, _>>()?,
@@ -252,7 +252,7 @@ impl Setup for RemoteSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         // Two threads of one CPU would wait for the scheduler.
         if current_cpu().is_some_and(|cpu| self.others.contains(&cpu)) {
             return Err(Untestable(
@@ -260,7 +260,7 @@ impl Setup for RemoteSetup {
             ));
         }
         let stores = u32::from(self.want == Want::Own);
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(Remote::new(self).map_err(Untestable::because)?),
             work: Work {
                 loads: 1,

@@ -1,9 +1,9 @@
 //! A token that goes around among threads.
 
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::{RoundTrip, RoundTripWay};
 use crate::mem::{LINE, Region};
-use crate::os::Member;
+use crate::os::Worker;
 
 /// Threads that hand one line to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ impl Setup for RoundTripSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
@@ -35,16 +35,16 @@ impl Setup for RoundTripSetup {
         let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
             let kernel = RoundTrip::new(words, 0, index, threads, self.way)
                 .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
-            Ok(Member {
+            Ok(Worker {
                 cpu,
                 kernel: Box::new(kernel),
             })
         });
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members: members.collect::<Result<_, _>>()?,
             // All are as long under way; the median of them is the least disturbed.
-            pace: Pace::Median,
-            lap: 1,
+            pace: SampleOf::Median,
+            period: 1,
             in_step: true,
         })
     }

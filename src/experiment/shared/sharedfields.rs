@@ -1,9 +1,9 @@
 //! Threads that touch words of a structure, wherever these lie.
 
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
 use crate::mem::{LINE, Region};
-use crate::os::Member;
+use crate::os::Worker;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a word is written.
@@ -34,7 +34,7 @@ pub struct SharedFieldsSetup {
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
     /// Whose time counts.
-    pub pace: Pace,
+    pub pace: SampleOf,
     /// Bytes of the memory.
     pub bytes: usize,
 }
@@ -136,20 +136,20 @@ impl Setup for SharedFieldsSetup {
         self.bytes.max(LINE)
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         region.bytes_mut().fill(0);
         let words = region.into_atomics();
         let member = |(touched, &cpu): (&Vec<SharedWord>, &usize)| {
-            Ok(Member {
+            Ok(Worker {
                 cpu,
                 kernel: self.kernel(touched, words)?,
             })
         };
         let members = self.words.iter().zip(&self.cpus).map(member);
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members: members.collect::<Result<_, _>>()?,
             pace: self.pace,
-            lap: 1,
+            period: 1,
             in_step: false,
         })
     }
@@ -170,7 +170,7 @@ mod tests {
             ],
             way,
             cpus: vec![0, 0, 0],
-            pace: Pace::Slowest,
+            pace: SampleOf::Slowest,
             bytes: 128,
         }
     }
@@ -184,10 +184,10 @@ mod tests {
             let mut bytes = [7; 256];
             let region = Region::new(&mut bytes).unwrap();
             let mut members = match setup(way).prepare(region, &context) {
-                Ok(Subject::Team { members, .. }) => members,
+                Ok(Workload::ThreadGroup { members, .. }) => members,
                 other => panic!("{other:?}"),
             };
-            let run = |member: &mut Member<'_>| member.kernel.run(10);
+            let run = |member: &mut Worker<'_>| member.kernel.run(10);
             // The first counts to 10; the second reads that, too.
             let proofs: Vec<u64> = members.iter_mut().map(run).collect();
             assert_eq!(proofs, [10, 30, 10]);

@@ -1,6 +1,6 @@
 //! The first touch of a page.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -43,7 +43,7 @@ impl Setup for TouchSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let page = self.pages.bytes();
         let mut memory = Memory::new(page * self.count, self.pages).map_err(Untestable::because)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
@@ -62,7 +62,7 @@ impl Setup for TouchSetup {
             Touch::MapPopulate => map_populate(self.pages, memory.mapped())?,
             _ => {}
         }
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(TouchShot {
                 memory,
                 page,

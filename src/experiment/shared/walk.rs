@@ -1,7 +1,7 @@
 //! Drepper's list walks.
 
 use crate::experiment::machine::predict::{Places, in_order, random};
-use crate::experiment::{Context, Forecast, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Parameters, Setup, Untestable, Workload};
 use crate::kernel::{Step, Walk};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
@@ -58,13 +58,13 @@ impl Setup for WalkSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let ring =
             Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)?;
         let walk = Walk::new(ring, self.step).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(walk),
-            lap: self.count as u64,
+            period: self.count as u64,
         })
     }
 

@@ -119,7 +119,7 @@ impl<'m> Chains<'m> {
     }
 
     /// The integer that the last exchange put into its place.
-    fn proof(&self) -> u64 {
+    fn checksum(&self) -> u64 {
         let last = if self.next == self.deck.count() {
             self.end()
         } else {
@@ -142,7 +142,7 @@ impl Kernel for Chains<'_> {
             self.advance(exchanges);
             left -= exchanges as u64;
         }
-        self.proof()
+        self.checksum()
     }
 
     fn work(&self) -> Work {

@@ -8,15 +8,15 @@ use crate::pattern::Chain;
 
 /// A walk along an array of indices. An operation is one `k = a[k]`.
 #[derive(Debug)]
-pub struct Jump<'m> {
+pub struct IndexChase<'m> {
     chain: Chain<'m>,
     checked: bool,
 }
 
-impl<'m> Jump<'m> {
+impl<'m> IndexChase<'m> {
     /// A walk that begins at the chain's cursor and trusts its indices.
     pub fn new(chain: Chain<'m>) -> Self {
-        Jump {
+        IndexChase {
             chain,
             checked: false,
         }
@@ -25,7 +25,7 @@ impl<'m> Jump<'m> {
     /// The same with the index checked against the array's length at every step, as Java and safe
     /// Rust do.
     pub fn checked(self) -> Self {
-        Jump {
+        IndexChase {
             checked: true,
             ..self
         }
@@ -37,7 +37,7 @@ impl<'m> Jump<'m> {
     }
 }
 
-impl Kernel for Jump<'_> {
+impl Kernel for IndexChase<'_> {
     /// Returns the index at which the walk stopped.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
@@ -105,7 +105,7 @@ pub(crate) mod reference {
 
 /// The patterns on which the kernels are checked against the reference.
 mod checks {
-    use crate::kernel::Jump;
+    use crate::kernel::IndexChase;
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
     use crate::mem::Region;
@@ -119,7 +119,7 @@ mod checks {
 
     impl Case for JumpCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let jump = Jump::new(Chain::new(memory, self.size, self.fill).ok()?);
+            let jump = IndexChase::new(Chain::new(memory, self.size, self.fill).ok()?);
             then(&mut if self.checked { jump.checked() } else { jump });
             Some(())
         }

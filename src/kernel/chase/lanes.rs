@@ -12,15 +12,15 @@ const WORD: u32 = 8;
 /// Walks along the rings of [`Lanes`], a step of each in turn. An operation is a step of one of
 /// them. Steps in different rings do not wait for each other.
 #[derive(Debug)]
-pub struct Abreast<'m> {
+pub struct ParallelChase<'m> {
     lanes: Lanes<'m>,
     next: usize,
 }
 
-impl<'m> Abreast<'m> {
+impl<'m> ParallelChase<'m> {
     /// Begins with the first ring.
     pub fn new(lanes: Lanes<'m>) -> Self {
-        Abreast { lanes, next: 0 }
+        ParallelChase { lanes, next: 0 }
     }
 
     /// The rings, at the elements where the walks stopped.
@@ -48,7 +48,7 @@ impl<'m> Abreast<'m> {
     }
 }
 
-impl Kernel for Abreast<'_> {
+impl Kernel for ParallelChase<'_> {
     /// Returns the byte offset at which the walk stopped that took the last step.
     fn run(&mut self, operations: u64) -> u64 {
         let count = self.lanes.lanes();
@@ -110,7 +110,7 @@ pub(crate) mod reference {
 
 /// The patterns on which the kernels are checked against the reference.
 mod checks {
-    use crate::kernel::Abreast;
+    use crate::kernel::ParallelChase;
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
     use crate::mem::Region;
@@ -129,7 +129,7 @@ mod checks {
 
     impl Case for LanesCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Abreast::new(self.build(memory)?));
+            then(&mut ParallelChase::new(self.build(memory)?));
             Some(())
         }
 

@@ -15,15 +15,15 @@ const INDEX: usize = 4;
 /// operation is a pick: an index and both words are loaded, nothing is stored, and no pick waits
 /// for another.
 #[derive(Debug)]
-pub struct Pick<'m> {
+pub struct Gather<'m> {
     picks: Picks<'m>,
     next: usize,
 }
 
-impl<'m> Pick<'m> {
+impl<'m> Gather<'m> {
     /// Begins with the first index.
     pub fn new(picks: Picks<'m>) -> Self {
-        Pick { picks, next: 0 }
+        Gather { picks, next: 0 }
     }
 
     /// The elements and their indices.
@@ -36,7 +36,7 @@ impl<'m> Pick<'m> {
     }
 }
 
-impl Kernel for Pick<'_> {
+impl Kernel for Gather<'_> {
     /// Returns the wrapping sum of the words added up.
     fn run(&mut self, operations: u64) -> u64 {
         let mut sum = 0_u64;
@@ -108,7 +108,7 @@ pub(crate) mod reference {
 
 /// The patterns on which the kernels are checked against the reference.
 mod checks {
-    use crate::kernel::Pick;
+    use crate::kernel::Gather;
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
     use crate::mem::Region;
@@ -128,7 +128,7 @@ mod checks {
 
     impl Case for PickCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Pick::new(self.build(memory)?));
+            then(&mut Gather::new(self.build(memory)?));
             Some(())
         }
 

@@ -28,7 +28,7 @@ pub struct Ahead {
 
 /// Whether the work of a node can overlap the next node's miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pace {
+pub enum Dependence {
     /// The next node's address depends on the work, so that it is fetched only after it, as on a
     /// CPU that looks ahead less than the work is long. About 2 cycles a step beyond the work.
     Serial,
@@ -36,7 +36,7 @@ pub enum Pace {
     /// looks that far ahead. Multiplications that wait for each other fill a scheduler queue, and
     /// what comes after them waits for a place: 53 a node in the L1d take 98 cycles a step on
     /// Zen 4, where they take 165 serially, and not as many as their throughput would allow.
-    Overlapped,
+    Independent,
 }
 
 /// Why a ring cannot be walked with prefetches.
@@ -76,7 +76,7 @@ pub struct PrefetchWalk<'m> {
     ring: Ring<'m>,
     ahead: Option<Ahead>,
     work: u32,
-    pace: Pace,
+    pace: Dependence,
     form: Form,
 }
 
@@ -90,7 +90,7 @@ impl<'m> PrefetchWalk<'m> {
         mut ring: Ring<'m>,
         ahead: Option<Ahead>,
         work: u32,
-        pace: Pace,
+        pace: Dependence,
     ) -> Result<Self, PrefetchError> {
         if work > MOST_WORK {
             return Err(PrefetchError::TooMuchWork(work));
@@ -134,38 +134,38 @@ impl<'m> PrefetchWalk<'m> {
 }
 
 /// The kernel of `asm/prefetch.S`.
-fn assembled(pace: Pace, hint: Option<Hint>) -> Walks {
+fn assembled(pace: Dependence, hint: Option<Hint>) -> Walks {
     match (pace, hint) {
-        (Pace::Overlapped, None) => linefill_prefetch_none,
-        (Pace::Overlapped, Some(Hint::T0)) => linefill_prefetch_t0,
-        (Pace::Overlapped, Some(Hint::T1)) => linefill_prefetch_t1,
-        (Pace::Overlapped, Some(Hint::T2)) => linefill_prefetch_t2,
-        (Pace::Overlapped, Some(Hint::Nta)) => linefill_prefetch_nta,
-        (Pace::Overlapped, Some(Hint::Write)) => linefill_prefetch_w,
-        (Pace::Serial, None) => linefill_prefetch_none_serial,
-        (Pace::Serial, Some(Hint::T0)) => linefill_prefetch_t0_serial,
-        (Pace::Serial, Some(Hint::T1)) => linefill_prefetch_t1_serial,
-        (Pace::Serial, Some(Hint::T2)) => linefill_prefetch_t2_serial,
-        (Pace::Serial, Some(Hint::Nta)) => linefill_prefetch_nta_serial,
-        (Pace::Serial, Some(Hint::Write)) => linefill_prefetch_w_serial,
+        (Dependence::Independent, None) => linefill_prefetch_none,
+        (Dependence::Independent, Some(Hint::T0)) => linefill_prefetch_t0,
+        (Dependence::Independent, Some(Hint::T1)) => linefill_prefetch_t1,
+        (Dependence::Independent, Some(Hint::T2)) => linefill_prefetch_t2,
+        (Dependence::Independent, Some(Hint::Nta)) => linefill_prefetch_nta,
+        (Dependence::Independent, Some(Hint::Write)) => linefill_prefetch_w,
+        (Dependence::Serial, None) => linefill_prefetch_none_serial,
+        (Dependence::Serial, Some(Hint::T0)) => linefill_prefetch_t0_serial,
+        (Dependence::Serial, Some(Hint::T1)) => linefill_prefetch_t1_serial,
+        (Dependence::Serial, Some(Hint::T2)) => linefill_prefetch_t2_serial,
+        (Dependence::Serial, Some(Hint::Nta)) => linefill_prefetch_nta_serial,
+        (Dependence::Serial, Some(Hint::Write)) => linefill_prefetch_w_serial,
     }
 }
 
 /// The kernel by intrinsics.
-fn compiled(pace: Pace, hint: Option<Hint>) -> Walks {
+fn compiled(pace: Dependence, hint: Option<Hint>) -> Walks {
     match (pace, hint) {
-        (Pace::Overlapped, None) => intrinsics::none,
-        (Pace::Overlapped, Some(Hint::T0)) => intrinsics::t0,
-        (Pace::Overlapped, Some(Hint::T1)) => intrinsics::t1,
-        (Pace::Overlapped, Some(Hint::T2)) => intrinsics::t2,
-        (Pace::Overlapped, Some(Hint::Nta)) => intrinsics::nta,
-        (Pace::Overlapped, Some(Hint::Write)) => intrinsics::w,
-        (Pace::Serial, None) => intrinsics::none_serial,
-        (Pace::Serial, Some(Hint::T0)) => intrinsics::t0_serial,
-        (Pace::Serial, Some(Hint::T1)) => intrinsics::t1_serial,
-        (Pace::Serial, Some(Hint::T2)) => intrinsics::t2_serial,
-        (Pace::Serial, Some(Hint::Nta)) => intrinsics::nta_serial,
-        (Pace::Serial, Some(Hint::Write)) => intrinsics::w_serial,
+        (Dependence::Independent, None) => intrinsics::none,
+        (Dependence::Independent, Some(Hint::T0)) => intrinsics::t0,
+        (Dependence::Independent, Some(Hint::T1)) => intrinsics::t1,
+        (Dependence::Independent, Some(Hint::T2)) => intrinsics::t2,
+        (Dependence::Independent, Some(Hint::Nta)) => intrinsics::nta,
+        (Dependence::Independent, Some(Hint::Write)) => intrinsics::w,
+        (Dependence::Serial, None) => intrinsics::none_serial,
+        (Dependence::Serial, Some(Hint::T0)) => intrinsics::t0_serial,
+        (Dependence::Serial, Some(Hint::T1)) => intrinsics::t1_serial,
+        (Dependence::Serial, Some(Hint::T2)) => intrinsics::t2_serial,
+        (Dependence::Serial, Some(Hint::Nta)) => intrinsics::nta_serial,
+        (Dependence::Serial, Some(Hint::Write)) => intrinsics::w_serial,
     }
 }
 
@@ -265,14 +265,14 @@ mod checks {
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::ring::{PADDED, RingCase};
     use crate::kernel::verify::run::Oracle;
-    use crate::kernel::{Ahead, Form, Pace, PrefetchWalk};
+    use crate::kernel::{Ahead, Dependence, Form, PrefetchWalk};
     use crate::mem::Region;
 
     struct PrefetchCase {
         ring: RingCase,
         ahead: Option<Ahead>,
         work: u32,
-        pace: Pace,
+        pace: Dependence,
         form: Form,
     }
 
@@ -332,7 +332,10 @@ mod checks {
                     "linefill_prefetch_w_serial",
                 ),
             ] {
-                for (name, pace) in [(overlapped, Pace::Overlapped), (serial, Pace::Serial)] {
+                for (name, pace) in [
+                    (overlapped, Dependence::Independent),
+                    (serial, Dependence::Serial),
+                ] {
                     let cases = |form| {
                         PADDED
                             .into_iter()

@@ -19,7 +19,7 @@ pub enum Visit {
     /// What [`Walk`](crate::kernel::Walk) does.
     Step(Step),
     /// So many dependent multiplications, 3 core cycles each, that the next step waits for: the
-    /// walk of [`PrefetchWalk`](crate::kernel::PrefetchWalk) at [`Pace::Serial`](crate::kernel::Pace::Serial),
+    /// walk of [`PrefetchWalk`](crate::kernel::PrefetchWalk) at [`Dependence::Serial`](crate::kernel::Dependence::Serial),
     /// without a prefetch.
     Work(u32),
     /// It reads a word of the element's other line as well: what a helper thread does.

@@ -10,7 +10,7 @@ use crate::pattern::Ring;
 
 /// Why a ring cannot be walked by loads of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StraddleError {
+pub enum WideChaseError {
     /// An element has too few bytes from its pointer on.
     Narrow {
         /// Bytes from the pointer to the end of the element.
@@ -22,52 +22,52 @@ pub enum StraddleError {
     Far(usize),
 }
 
-impl core::fmt::Display for StraddleError {
+impl core::fmt::Display for WideChaseError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            StraddleError::Narrow { bytes, width } => write!(
+            WideChaseError::Narrow { bytes, width } => write!(
                 f,
                 "elements have {bytes} bytes from their pointer on; a load needs {width}"
             ),
-            StraddleError::Far(span) => {
+            WideChaseError::Far(span) => {
                 write!(f, "the ring spans {span} bytes; 4-byte loads reach 4 GiB")
             }
         }
     }
 }
 
-impl core::error::Error for StraddleError {}
+impl core::error::Error for WideChaseError {}
 
 /// A walk along a ring by loads of one width. An operation is a step.
 #[derive(Debug)]
-pub struct Straddle<'m> {
+pub struct WideChase<'m> {
     ring: Ring<'m>,
     width: Width,
 }
 
-impl<'m> Straddle<'m> {
+impl<'m> WideChase<'m> {
     /// A walk that begins at the ring's cursor.
     ///
     /// # Errors
     /// If a load would read beyond an element, or a 4-byte load cannot reach all of the ring.
-    pub fn new(ring: Ring<'m>, width: Width) -> Result<Self, StraddleError> {
+    pub fn new(ring: Ring<'m>, width: Width) -> Result<Self, WideChaseError> {
         let layout = ring.layout();
         let bytes = layout.element() - layout.pointer_offset();
         if bytes < width.bytes() {
-            return Err(StraddleError::Narrow {
+            return Err(WideChaseError::Narrow {
                 bytes,
                 width: width.bytes(),
             });
         }
         let span = layout.span(ring.count());
         if width == Width::W4 && u32::try_from(span).is_err() {
-            return Err(StraddleError::Far(span));
+            return Err(WideChaseError::Far(span));
         }
-        Ok(Straddle { ring, width })
+        Ok(WideChase { ring, width })
     }
 }
 
-impl Kernel for Straddle<'_> {
+impl Kernel for WideChase<'_> {
     /// Returns the byte offset of the pointer word that the walk came to.
     fn run(&mut self, operations: u64) -> u64 {
         let at = self.ring.cursor();
@@ -158,7 +158,7 @@ mod checks {
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::ring::{RANDOM, RingCase, ring};
     use crate::kernel::verify::run::Oracle;
-    use crate::kernel::{Straddle, Width};
+    use crate::kernel::{WideChase, Width};
     use crate::mem::Region;
     use crate::pattern::{Layout, Order};
 
@@ -169,7 +169,7 @@ mod checks {
 
     impl Case for StraddleCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Straddle::new(self.ring.build(memory)?, self.width).ok()?);
+            then(&mut WideChase::new(self.ring.build(memory)?, self.width).ok()?);
             Some(())
         }
 

@@ -12,7 +12,7 @@ use crate::kernel::{Access, Kernel, Work};
 /// If the two addresses lie in different views of the same page, every step reaches the line by
 /// the address that it was not reached by before.
 #[derive(Debug)]
-pub struct Synonym<M> {
+pub struct PageAlias<M> {
     /// Keeps the addresses valid.
     _memory: M,
     at: usize,
@@ -23,7 +23,7 @@ pub struct Synonym<M> {
 /// Bytes from the first word to the second.
 const SECOND: usize = 8;
 
-impl<M> Synonym<M> {
+impl<M> PageAlias<M> {
     /// Writes the two words to the line at `first`, which `second` is another address of, or the
     /// same one.
     ///
@@ -42,7 +42,7 @@ impl<M> Synonym<M> {
         // The walk goes by addresses that it finds in memory.
         first.expose_provenance();
         second.expose_provenance();
-        Synonym {
+        PageAlias {
             _memory: memory,
             at: first.addr(),
             second: false,
@@ -50,7 +50,7 @@ impl<M> Synonym<M> {
     }
 }
 
-impl<M> Kernel for Synonym<M> {
+impl<M> Kernel for PageAlias<M> {
     /// Returns 1 if it stopped at the second word, 0 at the first.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {

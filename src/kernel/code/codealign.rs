@@ -40,7 +40,7 @@ impl Placed {
     }
 
     /// Whether it reaches over a boundary of `of` bytes if it starts at `offset`, or ends on one:
-    /// a jump that does either costs some CPUs more (Intel, "Mitigations for Jump Conditional
+    /// a jump that does either costs some CPUs more (Intel, "Mitigations for IndexChase Conditional
     /// Code Erratum").
     pub const fn reaches_over(self, offset: usize, of: usize) -> bool {
         offset % of + self.bytes() >= of

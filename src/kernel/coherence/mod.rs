@@ -6,7 +6,7 @@ pub(super) mod take;
 
 pub use increment::{Increment, Way as IncrementWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
-pub use take::{APART, Fetched, TakeLines, TakeWay};
+pub use take::{APART, AcquireLines, AcquireWay, Fetched};
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;

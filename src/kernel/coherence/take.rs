@@ -20,7 +20,7 @@ const AHEAD: usize = 8;
 
 /// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TakeWay {
+pub enum AcquireWay {
     /// By a store, which waits in the store queue until the line is there.
     Store,
     /// By `lock add`, which lets nothing pass until the line is there.
@@ -42,26 +42,26 @@ pub enum Fetched {
 /// Writes the first word of one line after the other, in an order without a stride, round and
 /// round. An operation is a line.
 #[derive(Debug)]
-pub struct TakeLines<'m> {
+pub struct AcquireLines<'m> {
     words: &'m [AtomicU64],
-    way: TakeWay,
+    way: AcquireWay,
     fetched: Fetched,
     lines: usize,
     /// Byte offset of the next line.
     at: usize,
 }
 
-impl<'m> TakeLines<'m> {
+impl<'m> AcquireLines<'m> {
     /// Writes to `lines` lines, a power of two, [`APART`] lines apart. `None` if it is none, or if
     /// the words are too few.
     pub fn new(
         words: &'m [AtomicU64],
         lines: usize,
-        way: TakeWay,
+        way: AcquireWay,
         fetched: Fetched,
     ) -> Option<Self> {
         let span = lines.checked_mul(APART * LINE)?;
-        (lines.is_power_of_two() && size_of_val(words) >= span).then_some(TakeLines {
+        (lines.is_power_of_two() && size_of_val(words) >= span).then_some(AcquireLines {
             words,
             way,
             fetched,
@@ -82,17 +82,17 @@ impl<'m> TakeLines<'m> {
 
     fn takes(&self) -> Takes {
         match (self.way, self.fetched) {
-            (TakeWay::Store, Fetched::Not) => linefill_take_store,
-            (TakeWay::Store, Fetched::ToRead) => linefill_take_store_t0,
-            (TakeWay::Store, Fetched::ToWrite) => linefill_take_store_w,
-            (TakeWay::Add, Fetched::Not) => linefill_take_add,
-            (TakeWay::Add, Fetched::ToRead) => linefill_take_add_t0,
-            (TakeWay::Add, Fetched::ToWrite) => linefill_take_add_w,
+            (AcquireWay::Store, Fetched::Not) => linefill_take_store,
+            (AcquireWay::Store, Fetched::ToRead) => linefill_take_store_t0,
+            (AcquireWay::Store, Fetched::ToWrite) => linefill_take_store_w,
+            (AcquireWay::Add, Fetched::Not) => linefill_take_add,
+            (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
+            (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
         }
     }
 }
 
-impl Kernel for TakeLines<'_> {
+impl Kernel for AcquireLines<'_> {
     /// Returns the byte offset of the line that would be next. All stores have left the core then.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
@@ -120,7 +120,7 @@ impl Kernel for TakeLines<'_> {
     }
 
     fn work(&self) -> Work {
-        let loads = u32::from(self.way == TakeWay::Add);
+        let loads = u32::from(self.way == AcquireWay::Add);
         Work {
             loads,
             stores: 1,
@@ -135,7 +135,7 @@ impl Kernel for TakeLines<'_> {
             if self.fetched != Fetched::Not {
                 sink(Access::prefetch(self.after(self.at, AHEAD)));
             }
-            if self.way == TakeWay::Add {
+            if self.way == AcquireWay::Add {
                 sink(Access::load(self.at, 8));
             }
             sink(Access::store(self.at, 8));
@@ -197,7 +197,7 @@ takes! {
 
 /// The reference implementation.
 pub(crate) mod reference {
-    use crate::kernel::TakeWay;
+    use crate::kernel::AcquireWay;
     use crate::mem::Region;
 
     /// Writes `operations` of `lines` lines, 256 bytes apart, from number `first` on: every 37th.
@@ -205,7 +205,7 @@ pub(crate) mod reference {
     pub fn take(
         region: &mut Region<'_>,
         lines: u64,
-        way: TakeWay,
+        way: AcquireWay,
         first: u64,
         operations: u64,
     ) -> u64 {
@@ -213,8 +213,8 @@ pub(crate) mod reference {
         for turn in first..first + operations {
             let at = place(turn) as usize;
             let value = match way {
-                TakeWay::Store => first + operations - turn,
-                TakeWay::Add => region.word(at).wrapping_add(1),
+                AcquireWay::Store => first + operations - turn,
+                AcquireWay::Add => region.word(at).wrapping_add(1),
             };
             region.set_word(at, value);
         }
@@ -226,19 +226,19 @@ pub(crate) mod reference {
 mod checks {
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
-    use crate::kernel::{Fetched, TakeLines, TakeWay};
+    use crate::kernel::{AcquireLines, AcquireWay, Fetched};
     use crate::mem::Region;
 
     struct TakeCase {
         lines: usize,
-        way: TakeWay,
+        way: AcquireWay,
         fetched: Fetched,
     }
 
     impl Case for TakeCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
             let words = memory.into_atomics();
-            then(&mut TakeLines::new(
+            then(&mut AcquireLines::new(
                 words,
                 self.lines,
                 self.way,
@@ -260,8 +260,8 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn takes(&mut self) {
+            use AcquireWay::{Add, Store};
             use Fetched::{Not, ToRead, ToWrite};
-            use TakeWay::{Add, Store};
             for (name, way, fetched) in [
                 ("linefill_take_store", Store, Not),
                 ("linefill_take_store_t0", Store, ToRead),

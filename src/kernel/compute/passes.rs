@@ -92,12 +92,12 @@ mod tests {
             let mut shuffle = Shuffle::new(deck).staged(8).unwrap();
             (shuffle.work(), shuffle.run(2 * 96))
         };
-        let (each, proof) = shuffle();
+        let (each, checksum) = shuffle();
         let deck = Deck::new(region.reborrow(), 100, Indices::Precomputed, 1).unwrap();
         let mut passes = Passes::new(Shuffle::new(deck).staged(8).unwrap()).unwrap();
         assert_eq!(passes.work().loads, 96 * each.loads);
         let mut traced = 0;
-        assert_eq!(passes.run(2), proof);
+        assert_eq!(passes.run(2), checksum);
         passes.trace(1, &mut |_| traced += 1);
         assert_eq!(traced, 96 * (each.loads + each.stores));
     }

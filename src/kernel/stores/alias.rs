@@ -11,7 +11,7 @@ const WORD: usize = 8;
 
 /// Why two places cannot be stored to and loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AliasError {
+pub enum Alias4KError {
     /// Their words have bytes in common.
     Overlap {
         /// Byte offset of the store.
@@ -23,47 +23,47 @@ pub enum AliasError {
     Outside(usize),
 }
 
-impl core::fmt::Display for AliasError {
+impl core::fmt::Display for Alias4KError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            AliasError::Overlap { store, load } => write!(
+            Alias4KError::Overlap { store, load } => write!(
                 f,
                 "words at bytes {store} and {load} overlap; they must be {WORD} apart"
             ),
-            AliasError::Outside(offset) => {
+            Alias4KError::Outside(offset) => {
                 write!(f, "no word at byte {offset} lies in the region")
             }
         }
     }
 }
 
-impl core::error::Error for AliasError {}
+impl core::error::Error for Alias4KError {}
 
 /// A store of a word, then a load of another, again and again, each load waiting for the one
 /// before. An operation is one of each.
 #[derive(Debug)]
-pub struct Alias<'m> {
+pub struct Alias4K<'m> {
     region: Region<'m>,
     store: usize,
     load: usize,
 }
 
-impl<'m> Alias<'m> {
+impl<'m> Alias4K<'m> {
     /// Stores to byte `store` of the region and loads from byte `load`, where it first puts the
     /// address of that word.
     ///
     /// # Errors
     /// If the words overlap, or one does not lie in the region.
-    pub fn new(mut region: Region<'m>, store: usize, load: usize) -> Result<Self, AliasError> {
+    pub fn new(mut region: Region<'m>, store: usize, load: usize) -> Result<Self, Alias4KError> {
         let fits = |offset: usize| offset <= region.len() - WORD;
         if let Some(outside) = [store, load].into_iter().find(|offset| !fits(*offset)) {
-            return Err(AliasError::Outside(outside));
+            return Err(Alias4KError::Outside(outside));
         }
         if store.abs_diff(load) < WORD {
-            return Err(AliasError::Overlap { store, load });
+            return Err(Alias4KError::Overlap { store, load });
         }
         region.set_word(load, (region.address() + load) as u64);
-        Ok(Alias {
+        Ok(Alias4K {
             region,
             store,
             load,
@@ -71,7 +71,7 @@ impl<'m> Alias<'m> {
     }
 }
 
-impl Kernel for Alias<'_> {
+impl Kernel for Alias4K<'_> {
     /// Returns the byte offset that the word loaded last points to.
     fn run(&mut self, operations: u64) -> u64 {
         if operations == 0 {
@@ -132,7 +132,7 @@ pub(crate) mod reference {
 
 /// The patterns on which the kernels are checked against the reference.
 mod checks {
-    use crate::kernel::Alias;
+    use crate::kernel::Alias4K;
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
     use crate::mem::Region;
@@ -144,7 +144,7 @@ mod checks {
 
     impl Case for AliasCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Alias::new(memory, self.store, self.load).ok()?);
+            then(&mut Alias4K::new(memory, self.store, self.load).ok()?);
             Some(())
         }
 

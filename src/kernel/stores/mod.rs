@@ -10,12 +10,12 @@ pub(super) mod rewrite;
 pub(super) mod speculate;
 pub(super) mod store;
 
-pub use alias::{Alias, AliasError};
+pub use alias::{Alias4K, Alias4KError};
 pub use fill::{FillError, FillLines, FillWay};
 pub use flush::{FlushLines, FlushWay};
 pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use lock::{LockAdd, LockError};
-pub use pending::{MOST_PENDING, Pending, TooManyStores};
+pub use pending::{MOST_PENDING, StoreBufferFill, TooManyStores};
 pub use rewrite::{Rewrite, RewriteWay};
 pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};

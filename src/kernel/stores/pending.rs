@@ -27,13 +27,13 @@ impl core::error::Error for TooManyStores {}
 /// No round waits for the one before, so that several run side by side until the stores between two
 /// chains no longer find room in the store buffer.
 #[derive(Debug)]
-pub struct Pending<'m> {
+pub struct StoreBufferFill<'m> {
     region: Region<'m>,
     stores: u32,
     count: u64,
 }
 
-impl<'m> Pending<'m> {
+impl<'m> StoreBufferFill<'m> {
     /// Rounds of `stores` stores.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl<'m> Pending<'m> {
         if stores > MOST_PENDING {
             return Err(TooManyStores(stores));
         }
-        Ok(Pending {
+        Ok(StoreBufferFill {
             region,
             stores,
             count: 0,
@@ -50,7 +50,7 @@ impl<'m> Pending<'m> {
     }
 }
 
-impl Kernel for Pending<'_> {
+impl Kernel for StoreBufferFill<'_> {
     /// Returns the rounds so far, which is what the word holds if there are stores.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
@@ -113,14 +113,14 @@ pub(crate) mod reference {
 mod checks {
     use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
     use crate::kernel::verify::run::Oracle;
-    use crate::kernel::{MOST_PENDING, Pending};
+    use crate::kernel::{MOST_PENDING, StoreBufferFill};
     use crate::mem::Region;
 
     struct PendingCase(u32);
 
     impl Case for PendingCase {
         fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Pending::new(memory, self.0).ok()?);
+            then(&mut StoreBufferFill::new(memory, self.0).ok()?);
             Some(())
         }
 

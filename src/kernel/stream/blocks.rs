@@ -117,7 +117,7 @@ impl Blocks {
         let blocks = self.blocks();
         self.runs += 1;
         let end = self.done + operations;
-        let mut proof = match self.motion.reads_alone() {
+        let mut checksum = match self.motion.reads_alone() {
             true => 0,
             false => self.place() as u64,
         };
@@ -130,7 +130,7 @@ impl Blocks {
             // with them; partners in the second half lie `span` bytes away; the caller vouches
             // for all of it; the vector's token proves the width; `sfence` follows.
             let found = unsafe { blocks(first, count, memory, behind, value) };
-            proof = match self.motion.reads_alone() {
+            checksum = match self.motion.reads_alone() {
                 true => found,
                 false => (found - memory.addr() as u64) % self.span as u64,
             };
@@ -139,7 +139,7 @@ impl Blocks {
         if self.motion.weakly_ordered() {
             sfence();
         }
-        proof
+        checksum
     }
 
     /// A string instruction counts as one load or store a line: how it parts them is the CPU's

@@ -30,7 +30,7 @@ pub enum Difference {
     /// The region is too small, or the pattern was refused: nothing could be checked.
     NotBuilt,
     /// The value returned.
-    Proof {
+    Checksum {
         /// The number of the portion, from 0.
         portion: usize,
         /// What the kernel returned.
@@ -88,7 +88,7 @@ pub(crate) trait Case {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built;
 
     /// Builds the same pattern in `memory` and hands the twin to `then`: a function that does a
-    /// number of operations and returns their proof.
+    /// number of operations and returns their checksum.
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built;
 
     /// Bytes of the memory that the kernel uses and a plain twin does not.
@@ -169,7 +169,7 @@ impl<'m> Parts<'m> {
             for (portion, (&kernel, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
                 let twin = twin(operations);
                 if twin != kernel && result.is_ok() {
-                    result = Err(Difference::Proof {
+                    result = Err(Difference::Checksum {
                         portion,
                         kernel,
                         twin,
@@ -209,7 +209,7 @@ impl<'m> Parts<'m> {
                     trace_portion(kernel, case.bytes(), portion, operations)
                 } else {
                     match kernel.run(operations) {
-                        proof if proof == run => Ok(()),
+                        checksum if checksum == run => Ok(()),
                         traced => Err(Difference::Place {
                             portion,
                             run,
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(difference(Fault::Refuses), Difference::NotBuilt);
         assert!(matches!(
             difference(Fault::Returns),
-            Difference::Proof { portion: 0, .. }
+            Difference::Checksum { portion: 0, .. }
         ));
         assert!(matches!(
             difference(Fault::Writes),

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    CrewLine, EndLine, Header, LeadLine, Line, MACHINE, Outcome, PointLine, Timed, VerdictLine,
+    EndLine, Header, Line, MACHINE, Outcome, PointLine, RunAheadLine, ThreadStatsLine, Timed,
+    VerdictLine,
 };
 use crate::experiment::{LADDER, Placement, SPARSE, Verdict};
 use crate::lab::plain;
@@ -335,7 +336,7 @@ fn check_timed(timed: &Timed) -> Check {
     timed.crew.as_ref().map_or(Ok(()), check_crew)
 }
 
-fn check_crew(crew: &CrewLine) -> Check {
+fn check_crew(crew: &ThreadStatsLine) -> Check {
     within("timed.crew.members", crew.members as usize, 1..=MOST_CPUS)?;
     within("timed.crew.cpus", crew.cpus as usize, 1..=MOST_CPUS)?;
     let ticks = -MOST_TICKS..=MOST_TICKS;
@@ -344,7 +345,7 @@ fn check_crew(crew: &CrewLine) -> Check {
     if let Some(round_trip) = crew.round_trip {
         within("timed.crew.round_trip", round_trip, ticks)?;
     }
-    let Some(LeadLine {
+    let Some(RunAheadLine {
         least,
         lower,
         median,

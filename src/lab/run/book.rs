@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use anyhow::Result;
 
 use super::{Experiment, Line, Point, PointLine, Recorder};
-use crate::experiment::{Case, Crew, Rest, State, Ways};
+use crate::experiment::{Case, CoreDistances, Quality, State, ThreadStats};
 use crate::lab::convert::{crew_of, point_of, points_among};
 use crate::lab::record::{MACHINE, Outcome};
 
@@ -49,13 +49,14 @@ impl Book {
         experiment: &Experiment,
         case: &Case,
         passes: u32,
-        ways: &Ways,
+        ways: &CoreDistances,
     ) -> bool {
-        let far = |crew: Option<Crew>| crew.is_some_and(|crew| ways.shorter(&crew).is_some());
+        let far =
+            |crew: Option<ThreadStats>| crew.is_some_and(|crew| ways.shorter(&crew).is_some());
         (0..passes).all(|pass| {
             let line = self.find(&place(experiment.id, pass, &case.series, case.x));
             match line.map(|line| point_of(line).state) {
-                Some(State::Measured(of)) => of.rest != Rest::Alone || far(of.crew),
+                Some(State::Measured(of)) => of.quality != Quality::Clean || far(of.crew),
                 _ => false,
             }
         })
@@ -69,8 +70,8 @@ impl Book {
     }
 
     /// How near the CPUs were to each other so far.
-    pub(super) fn ways(&self) -> Ways {
-        Ways::of(self.points.iter().filter_map(crew_in))
+    pub(super) fn ways(&self) -> CoreDistances {
+        CoreDistances::of(self.points.iter().filter_map(crew_in))
     }
 
     /// The point of this place.
@@ -84,7 +85,7 @@ impl Book {
     }
 }
 
-fn crew_in(line: &PointLine) -> Option<Crew> {
+fn crew_in(line: &PointLine) -> Option<ThreadStats> {
     match &line.outcome {
         Outcome::Timed(timed) => timed.crew.map(crew_of),
         _ => None,

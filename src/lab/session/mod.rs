@@ -20,7 +20,7 @@ use crate::os::health::{
 };
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
-use crate::os::sysfs::Seat;
+use crate::os::sysfs::CpuLocation;
 use crate::os::{Pages, Pinned, Root, Switches, Sysfs, allowed, limits, prefetchers};
 use crate::time::Rate;
 
@@ -242,7 +242,7 @@ fn seats(root: &Root, cpu: Option<usize>) -> Vec<[usize; 5]> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
     let seats = Sysfs::at(&root.sys).seats(&cpus).into_iter();
-    let line = |seat: Seat| [seat.cpu, seat.core, seat.l2, seat.last_level, seat.package];
+    let line = |seat: CpuLocation| [seat.cpu, seat.core, seat.l2, seat.last_level, seat.package];
     seats.map(line).collect()
 }
 

@@ -9,7 +9,7 @@ use super::{Layout, Scheme};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::sharedfields::{SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
-    Case, Crew, Effort, Machine, Pace, Point, Rig, State, Unit, Untestable, merged,
+    Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, merged,
 };
 use crate::kernel::RoundTripWay;
 use crate::lab::session::Session;
@@ -51,7 +51,7 @@ pub struct Measured {
     pub trip: Trip,
     /// Nanoseconds of a round of the slowest thread, in which it touches each of its fields once,
     /// a layout of [`VARIANTS`]; and how the threads spread.
-    pub rounds: Vec<(Result<Interval, Untestable>, Option<Crew>)>,
+    pub rounds: Vec<(Result<Interval, Untestable>, Option<ThreadStats>)>,
 }
 
 impl Measured {
@@ -74,18 +74,18 @@ pub fn measure(
     machine: &Machine,
     stop: &AtomicBool,
 ) -> Result<Measured, Untestable> {
-    let seating = &machine.seating;
-    if seating.cores() < 2 {
+    let cpu_order = &machine.cpu_order;
+    if cpu_order.cores() < 2 {
         return Err(Untestable(format!(
             "measuring takes 2 cores, and there is {} that this process may use",
-            seating.cores()
+            cpu_order.cores()
         )));
     }
-    let chosen = chosen(scheme, start, seating.cpus());
-    let cpus = seating.of(chosen.len())?;
+    let chosen = chosen(scheme, start, cpu_order.cpus());
+    let cpus = cpu_order.of(chosen.len())?;
     let measured = scheme.of_threads(&chosen);
-    let near = seating.nearest().unwrap_or(Nearness::Package);
-    let pair = seating.pair(near)?;
+    let near = cpu_order.nearest().unwrap_or(Nearness::Package);
+    let pair = cpu_order.pair(near)?;
     let mut cases = vec![Case::new(
         ROUND_TRIP,
         0.0,
@@ -103,7 +103,7 @@ pub fn measure(
             words: words(&measured, &layout),
             way,
             cpus: cpus.clone(),
-            pace: Pace::Slowest,
+            pace: SampleOf::Slowest,
             bytes: layout.bytes(&measured) as usize,
         };
         cases.push(Case::new(name, 0.0, setup));

@@ -6,7 +6,7 @@ use super::place::falsely;
 use super::{
     Layout, Measured, Scheme, Shared, Sharing, Touch, VARIANTS, advice, requests, sharers,
 };
-use crate::experiment::{Crew, Untestable};
+use crate::experiment::{ThreadStats, Untestable};
 use crate::lab::table::table;
 use crate::time::Rate;
 
@@ -184,7 +184,8 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
 }
 
 /// Nanoseconds of a round of the quickest thread.
-fn quickest(crew: Option<Crew>, rate: Option<Rate>) -> String {
-    let nanos = |(crew, rate): (Crew, Rate)| format!("{:.2}", crew.fastest * 1e9 / rate.hz());
+fn quickest(crew: Option<ThreadStats>, rate: Option<Rate>) -> String {
+    let nanos =
+        |(crew, rate): (ThreadStats, Rate)| format!("{:.2}", crew.fastest * 1e9 / rate.hz());
     crew.zip(rate).map_or_else(|| "-".to_owned(), nanos)
 }

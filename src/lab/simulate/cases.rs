@@ -4,7 +4,9 @@ use anyhow::{Result, bail};
 use glob::Pattern;
 
 use super::{Config, affordable};
-use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
+use crate::experiment::{
+    Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
+};
 use crate::kernel::Kernel;
 use crate::sim::{HierarchyDesign, Reference};
 
@@ -129,10 +131,12 @@ fn trace(
         let mib = bytes >> 20;
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
-    let (region, _) = arena.region(bytes, Wish::Base)?;
-    let (mut kernel, lap) = match case.setup.traced(region, context)? {
+    let (region, _) = arena.region(bytes, PageRequest::Base)?;
+    let (mut kernel, period) = match case.setup.traced(region, context)? {
         // What a second process would do is none of its accesses.
-        Subject::Steady { kernel, lap } | Subject::Beside { kernel, lap, .. } => (kernel, lap),
+        Workload::Steady { kernel, period } | Workload::Beside { kernel, period, .. } => {
+            (kernel, period)
+        }
         _ => {
             return Err(Untestable(
                 "it is timed once, by several threads, or counted, and has no trace of one core"
@@ -140,11 +144,11 @@ fn trace(
             ));
         }
     };
-    run(&mut *kernel, lap, &mut configs);
+    run(&mut *kernel, period, &mut configs);
     for config in &mut configs {
         config.hierarchy.forget_counts();
     }
-    let operations = lap.saturating_mul(choice.laps);
+    let operations = period.saturating_mul(choice.laps);
     let references = run(&mut *kernel, operations, &mut configs);
     if references == 0 {
         return Err(Untestable("it makes no access to memory".to_owned()));

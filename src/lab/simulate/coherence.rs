@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 
 use super::Choice;
 use super::cases::chosen;
-use crate::experiment::{Arena, Case, Context, Experiment, Machine, Subject, Untestable, Wish};
+use crate::experiment::{
+    Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
+};
 use crate::kernel::Kind;
 use crate::lab::table::table;
 use crate::mem::LINE as BYTES;
-use crate::os::Member;
+use crate::os::Worker;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
 /// The line that things happen to.
@@ -175,8 +177,8 @@ fn of_case(
         let mib = bytes >> 20;
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
-    let (region, _) = arena.region(bytes, Wish::Base)?;
-    let Subject::Team { mut members, .. } = case.setup.traced(region, context)? else {
+    let (region, _) = arena.region(bytes, PageRequest::Base)?;
+    let Workload::ThreadGroup { mut members, .. } = case.setup.traced(region, context)? else {
         return Err(Untestable("it is not several threads'".to_owned()));
     };
     let mut caches = Mesi::new(Protocol::MESI, members.len());
@@ -191,7 +193,7 @@ fn of_case(
     })
 }
 
-fn in_turn(members: &mut [Member<'_>], caches: &mut Mesi, rounds: u64) {
+fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
     for _ in 0..rounds {
         for (core, member) in members.iter_mut().enumerate() {
             member.kernel.trace(1, &mut |access| {

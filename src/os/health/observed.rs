@@ -9,7 +9,7 @@ use crate::os::perf::{
 };
 use crate::os::root::{Root, Unreadable, read};
 use crate::os::{affinity, limits, pause};
-use crate::time::Share;
+use crate::time::SmtContention;
 
 /// Time between the two looks: twenty ticks of the kernel's usual accounting clock (100 Hz).
 const WINDOW: Duration = Duration::from_millis(200);
@@ -64,7 +64,7 @@ impl Observed {
 fn company(cpu: usize) -> Option<u32> {
     let looking = thread::Builder::new().spawn(move || {
         affinity::pin(cpu).ok()?;
-        let mut share = Share::after(LOOKS);
+        let mut share = SmtContention::after(LOOKS);
         let began = Instant::now();
         let (mut looks, mut crowded) = (0_u32, 0_u32);
         while began.elapsed() < WINDOW {

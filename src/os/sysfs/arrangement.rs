@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Seat, Sysfs};
+use super::{CpuLocation, Sysfs};
 use crate::os::root::Unreadable;
 
 /// How the cores of the processors share their caches beyond the first level. The first four are
@@ -38,9 +38,9 @@ impl Arrangement {
     ];
 
     /// The arrangement of the CPUs that sit so; `None` without any.
-    pub fn of(seats: &[Seat]) -> Option<Arrangement> {
+    pub fn of(seats: &[CpuLocation]) -> Option<Arrangement> {
         // Of all that share what `shared` tells, so many different ones of `counted` at most.
-        let most = |shared: fn(&Seat) -> usize, counted: fn(&Seat) -> usize| {
+        let most = |shared: fn(&CpuLocation) -> usize, counted: fn(&CpuLocation) -> usize| {
             let pairs: BTreeSet<_> = seats.iter().map(|of| (shared(of), counted(of))).collect();
             let count = |key| pairs.iter().filter(|pair| pair.0 == key).count();
             pairs.iter().map(|pair| count(pair.0)).max()

@@ -18,7 +18,7 @@ pub use arrangement::Arrangement;
 pub use cache::Cache;
 pub use mask::CpuMask;
 pub use node::Node;
-pub use seat::{Nearness, Seat};
+pub use seat::{CpuLocation, Nearness};
 pub use sharing::Sharing;
 pub use topology::Topology;
 

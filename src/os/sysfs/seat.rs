@@ -5,7 +5,7 @@ use super::Sysfs;
 /// What a CPU shares with others. Each field but the first names the lowest CPU that shares it,
 /// so that two CPUs share what is equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat {
+pub struct CpuLocation {
     /// The CPU itself.
     pub cpu: usize,
     /// Its core: equal for hyper-threads.
@@ -55,9 +55,9 @@ impl Nearness {
     }
 }
 
-impl Seat {
+impl CpuLocation {
     /// What this CPU shares with `other`, another CPU.
-    pub fn to(&self, other: &Seat) -> Nearness {
+    pub fn to(&self, other: &CpuLocation) -> Nearness {
         if self.core == other.core {
             Nearness::Core
         } else if self.l2 == other.l2 {
@@ -77,11 +77,11 @@ impl Sysfs {
     ///
     /// What the kernel does not tell is taken for the common case: a core a CPU, a level-2 cache a
     /// core, a last-level cache a package, one package.
-    pub fn seats(&self, cpus: &[usize]) -> Vec<Seat> {
+    pub fn seats(&self, cpus: &[usize]) -> Vec<CpuLocation> {
         cpus.iter().map(|&cpu| self.seat(cpu)).collect()
     }
 
-    fn seat(&self, cpu: usize) -> Seat {
+    fn seat(&self, cpu: usize) -> CpuLocation {
         let topology = self.topology(cpu).ok();
         let caches = self.caches(cpu).unwrap_or_default();
         let data = || caches.iter().filter(|cache| cache.holds_data());
@@ -93,7 +93,7 @@ impl Sysfs {
             .filter(|cache| cache.level > 1)
             .max_by_key(|cache| cache.level);
         let lowest = |cache: &super::Cache| cache.shared_by.first().copied();
-        Seat {
+        CpuLocation {
             cpu,
             core,
             l2: l2.and_then(lowest).unwrap_or(core),

@@ -1,7 +1,8 @@
 //! Arrays, and what goes along them.
 
 use linefill::kernel::{
-    Chains, Jump, Op, Outstanding, Passes, Pick, Revisit, Shuffle, Store, Sweep, Temporal, Width,
+    Chains, Gather, IndexChase, Op, Outstanding, Passes, Revisit, Shuffle, Store, Sweep, Temporal,
+    Width,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -96,7 +97,7 @@ pub(super) fn jump(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     };
     let Ok(chain) = chain else { return false };
     chain.cycle_length();
-    let jump = Jump::new(chain);
+    let jump = IndexChase::new(chain);
     let mut jump = if case.source.flag() {
         jump.checked()
     } else {
@@ -145,7 +146,7 @@ pub(super) fn pick(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     };
     (case.note)(format_args!("Picks::new(_, {element}, {count}, {order:?})"));
     let picks = Picks::new(region, element, count, order);
-    case.built(picks.map(Pick::new), room)
+    case.built(picks.map(Gather::new), room)
 }
 
 pub(super) fn revisit(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {

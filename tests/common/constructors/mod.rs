@@ -4,7 +4,7 @@
 //! Constructors refuse what they cannot take and do not panic; kernels stay inside their region. A
 //! wild access hits a guard page, which ends the process, or changes bytes beside the region, which
 //! is noticed. Only what needs no `unsafe` to be built is here, and [`Routine`]: of `Patch`,
-//! `Handover` and `Synonym` the caller vouches for the addresses.
+//! `Handover` and `PageAlias` the caller vouches for the addresses.
 //!
 //! [`Routine`]: linefill::kernel::Routine
 
@@ -52,7 +52,7 @@ type Build = fn(&mut Case<'_, '_>, Region<'_>) -> bool;
 
 /// What can be built.
 const FAMILIES: &[(&str, Build)] = &[
-    ("Abreast", rings::abreast),
+    ("ParallelChase", rings::abreast),
     ("Alias", lines::alias),
     ("Bandwidth", lines::bandwidth),
     ("Blocked", lines::blocked),
@@ -64,7 +64,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("FillLines", lines::fill_lines),
     ("Forward", lines::forward),
     ("Increment", shared::increment),
-    ("Jump", arrays::jump),
+    ("IndexChase", arrays::jump),
     ("Links", rings::links),
     ("LoadLines", lines::load_lines),
     ("LockAdd", lines::lock_add),
@@ -73,7 +73,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("Pair", rings::pair),
     ("Passes", arrays::passes),
     ("Pending", lines::pending),
-    ("Pick", arrays::pick),
+    ("Gather", arrays::pick),
     ("PrefetchWalk", rings::prefetch_walk),
     ("ReadTensor", squares::read_tensor),
     ("Revisit", arrays::revisit),
@@ -86,8 +86,8 @@ const FAMILIES: &[(&str, Build)] = &[
     ("Speculate", lines::speculate),
     ("SpeculateMiss", rings::speculate_miss),
     ("Store", arrays::store),
-    ("Straddle", rings::straddle),
-    ("TakeLines", shared::take_lines),
+    ("WideChase", rings::straddle),
+    ("AcquireLines", shared::take_lines),
     ("TileMatmul", squares::tile_matmul),
     ("Translate", lines::translate),
     ("Walk", rings::walk),

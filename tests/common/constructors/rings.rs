@@ -2,8 +2,8 @@
 
 use linefill::cpu::Hint;
 use linefill::kernel::{
-    Abreast, Ahead, Chase, Direction, Fields, Issue, Mode, Pace, Pair, PrefetchWalk, SpeculateMiss,
-    Step, Straddle, Walk, Width, reference,
+    Ahead, Chase, Dependence, Direction, Fields, Issue, Mode, Pair, ParallelChase, PrefetchWalk,
+    SpeculateMiss, Step, Walk, WideChase, Width, reference,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Lanes, Layout, Link, Links, Order, Path, Ring};
@@ -123,8 +123,8 @@ pub(super) fn straddle(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let Some(width) = Width::of(bytes, case.features) else {
         return false;
     };
-    (case.note)(format_args!("Straddle::new(_, {width:?})"));
-    on_ring!(case, region, |ring| Straddle::new(ring, width))
+    (case.note)(format_args!("WideChase::new(_, {width:?})"));
+    on_ring!(case, region, |ring| WideChase::new(ring, width))
 }
 
 pub(super) fn chase(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
@@ -167,7 +167,9 @@ pub(super) fn prefetch_walk(case: &mut Case<'_, '_>, region: Region<'_>) -> bool
     let elements = case.source.size(room);
     let ahead = case.source.flag().then_some(Ahead { hint, elements });
     let work = case.source.number();
-    let pace = *case.source.among(&[Pace::Serial, Pace::Overlapped]);
+    let pace = *case
+        .source
+        .among(&[Dependence::Serial, Dependence::Independent]);
     (case.note)(format_args!(
         "PrefetchWalk::new(_, {ahead:?}, {work}, {pace:?})"
     ));
@@ -193,5 +195,5 @@ pub(super) fn abreast(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     };
     (case.note)(format_args!("Lanes::new(_, {lanes}, {lines}, {seed})"));
     let lanes = Lanes::new(region, lanes, lines, seed);
-    case.built(lanes.map(Abreast::new), room)
+    case.built(lanes.map(ParallelChase::new), room)
 }

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use linefill::kernel::{
-    Fetched, Increment, IncrementWay, Kernel, Motion, RoundTrip, RoundTripWay, SharedBandwidth,
-    SharedWalk, Step, TakeLines, TakeWay, Visit,
+    AcquireLines, AcquireWay, Fetched, Increment, IncrementWay, Kernel, Motion, RoundTrip,
+    RoundTripWay, SharedBandwidth, SharedWalk, Step, Visit,
 };
 use linefill::mem::Region;
 
@@ -102,13 +102,13 @@ pub(super) fn take_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let from = case.source.below(words.len().min(16));
     let words = &words[from..];
     let lines = case.source.size(words.len() / 32);
-    let way = *case.source.among(&[TakeWay::Store, TakeWay::Add]);
+    let way = *case.source.among(&[AcquireWay::Store, AcquireWay::Add]);
     let fetched = *case
         .source
         .among(&[Fetched::Not, Fetched::ToRead, Fetched::ToWrite]);
     (case.note)(format_args!(
-        "TakeLines::new(_, {lines}, {way:?}, {fetched:?})"
+        "AcquireLines::new(_, {lines}, {way:?}, {fetched:?})"
     ));
-    let take = TakeLines::new(words, lines, way, fetched).ok_or(());
+    let take = AcquireLines::new(words, lines, way, fetched).ok_or(());
     case.built(take, size_of_val(words))
 }

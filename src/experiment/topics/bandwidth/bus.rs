@@ -21,7 +21,7 @@ const MOST_QUICK: usize = 8;
 /// Numbers of threads that all have cores of their own: 1, 2, 4 and so on, and all.
 fn threads(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
-    let cores = machine.seating.cores().clamp(1, most);
+    let cores = machine.cpu_order.cores().clamp(1, most);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
     powers.chain([cores]).collect()
 }
@@ -29,7 +29,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
 /// Bytes that each of these CPUs works on, so that every last-level cache among them is asked for
 /// as much as makes a working set in memory. `None` if that takes more than may be allocated.
 fn part(machine: &Machine, cpus: &[usize]) -> Option<usize> {
-    let seats = machine.seating.seats().iter();
+    let seats = machine.cpu_order.seats().iter();
     let of_cpus: Vec<usize> = seats
         .filter(|seat| cpus.contains(&seat.cpu))
         .map(|seat| seat.last_level)
@@ -44,7 +44,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     let l2 = machine.middle_of(machine.ranges.l2);
     for threads in threads(machine) {
-        let Ok(cpus) = machine.seating.of(threads) else {
+        let Ok(cpus) = machine.cpu_order.of(threads) else {
             continue;
         };
         let memory = part(machine, &cpus);
@@ -74,7 +74,7 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judgem
     let alone = e.at(series, 1.0)?;
     let (threads, each) = e.last(series)?;
     if threads < 2.0 {
-        let cores = e.machine.seating.cores();
+        let cores = e.machine.cpu_order.cores();
         return Err(Untestable(format!(
             "`{series}` was measured with one thread alone, of {cores} cores"
         )));

@@ -134,7 +134,7 @@ const BYTES_A_CYCLE: Plot = Plot {
     shape: Shape::Lines,
     x: Axis::WORKING_SET,
     y: Axis::log("bandwidth"),
-    unit: Unit::BytesACoreCycle,
+    unit: Unit::BytesPerCycle,
     reference: &[],
 };
 

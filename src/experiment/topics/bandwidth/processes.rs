@@ -64,7 +64,7 @@ struct Shared {
 const AFFORDABLE: f64 = (64 << 20) as f64;
 
 fn shared(machine: &Machine) -> Result<Shared, Untestable> {
-    let pair = |near| machine.seating.pair(near).map(|[_, other]| (near, other));
+    let pair = |near| machine.cpu_order.pair(near).map(|[_, other]| (near, other));
     // Cores rather than hyper-threads, which share their ports as well.
     let (near, cpu) = pair(Nearness::Level2)
         .or_else(|_| pair(Nearness::LastLevel))

@@ -91,14 +91,14 @@ type Pair = Result<[usize; 2], Untestable>;
 
 /// The nearest two on different cores.
 fn cores(machine: &Machine) -> Pair {
-    let near = machine.seating.nearest();
+    let near = machine.cpu_order.nearest();
     let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
-    machine.seating.pair(near)
+    machine.cpu_order.pair(near)
 }
 
 /// Two hyper-threads of one core.
 fn hyper_threads(machine: &Machine) -> Pair {
-    machine.seating.pair(Nearness::Core)
+    machine.cpu_order.pair(Nearness::Core)
 }
 
 /// The cases of a figure whose threads run on a pair, or of one thread where there is none.

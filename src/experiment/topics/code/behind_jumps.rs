@@ -36,7 +36,7 @@ const UNDEFINED: Experiment = Experiment {
         shape: Shape::Lines,
         x: Axis::log("indirect jumps, one a line, all over the place"),
         y: Axis::log("time"),
-        unit: Unit::CoreCyclesAnInstruction,
+        unit: Unit::CyclesPerInstruction,
         reference: &[],
     }),
     cases: |machine| {

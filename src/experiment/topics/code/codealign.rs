@@ -2,8 +2,8 @@
 
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Pass, Plot, Setup, Shape, Subject,
-    Unit, Untestable, all_of, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Pass, Plot, Setup, Shape, Unit,
+    Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{CodeAlign, Placed};
 use crate::mem::{LINE, Region};
@@ -163,11 +163,11 @@ impl Setup for CodeAlignSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let code = CodeAlign::new(self.placed, self.offset).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(code),
-            lap: 1,
+            period: 1,
         })
     }
 }

@@ -5,10 +5,10 @@ use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Parameters, Plot, Range,
-    Reference, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between, events,
-    plain_curves,
+    Reference, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between,
+    events, plain_curves,
 };
-use crate::kernel::Jump;
+use crate::kernel::IndexChase;
 use crate::mem::Region;
 use crate::model::{cycle_of_function, long_cycles};
 use crate::pattern::{Chain, Fill};
@@ -385,12 +385,12 @@ impl Setup for JumpSetup {
         self.size * size_of::<u32>()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let chain = Chain::new(region, self.size, self.fill).map_err(Untestable::because)?;
-        let jump = Jump::new(chain);
-        Ok(Subject::Steady {
+        let jump = IndexChase::new(chain);
+        Ok(Workload::Steady {
             kernel: Box::new(if self.checked { jump.checked() } else { jump }),
-            lap: self.size as u64,
+            period: self.size as u64,
         })
     }
 

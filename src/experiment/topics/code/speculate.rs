@@ -2,8 +2,8 @@
 
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Machine, Plot, Setup, Shape, Subject, Unit, Untestable,
-    at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Experiment, Machine, Plot, Setup, Shape, Unit, Untestable,
+    Workload, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{Issue, Kernel, Speculate, SpeculateMiss};
 use crate::measure::Shot;
@@ -143,7 +143,7 @@ impl Setup for SpeculateSetup {
         2 * Speculate::BYTES.next_multiple_of(PAGE)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let (first, second) = region
             .split(Speculate::BYTES.next_multiple_of(PAGE))
             .ok_or_else(|| Untestable("no room for places apart".to_owned()))?;
@@ -155,7 +155,7 @@ impl Setup for SpeculateSetup {
             shared: speculate(second, self.shared)?,
         };
         let work = shot.shared.work();
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(shot),
             work,
         })
@@ -201,15 +201,15 @@ impl Setup for SpeculateMissSetup {
         self.working_set
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let count = NODE.count(self.working_set);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, NODE, count, order).map_err(Untestable::because)?;
         let speculate = SpeculateMiss::new(ring, self.issue).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(speculate),
             // Either walk comes to half of the nodes.
-            lap: count as u64 / 2,
+            period: count as u64 / 2,
         })
     }
 }

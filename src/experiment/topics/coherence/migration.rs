@@ -5,7 +5,7 @@ use crate::experiment::claim::paired::paired_at;
 use crate::experiment::shared::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::remote;
 use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Subject, Untestable,
+    Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Untestable, Workload,
     at_least, at_most, plain_curves,
 };
 use crate::kernel::{Kernel, Step, Walk};
@@ -21,8 +21,8 @@ pub(crate) static ALL: &[Experiment] = &[SITUATIONS];
 
 const LAPS: [(&str, Lap); 3] = [
     ("the thread stays", Lap::Home),
-    ("the first lap after a move", Lap::First),
-    ("the second lap after a move", Lap::Second),
+    ("the first period after a move", Lap::First),
+    ("the second period after a move", Lap::Second),
 ];
 
 const OWN: &str = "a write to a line of one's own";
@@ -30,9 +30,9 @@ const READ: &str = "a write to a line that another core has read";
 
 /// The measuring CPU, and the nearest one on another core.
 fn cpus(machine: &Machine) -> Result<[usize; 2], Untestable> {
-    let near = machine.seating.nearest();
+    let near = machine.cpu_order.nearest();
     let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
-    machine.seating.pair(near)
+    machine.cpu_order.pair(near)
 }
 
 /// Working sets in the middle of L1d and of L2, by name.
@@ -50,11 +50,11 @@ const SITUATIONS: Experiment = Experiment {
              thread changes all elements of a list on one core, is moved to the nearest other one, \
              and goes on",
     today: "The thread's lines stay behind, modified, in the caches of the core that it left. The \
-            first lap fetches every one of them from there, at the price of a transfer each, and \
-            the second finds them at hand: the price is paid once a move and not a lap, but for a \
-            list in L2 it is that of a whole lap in the last level or worse. A list in L1d is \
-            walked so quickly that its first lap's last requests for ownership are still under way \
-            in the second. What the first lap also pays for is a core whose TLB and branch \
+            first period fetches every one of them from there, at the price of a transfer each, and \
+            the second finds them at hand: the price is paid once a move and not a period, but for a \
+            list in L2 it is that of a whole period in the last level or worse. A list in L1d is \
+            walked so quickly that its first period's last requests for ownership are still under way \
+            in the second. What the first period also pays for is a core whose TLB and branch \
             predictors know nothing of the thread. A \
             line that is truly shared is paid for again whenever the other core has looked at it; \
             X13 has the price by state, and B8 what becomes of programs that write one line.",
@@ -66,11 +66,11 @@ const SITUATIONS: Experiment = Experiment {
         let layout = Layout::npad(7);
         let mut cases = Vec::new();
         for (_, bytes) in sizes(machine) {
-            for (series, lap) in LAPS {
+            for (series, period) in LAPS {
                 let setup = MigrateSetup {
                     layout,
                     count: layout.count(bytes).max(1),
-                    lap,
+                    period,
                     cpus,
                     seed: machine.seed,
                 };
@@ -98,12 +98,12 @@ const SITUATIONS: Experiment = Experiment {
     events: &[],
     claims: &[
         Claim {
-            text: "of a list that L2 holds the first lap after a move takes more than 1.5 times as \
+            text: "of a list that L2 holds the first period after a move takes more than 1.5 times as \
                    long as one of a thread that stays",
             judge: |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[1].0, l2)?;
-                Ok(at_least("first lap over staying, L2", slower, 1.5))
+                Ok(at_least("first period over staying, L2", slower, 1.5))
             },
         },
         Claim {
@@ -111,16 +111,16 @@ const SITUATIONS: Experiment = Experiment {
             judge: |e| {
                 let [(_, l1), _] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[1].0, l1)?;
-                Ok(at_least("first lap over staying, L1d", slower, 1.5))
+                Ok(at_least("first period over staying, L1d", slower, 1.5))
             },
         },
         Claim {
-            text: "lines move over once: the second lap of a list that L2 holds takes less than \
+            text: "lines move over once: the second period of a list that L2 holds takes less than \
                    1.2 times as long as one of a thread that stays",
             judge: |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[2].0, l2)?;
-                Ok(at_most("second lap over staying, L2", slower, 1.2))
+                Ok(at_most("second period over staying, L2", slower, 1.2))
             },
         },
         Claim {
@@ -139,13 +139,13 @@ const SITUATIONS: Experiment = Experiment {
     ],
 };
 
-/// A lap over one of a thread that stays.
-fn over_staying(e: &Evidence<'_>, lap: &str, bytes: usize) -> Result<Interval, Untestable> {
+/// A period over one of a thread that stays.
+fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Result<Interval, Untestable> {
     cpus(e.machine)?;
-    paired_at(e, lap, LAPS[0].0, bytes as f64)
+    paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 
-/// Which lap is timed, after several at home.
+/// Which period is timed, after several at home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lap {
     /// Another one at home.
@@ -163,8 +163,8 @@ pub struct MigrateSetup {
     pub layout: Layout,
     /// How many there are.
     pub count: usize,
-    /// Which lap is timed.
-    pub lap: Lap,
+    /// Which period is timed.
+    pub period: Lap,
     /// The CPU at home, and the one away.
     pub cpus: [usize; 2],
     /// Decides the order of the ring.
@@ -176,7 +176,7 @@ impl Setup for MigrateSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let [home, away] = self.cpus;
         if home == away {
             return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
@@ -189,11 +189,11 @@ impl Setup for MigrateSetup {
             Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
         let walk = Walk::new(ring, Step::Inc).map_err(Untestable::because)?;
         let work = walk.work();
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(MigrateShot {
                 walk,
                 steps: self.count as u64,
-                lap: self.lap,
+                period: self.period,
                 cpus: self.cpus,
                 moved: None,
                 _home: home,
@@ -206,7 +206,7 @@ impl Setup for MigrateSetup {
 struct MigrateShot<'m> {
     walk: Walk<'m>,
     steps: u64,
-    lap: Lap,
+    period: Lap,
     cpus: [usize; 2],
     /// Keeps the thread where it was moved to; home again once it is dropped, before `_home` is.
     moved: Option<Pinned>,
@@ -219,9 +219,9 @@ impl Shot for MigrateShot<'_> {
         self.moved = None;
         black_box(self.walk.run(2 * self.steps));
         // Who stays makes the same system call, and is moved to where it is.
-        let to = if self.lap == Lap::Home { home } else { away };
+        let to = if self.period == Lap::Home { home } else { away };
         self.moved = pin(to).ok();
-        if self.lap == Lap::Second {
+        if self.period == Lap::Second {
             black_box(self.walk.run(self.steps));
         }
     }
@@ -246,11 +246,11 @@ mod tests {
         let all = allowed();
         let [home, away] = [all[0], *all.last().unwrap()];
         let mut bytes = vec![0; 64 * 102];
-        for lap in [Lap::Home, Lap::First, Lap::Second] {
+        for period in [Lap::Home, Lap::First, Lap::Second] {
             let setup = MigrateSetup {
                 layout: Layout::npad(7),
                 count: 100,
-                lap,
+                period,
                 cpus: [home, away],
                 seed: 3,
             };
@@ -262,12 +262,12 @@ mod tests {
             let pinned = pin(before.unwrap()).unwrap();
             match setup.prepare(region, &context) {
                 Err(reason) => assert!(home == away, "{reason}"),
-                Ok(Subject::Shot { mut shot, .. }) => {
+                Ok(Workload::Shot { mut shot, .. }) => {
                     for _ in 0..3 {
                         shot.prepare();
-                        let at = if lap == Lap::Home { home } else { away };
+                        let at = if period == Lap::Home { home } else { away };
                         assert_eq!(current_cpu(), Some(at));
-                        assert_eq!(shot.shoot(), 0, "a lap ends where it began");
+                        assert_eq!(shot.shoot(), 0, "a period ends where it began");
                     }
                 }
                 Ok(other) => panic!("{other:?}"),

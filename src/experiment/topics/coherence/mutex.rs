@@ -1,10 +1,10 @@
 //! Threads that take and release locks of libraries, which sleep while somebody else has them.
 
 use crate::experiment::shared::increment::Spacing;
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
-use crate::os::Member;
+use crate::os::Worker;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whose locks they are.
@@ -26,7 +26,7 @@ pub struct MutexSetup {
     /// The CPU of each.
     pub cpus: Vec<usize>,
     /// Whose time counts.
-    pub pace: Pace,
+    pub pace: SampleOf,
 }
 
 /// A lock.
@@ -112,20 +112,20 @@ impl MutexSetup {
     }
 
     /// The threads with their locks, `N` to a line.
-    fn team<'m, L: Lock, const N: usize>(&self) -> Subject<'m> {
+    fn team<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
-        let member = |(index, &cpu): (usize, &usize)| Member {
+        let member = |(index, &cpu): (usize, &usize)| Worker {
             cpu,
             kernel: Box::new(Turns {
                 locks: Arc::clone(&locks),
                 index: self.lock(index, size_of::<L>()),
             }),
         };
-        Subject::Team {
+        Workload::ThreadGroup {
             members: self.cpus.iter().enumerate().map(member).collect(),
             pace: self.pace,
-            lap: 1,
+            period: 1,
             in_step: false,
         }
     }
@@ -137,7 +137,7 @@ impl Setup for MutexSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         match self.library {
             Library::Std => Ok(self.team::<Mutex<()>, 8>()),
             #[cfg(feature = "peers")]
@@ -157,7 +157,7 @@ mod tests {
             library: Library::Std,
             spacing,
             cpus: vec![0, 1, 0],
-            pace: Pace::Slowest,
+            pace: SampleOf::Slowest,
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
                 let mut bytes = [0; 256];
                 let region = Region::new(&mut bytes).unwrap();
                 match setup.prepare(region, &context) {
-                    Ok(Subject::Team { mut members, .. }) => {
+                    Ok(Workload::ThreadGroup { mut members, .. }) => {
                         assert_eq!(members.len(), 3);
                         let turns = members.iter_mut().map(|member| member.kernel.run(5));
                         assert_eq!(turns.sum::<u64>(), 15);

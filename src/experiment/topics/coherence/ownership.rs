@@ -8,9 +8,9 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Judged, Judgement, Machine, Plot, Setup,
-    Shape, Subject, Unit, Untestable, all_of, at_least, at_most, plain_curves,
+    Shape, Unit, Untestable, Workload, all_of, at_least, at_most, plain_curves,
 };
-use crate::kernel::{Fetched, Kernel, TakeLines, TakeWay, Work};
+use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
 use crate::os::PartnerError;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[PREFETCHW];
 
-const WAYS: [(&str, TakeWay); 2] = [(STORE, TakeWay::Store), (ADD, TakeWay::Add)];
+const WAYS: [(&str, AcquireWay); 2] = [(STORE, AcquireWay::Store), (ADD, AcquireWay::Add)];
 
 const STORE: &str = "store";
 const ADD: &str = "locked addition";
@@ -50,9 +50,9 @@ fn series(way: &str, fetched: &str) -> String {
 
 /// The nearest CPU on another core.
 fn other(machine: &Machine) -> Result<usize, Untestable> {
-    let near = machine.seating.nearest();
+    let near = machine.cpu_order.nearest();
     let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
-    machine.seating.pair(near).map(|[_, other]| other)
+    machine.cpu_order.pair(near).map(|[_, other]| other)
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {
@@ -188,7 +188,7 @@ pub struct TakeSetup {
     /// brought about here.
     pub held: Held,
     /// How they are written.
-    pub way: TakeWay,
+    pub way: AcquireWay,
     /// How they are fetched before.
     pub fetched: Fetched,
     /// The CPU of the other thread.
@@ -219,9 +219,9 @@ impl Take {
         })
     }
 
-    fn kernel(&self) -> Option<TakeLines<'_>> {
+    fn kernel(&self) -> Option<AcquireLines<'_>> {
         let words = words(self.table.lines());
-        TakeLines::new(words, LINES, self.setup.way, self.setup.fetched)
+        AcquireLines::new(words, LINES, self.setup.way, self.setup.fetched)
     }
 }
 
@@ -256,7 +256,7 @@ impl Setup for TakeSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         // Two threads of one CPU would wait for the scheduler.
         if current_cpu() == Some(self.other) {
             return Err(Untestable(
@@ -270,7 +270,7 @@ impl Setup for TakeSetup {
         let work = take
             .kernel()
             .map_or_else(Work::default, |kernel| kernel.work());
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(take),
             work,
         })
@@ -291,7 +291,7 @@ mod tests {
             for fetched in [Fetched::Not, Fetched::ToRead, Fetched::ToWrite] {
                 let setup = TakeSetup {
                     held,
-                    way: TakeWay::Add,
+                    way: AcquireWay::Add,
                     fetched,
                     other: cpus[0],
                 };

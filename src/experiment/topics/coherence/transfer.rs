@@ -27,7 +27,7 @@ fn place(near: Nearness) -> f64 {
 
 /// What the measuring CPU shares with any other, the nearest first.
 fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])> {
-    let pair = |near: Nearness| machine.seating.pair(near).ok().map(|cpus| (near, cpus));
+    let pair = |near: Nearness| machine.cpu_order.pair(near).ok().map(|cpus| (near, cpus));
     Nearness::ALL.into_iter().filter_map(pair)
 }
 
@@ -36,7 +36,7 @@ fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])>
 /// # Errors
 /// If there is one core.
 fn nearest(e: &Evidence<'_>) -> Result<Nearness, Untestable> {
-    let near = e.machine.seating.nearest();
+    let near = e.machine.cpu_order.nearest();
     near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))
 }
 
@@ -123,8 +123,8 @@ fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> 
 /// What D23 measures of this: a hit, and the way to the nearest core and back.
 pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     let mut cases = vec![own_hit()];
-    let near = machine.seating.nearest();
-    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.seating.pair(near))) {
+    let near = machine.cpu_order.nearest();
+    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.cpu_order.pair(near))) {
         cases.push(trip(WAYS[0], near, cpus));
     }
     cases
@@ -222,7 +222,7 @@ const QUAD_CORE: Experiment = Experiment {
 
 /// The nearest cores that share a cache, and the nearest whose last levels are two.
 fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
-    let there = |near: &Nearness| e.machine.seating.pair(*near).is_ok();
+    let there = |near: &Nearness| e.machine.cpu_order.pair(*near).is_ok();
     let within = [Nearness::Level2, Nearness::LastLevel];
     let beyond = [Nearness::Package, Nearness::System];
     let far = beyond.into_iter().find(there).ok_or_else(|| {
@@ -339,8 +339,8 @@ fn readers(e: &Evidence<'_>) -> Judged {
 }
 
 fn state_cases(machine: &Machine) -> Vec<Case> {
-    let near = machine.seating.nearest();
-    let Some(Ok([_, other])) = near.map(|near| machine.seating.pair(near)) else {
+    let near = machine.cpu_order.nearest();
+    let Some(Ok([_, other])) = near.map(|near| machine.cpu_order.pair(near)) else {
         return Vec::new();
     };
     let mut cases = Vec::new();
@@ -357,9 +357,13 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
         cases.push(Case::new(STORES, x, remote(held, Want::Own, others)));
     }
     // One thread a core, the measuring one's left out.
-    let cores = machine.seating.cores().saturating_sub(1).min(MOST_READERS);
+    let cores = machine
+        .cpu_order
+        .cores()
+        .saturating_sub(1)
+        .min(MOST_READERS);
     if cores > 1 {
-        let others: Vec<usize> = machine.seating.seats()[1..=cores]
+        let others: Vec<usize> = machine.cpu_order.seats()[1..=cores]
             .iter()
             .map(|seat| seat.cpu)
             .collect();
@@ -434,7 +438,7 @@ const MATRIX: Experiment = Experiment {
 
 fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { MANY } else { FEW };
-    let seats = machine.seating.seats();
+    let seats = machine.cpu_order.seats();
     let mut cpus: Vec<usize> = seats.iter().take(most).map(|seat| seat.cpu).collect();
     cpus.sort_unstable();
     cpus
@@ -446,7 +450,7 @@ fn extremes(
     e: &Evidence<'_>,
     near: impl Fn(Nearness) -> bool,
 ) -> Result<[Interval; 2], Untestable> {
-    let seats = e.machine.seating.seats();
+    let seats = e.machine.cpu_order.seats();
     let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu);
     let mut trips = Vec::new();
     for curve in e.curves() {

@@ -3,8 +3,8 @@
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Reference, Setup, Shape, Subject, Unit,
-    Untestable, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Reference, Setup, Shape, Unit,
+    Untestable, Workload, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{Forward, Passing, Trip};
 use crate::mem::{LINE, PAGE, Region};
@@ -300,12 +300,12 @@ impl Setup for ForwardSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let forward = Forward::new(region, self.trip, self.store, self.load, context.features)
             .map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(forward),
-            lap: 1,
+            period: 1,
         })
     }
 }

@@ -4,10 +4,10 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
 use crate::experiment::shared::burst::BurstSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
-    Untestable, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
+    Untestable, Workload, at_least, at_most, events, plain_curves,
 };
-use crate::kernel::{Alias, BURST, Places, Transfer};
+use crate::kernel::{Alias4K, BURST, Places, Transfer};
 use crate::mem::{PAGE, Region};
 use crate::stats::Interval;
 
@@ -208,12 +208,12 @@ impl Setup for AliasSetup {
         self.store + self.behind + 8
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        let alias = Alias::new(region, self.store, self.store + self.behind)
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        let alias = Alias4K::new(region, self.store, self.store + self.behind)
             .map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(alias),
-            lap: 1,
+            period: 1,
         })
     }
 }

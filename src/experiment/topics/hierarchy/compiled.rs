@@ -1,6 +1,6 @@
 //! L2 misses of a C compiler at work: a stored trace, and the compiler that is installed here.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::mem::Region;
 use crate::sim::trace::{Decoder, MAGIC, lackey};
 use crate::sim::{Cache, Design, Geometry, GeometryError, Op, Reference, Stack};
@@ -35,12 +35,12 @@ impl Setup for CompilerSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let misses = match self.of {
             Compiler::Stored => self.in_stored_trace()?,
             Compiler::Installed => self.of_installed()?,
         };
-        Ok(Subject::Count(misses))
+        Ok(Workload::Count(misses))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{
     Axis, Case, Claim, Context, Experiment, Forecast, Parameters, Plot, Reference, Setup, Shape,
-    Subject, Unit, Untestable, all_of, at_least, between, events, plain_curves,
+    Unit, Untestable, Workload, all_of, at_least, between, events, plain_curves,
 };
 use crate::kernel::{Direction, Fields};
 use crate::mem::Region;
@@ -152,14 +152,14 @@ impl Setup for FieldsSetup {
         self.working_set
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let count = LINE_ELEMENT.count(self.working_set);
         let ring =
             Ring::new(region, LINE_ELEMENT, count, self.order).map_err(Untestable::because)?;
         let fields = Fields::new(ring, self.direction).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(fields),
-            lap: count as u64,
+            period: count as u64,
         })
     }
 

@@ -5,7 +5,7 @@
 
 use crate::cpu::{CacheKind, clflush, mfence};
 use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Machine, Setup, Subject, Untestable, at_least,
+    Case, Claim, Context, Evidence, Experiment, Machine, Setup, Untestable, Workload, at_least,
     at_most, plain_curves,
 };
 use crate::kernel::{Kernel, Step, Walk};
@@ -136,7 +136,7 @@ pub struct RetainSetup {
 /// Lines of the ring: a page of them, an eighth of the smallest L1d.
 const HOT: usize = 64;
 
-/// Lines that stream past between two steps: in a lap of the ring 64 KiB, one or less in each set of
+/// Lines that stream past between two steps: in a period of the ring 64 KiB, one or less in each set of
 /// any L2.
 const BETWEEN: usize = 16;
 
@@ -148,7 +148,7 @@ impl Setup for RetainSetup {
         HOT * LINE + self.stream
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let parts = region.split(HOT * LINE);
         let (hot, mut stream) =
             parts.ok_or_else(|| Untestable("no room for lines that stream past".to_owned()))?;
@@ -185,7 +185,7 @@ impl Setup for RetainSetup {
                 lost += u32::from(step(&mut walk) > slow);
             }
         }
-        Ok(Subject::Count(f64::from(lost) / HOT as f64))
+        Ok(Workload::Count(f64::from(lost) / HOT as f64))
     }
 }
 

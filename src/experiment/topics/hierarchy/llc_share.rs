@@ -7,7 +7,7 @@ use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::LoadSetup;
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Setup, Shape, Subject, Unit, Untestable, at_least, between, events,
+    Setup, Shape, Unit, Untestable, Workload, at_least, between, events,
 };
 use crate::kernel::Blocked;
 use crate::mem::{LINE, Region};
@@ -100,7 +100,7 @@ const LLC_SHARE: Experiment = Experiment {
             bytes: true,
         },
         y: Axis::log("read"),
-        unit: Unit::GigabytesASecond,
+        unit: Unit::GigabytesPerSecond,
         reference: &[],
     }),
     cases: |machine| {
@@ -265,13 +265,13 @@ impl Setup for BlockedSetup {
         self.array
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let blocked =
             Blocked::new(region, self.block / LINE, self.times).map_err(Untestable::because)?;
-        let lap = blocked.pass();
-        Ok(Subject::Steady {
+        let period = blocked.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(blocked),
-            lap,
+            period,
         })
     }
 

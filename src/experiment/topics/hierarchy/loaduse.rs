@@ -5,7 +5,7 @@ use crate::experiment::claim::paired::paired;
 use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Machine, Parameters, Plot,
-    Range, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, between, plain_curves,
+    Range, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, between, plain_curves,
 };
 use crate::kernel::{Chase, Mode};
 use crate::mem::Region;
@@ -203,14 +203,14 @@ impl Setup for ChaseSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let count = LINE_ELEMENT.count(self.working_set);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, LINE_ELEMENT, count, order).map_err(Untestable::because)?;
         let chase = Chase::new(ring, self.mode, &context.features).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(chase),
-            lap: count as u64,
+            period: count as u64,
         })
     }
 

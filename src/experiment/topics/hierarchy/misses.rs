@@ -6,7 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::PENTIUM_4;
 use crate::experiment::{
     Axis, Case, Claim, Context, Curve, Evidence, Experiment, Machine, Plot, Reference, Setup,
-    Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between, events,
+    Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between, events,
 };
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
@@ -212,7 +212,7 @@ fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The misses of L2 in percent of its reads, of a lap of a walk that follows another.
+/// The misses of L2 in percent of its reads, of a period of a walk that follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RatioSetup {
     /// The walk.
@@ -236,19 +236,19 @@ impl Setup for RatioSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
-        let Subject::Steady { mut kernel, lap } = self.walk.prepare(region, context)? else {
+    ) -> Result<Workload<'m>, Untestable> {
+        let Workload::Steady { mut kernel, period } = self.walk.prepare(region, context)? else {
             return Err(Untestable("a walk has a steady state".to_owned()));
         };
         let mut caches = Hierarchy::new(&self.design()).map_err(Untestable::because)?;
-        kernel.trace(lap, &mut |access| {
+        kernel.trace(period, &mut |access| {
             caches.reference(sim::Reference::of(access, 0));
         });
         caches.forget_counts();
-        kernel.trace(lap, &mut |access| {
+        kernel.trace(period, &mut |access| {
             caches.reference(sim::Reference::of(access, 0));
         });
-        Ok(Subject::Count(100.0 * caches.counters(1).miss_ratio()))
+        Ok(Workload::Count(100.0 * caches.counters(1).miss_ratio()))
     }
 }
 

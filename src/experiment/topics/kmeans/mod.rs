@@ -64,7 +64,7 @@ const QUICK_POINTS: usize = 4000;
 
 /// Tasks of which each has a core: as many as there are, up to the most.
 fn on_cores(machine: &Machine) -> usize {
-    machine.seating.cores().clamp(1, MOST_TASKS)
+    machine.cpu_order.cores().clamp(1, MOST_TASKS)
 }
 
 /// Numbers of tasks: one, four as on the note's i7, one a core; in a full run those of the note and
@@ -82,7 +82,7 @@ fn tasks(machine: &Machine) -> Vec<usize> {
 
 /// The CPUs of as many threads as have something to do, each its own.
 fn cpus(machine: &Machine, tasks: usize) -> Vec<usize> {
-    let seats = machine.seating.seats().iter();
+    let seats = machine.cpu_order.seats().iter();
     seats.map(|seat| seat.cpu).take(tasks).collect()
 }
 

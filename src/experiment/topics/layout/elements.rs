@@ -3,8 +3,8 @@
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::paired::{paired, paired_points, slowdown};
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Range, Reference, Setup, Shape,
-    Subject, Unit, Untestable, all_of, at_least, between, events,
+    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Range, Reference, Setup, Shape, Unit,
+    Untestable, Workload, all_of, at_least, between, events,
 };
 use crate::kernel::Pair;
 use crate::mem::Region;
@@ -221,13 +221,13 @@ impl Setup for PairSetup {
         self.layout.span(self.count())
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let ring = Ring::new(region, self.layout, self.count(), self.order)
             .map_err(Untestable::because)?;
         let pair = Pair::new(ring, self.words).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(pair),
-            lap: self.count() as u64,
+            period: self.count() as u64,
         })
     }
 }

@@ -3,10 +3,10 @@
 use crate::experiment::claim::paired::{paired, paired_points, slowdown};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
-    Untestable, all_of, at_least, at_most, between, events,
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
+    Untestable, Workload, all_of, at_least, at_most, between, events,
 };
-use crate::kernel::Pick;
+use crate::kernel::Gather;
 use crate::mem::{LINE, Region};
 use crate::pattern::{Order, Picks};
 use crate::stats::Interval;
@@ -247,13 +247,13 @@ impl Setup for PickSetup {
         Picks::span(self.element, self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let picks = Picks::new(region, self.element, self.count, self.order)
             .map_err(Untestable::because)?;
-        let lap = picks.count() as u64;
-        Ok(Subject::Steady {
-            kernel: Box::new(Pick::new(picks)),
-            lap,
+        let period = picks.count() as u64;
+        Ok(Workload::Steady {
+            kernel: Box::new(Gather::new(picks)),
+            period,
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::misses::AHEAD;
 use crate::experiment::{
     Axis, Case, Claim, Context, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference,
-    Setup, Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between, events,
+    Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between, events,
 };
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
@@ -318,7 +318,7 @@ impl Missed {
     pub const ALL: [Missed; 4] = [Missed::L1d, Missed::L2, Missed::L2Lines, Missed::Tlb];
 }
 
-/// The misses of a lap of a walk that follows another, in percent of its instructions, in the
+/// The misses of a period of a walk that follows another, in percent of its instructions, in the
 /// caches of the Core 2 of Drepper's section 7: L1d of 32 KiB and 8 ways, L2 of 4 MiB and 16 ways
 /// with a prefetcher that follows streams, 256 TLB entries in sets of 4 for pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -344,7 +344,7 @@ impl Setup for Core2Setup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|(walk, _)| *walk == self.walk);
         let counts = match found {
@@ -357,18 +357,18 @@ impl Setup for Core2Setup {
         };
         let instructions = self.walk.count as f64 * f64::from(self.instructions);
         let count = counts[self.missed as usize];
-        Ok(Subject::Count(100.0 * count as f64 / instructions))
+        Ok(Workload::Count(100.0 * count as f64 / instructions))
     }
 }
 
 fn count(walk: WalkSetup, region: Region<'_>, context: &Context) -> Result<[u64; 4], Untestable> {
-    let Subject::Steady { mut kernel, lap } = walk.prepare(region, context)? else {
+    let Workload::Steady { mut kernel, period } = walk.prepare(region, context)? else {
         return Err(Untestable("a walk has a steady state".to_owned()));
     };
     let design = design().map_err(Untestable::because)?;
     let mut caches = Hierarchy::new(&design).map_err(Untestable::because)?;
     for counted in [false, true] {
-        kernel.trace(lap, &mut |access| {
+        kernel.trace(period, &mut |access| {
             caches.reference(sim::Reference::of(access, 0));
         });
         if !counted {

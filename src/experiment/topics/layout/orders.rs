@@ -5,7 +5,7 @@ use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Range, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, between, events,
+    Range, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, between, events,
 };
 use crate::kernel::Outstanding;
 use crate::mem::Region;
@@ -230,14 +230,14 @@ impl Setup for OrdersSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let orders = Orders::new(region, self.arrangement, self.count(), self.seed)
             .map_err(Untestable::because)?;
         let sum = Outstanding::new(orders, &context.features).map_err(Untestable::because)?;
-        let lap = sum.pass();
-        Ok(Subject::Steady {
+        let period = sum.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(sum),
-            lap,
+            period,
         })
     }
 

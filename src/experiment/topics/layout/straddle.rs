@@ -4,10 +4,10 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
 use crate::experiment::shared::burst::{BurstSetup, no_width};
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Machine, Plot, Setup, Shape, Subject,
-    Unit, Untestable, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Machine, Plot, Setup, Shape, Unit,
+    Untestable, Workload, at_least, at_most, events, plain_curves,
 };
-use crate::kernel::{Places, Straddle, Transfer, Width};
+use crate::kernel::{Places, Transfer, WideChase, Width};
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
@@ -374,14 +374,14 @@ impl Setup for StraddleSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
         let ring =
             Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)?;
-        let walk = Straddle::new(ring, width).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        let walk = WideChase::new(ring, width).map_err(Untestable::because)?;
+        Ok(Workload::Steady {
             kernel: Box::new(walk),
-            lap: self.count as u64,
+            period: self.count as u64,
         })
     }
 }

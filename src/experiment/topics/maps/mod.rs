@@ -42,7 +42,7 @@ const PEERS: [MapKind; 2] = [MapKind::Dash, MapKind::Papaya];
 /// Numbers of threads: one, one a core, and twice as many as CPUs; in a full run those between, and
 /// as many as in the note.
 fn threads(machine: &Machine) -> Vec<usize> {
-    let (cores, cpus) = (machine.seating.cores().max(1), machine.seating.cpus());
+    let (cores, cpus) = (machine.cpu_order.cores().max(1), machine.cpu_order.cpus());
     let mut all = vec![1, cores];
     if machine.full {
         all.extend((0..).map(|k| 1 << k).take_while(|&n| n <= NOTE));
@@ -55,7 +55,7 @@ fn threads(machine: &Machine) -> Vec<usize> {
 
 /// A thread a core, if there are several.
 fn on_cores(e: &Evidence<'_>) -> Result<f64, Untestable> {
-    match e.machine.seating.cores() {
+    match e.machine.cpu_order.cores() {
         cores @ 2.. => Ok(cores as f64),
         cores => Err(Untestable(format!(
             "it takes 2 cores, and there are {cores}"
@@ -66,7 +66,7 @@ fn on_cores(e: &Evidence<'_>) -> Result<f64, Untestable> {
 fn cases(machine: &Machine) -> Vec<Case> {
     let fewer = if machine.full { 1 } else { QUICK };
     let run = |map, threads| {
-        let cpus = machine.seating.of(threads).ok()?;
+        let cpus = machine.cpu_order.of(threads).ok()?;
         Some(MapSetup {
             map,
             operations: OPERATIONS / u64::from(fewer),
@@ -90,7 +90,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             }
         }
     }
-    let cores = machine.seating.cores();
+    let cores = machine.cpu_order.cores();
     for pair in PAIRS {
         if let (2.., Some(run)) = (cores, run(pair.map, cores)) {
             let setup = MapPairSetup {
@@ -260,7 +260,7 @@ fn sizes(e: &Evidence<'_>, maps: &[MapKind]) -> Judged {
 
 /// The times, those of more threads than CPUs as curves of their own.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
-    let cpus = e.machine.seating.cpus().max(1) as f64;
+    let cpus = e.machine.cpu_order.cpus().max(1) as f64;
     let mut curves = Vec::new();
     for map in MapKind::ALL {
         let points = e.series(map.name()).unwrap_or_default();

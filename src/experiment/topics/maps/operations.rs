@@ -1,10 +1,10 @@
 //! Threads that do the note's program to a map they share.
 
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
-use crate::experiment::{Context, Run, Setup, Subject, Untestable};
+use crate::experiment::{Context, Run, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
-use crate::os::{Manner, Member, team};
+use crate::os::{RoundOptions, Worker, team};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Stripes of the note's maps.
@@ -72,7 +72,7 @@ impl Kernel for Sharer {
 
 /// The threads, and what they share.
 struct Sharers {
-    members: Vec<Member<'static>>,
+    members: Vec<Worker<'static>>,
     slot: Slot,
     came_to: Arc<Mutex<Tally>>,
 }
@@ -81,7 +81,7 @@ impl Sharers {
     fn of(setup: &MapSetup) -> Result<Self, Untestable> {
         let slot: Slot = Arc::new(Mutex::new(setup.make()?));
         let came_to = Arc::default();
-        let member = |(&cpu, share)| Member {
+        let member = |(&cpu, share)| Worker {
             cpu,
             kernel: Box::new(Sharer {
                 slot: Arc::clone(&slot),
@@ -104,13 +104,13 @@ impl Setup for MapSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         Ok(runs(self, self, None, Sharers::of(self)?))
     }
 }
 
 /// Runs of one map, less a share of another's if that is asked for.
-fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharers) -> Subject<'m> {
+fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharers) -> Workload<'m> {
     let (one, other, slot) = (one.clone(), other.clone(), sharers.slot);
     let operations = one.operations;
     let renew = move |which| {
@@ -123,7 +123,7 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = map;
         }
     };
-    Subject::Runs {
+    Workload::Runs {
         members: sharers.members,
         renew: Box::new(renew),
         operations,
@@ -148,7 +148,7 @@ impl Setup for MapPairSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let other = MapSetup {
             map: self.other,
             ..self.run.clone()
@@ -183,9 +183,9 @@ impl Setup for MapSizeSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let mut sharers = Sharers::of(&self.run)?;
-        let manner = Manner {
+        let manner = RoundOptions {
             ahead: 0,
             keep_on: false,
         };
@@ -208,6 +208,6 @@ impl Setup for MapSizeSetup {
                 said.abs_diff(tally.added.wrapping_sub(tally.removed)) + said.abs_diff(counted)
             }
         };
-        Ok(Subject::Count(value as f64))
+        Ok(Workload::Count(value as f64))
     }
 }

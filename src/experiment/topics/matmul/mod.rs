@@ -80,7 +80,7 @@ const fn plot(columns: &'static [Reference]) -> Option<Plot> {
         shape: Shape::Bars,
         x: Axis::log("rows and columns, N"),
         y: Axis::log("time"),
-        unit: Unit::CoreCyclesAMultiplyAdd,
+        unit: Unit::CyclesPerMultiplyAdd,
         reference: columns,
     })
 }
@@ -100,7 +100,7 @@ fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Result<Interval,
     let (of, to) = (e.at(of, side as f64)?, e.at(to, side as f64)?);
     match e.unit {
         // A speed is the inverse of a time.
-        Unit::GigaflopsASecond => ratio(to, of),
+        Unit::GigaflopsPerSecond => ratio(to, of),
         _ => ratio(of, to),
     }
 }
@@ -275,7 +275,7 @@ const VECTORISED: Experiment = Experiment {
         shape: Shape::Bars,
         x: Axis::log("rows and columns, N"),
         y: Axis::log("speed"),
-        unit: Unit::GigaflopsASecond,
+        unit: Unit::GigaflopsPerSecond,
         reference: &[table(&[
             ("original_gflops", "original"),
             ("transposed_gflops", "transposed"),
@@ -318,7 +318,7 @@ const VECTORISED: Experiment = Experiment {
 fn whole(e: &Evidence<'_>) -> String {
     const TABLE_6_2: [f64; 4] = [16.77, 3.92, 2.90, 1.59];
     let in_cycles = Evidence {
-        unit: Unit::CoreCyclesAMultiplyAdd,
+        unit: Unit::CyclesPerMultiplyAdd,
         ..*e
     };
     // A multiplication is 10^9 multiply-adds.

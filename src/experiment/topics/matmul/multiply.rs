@@ -1,7 +1,7 @@
 //! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
 
 use crate::experiment::machine::predict::{add_latency, window};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::{LINE, Region};
 use crate::model::addition_in_sums;
@@ -128,14 +128,14 @@ impl Setup for MatmulSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let product = Product::new(region, self.side, SEED).map_err(Untestable::because)?;
         let (kernel, pass) = self.way.kernel(product, context)?;
         // A few rows take all of `mul2` with them; the whole would take a second and more.
         let rows = 16 * pass / self.side as u64;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: kernel.boxed(),
-            lap: rows.clamp(1, pass),
+            period: rows.clamp(1, pass),
         })
     }
 
@@ -201,7 +201,7 @@ impl Setup for DifferenceSetup {
         &self,
         mut region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let wanted = self.plain(region.reborrow(), |element| element)?;
         let magnitudes = self.plain(region.reborrow(), f64::abs)?;
         let product = self.product(region, |element| element)?;
@@ -212,7 +212,7 @@ impl Setup for DifferenceSetup {
             .zip(&wanted)
             .zip(&magnitudes)
             .map(|((found, wanted), magnitude)| (found - wanted).abs() / magnitude);
-        Ok(Subject::Count(differences.fold(0.0, f64::max)))
+        Ok(Workload::Count(differences.fold(0.0, f64::max)))
     }
 }
 
@@ -291,7 +291,7 @@ impl Setup for MissSetup {
         }
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let geometry = Geometry::new(Self::CACHE, Self::WAYS, Self::LINE);
         let mut cache = Cache::new(Design::lru(geometry.map_err(Untestable::because)?));
         let matrix = Product::matrix_bytes(Self::SIDE);
@@ -303,6 +303,6 @@ impl Setup for MissSetup {
             misses += u64::from(counts && !hit);
         })?;
         let multiply_adds = (Self::SIDE * Self::SIDE * Self::SIDE) as f64;
-        Ok(Subject::Count(misses as f64 / multiply_adds))
+        Ok(Workload::Count(misses as f64 / multiply_adds))
     }
 }

@@ -7,10 +7,10 @@ use crate::experiment::topics::parallelism::mlp::EVENTS;
 use crate::experiment::topics::parallelism::shuffle::in_passes;
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Setup, Shape, Subject, Unit, Untestable, at_most, between, plain_curves,
+    Setup, Shape, Unit, Untestable, Workload, at_most, between, plain_curves,
 };
 use crate::infer::in_parallel;
-use crate::kernel::Abreast;
+use crate::kernel::ParallelChase;
 use crate::mem::{LINE, Region};
 use crate::pattern::Lanes;
 use crate::stats::Interval;
@@ -152,12 +152,12 @@ impl Setup for LanesSetup {
         Lanes::span(self.lines())
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let lanes =
             Lanes::new(region, self.lanes, self.lines(), self.seed).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
-            kernel: Box::new(Abreast::new(lanes)),
-            lap: self.lines() as u64,
+        Ok(Workload::Steady {
+            kernel: Box::new(ParallelChase::new(lanes)),
+            period: self.lines() as u64,
         })
     }
 

@@ -4,7 +4,7 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
 use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
 use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Setup, Subject, Untestable, at_least, plain_curves,
+    Case, Claim, Context, Evidence, Experiment, Setup, Untestable, Workload, at_least, plain_curves,
 };
 use crate::kernel::{Op, symbols};
 use crate::mem::Region;
@@ -136,11 +136,11 @@ impl Setup for HottestSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
-        let Subject::Steady { mut kernel, lap } = self.of.prepare(region, context)? else {
+    ) -> Result<Workload<'m>, Untestable> {
+        let Workload::Steady { mut kernel, period } = self.of.prepare(region, context)? else {
             return Err(Untestable("only what is steady can be sampled".to_owned()));
         };
-        kernel.run(lap);
+        kernel.run(period);
         let code = symbols::all().find(|code| code.name == self.symbol);
         let inside = code
             .ok_or_else(|| Untestable(format!("there is no kernel {}", self.symbol)))?
@@ -171,6 +171,6 @@ impl Setup for HottestSetup {
             }
         }
         let most = addresses.values().max().copied().unwrap_or(0);
-        Ok(Subject::Count(100.0 * most as f64 / samples as f64))
+        Ok(Workload::Count(100.0 * most as f64 / samples as f64))
     }
 }

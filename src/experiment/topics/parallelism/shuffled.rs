@@ -1,7 +1,7 @@
 //! Startin's shuffles, and chains of exchanges.
 
 use crate::experiment::machine::predict::{Places, in_flight, random};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
 use crate::kernel::{Chains, Op, Passes, Shuffle};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Deck, Indices};
@@ -33,7 +33,7 @@ impl Setup for ShuffleSetup {
         Deck::span(self.count, self.indices)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let deck = deck(region, self.count, self.indices, self.seed)?;
         let mut shuffle = Shuffle::new(deck).with_op(self.op);
         if self.buffered {
@@ -41,13 +41,13 @@ impl Setup for ShuffleSetup {
         }
         if self.whole {
             let passes = Passes::new(shuffle).map_err(Untestable::because)?;
-            return Ok(Subject::Steady {
-                lap: 1,
+            return Ok(Workload::Steady {
+                period: 1,
                 kernel: Box::new(passes),
             });
         }
-        Ok(Subject::Steady {
-            lap: lap(self.count),
+        Ok(Workload::Steady {
+            period: period(self.count),
             kernel: Box::new(shuffle),
         })
     }
@@ -69,11 +69,11 @@ impl Setup for ChainsSetup {
         Deck::span(self.count, Indices::Precomputed)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let deck = deck(region, self.count, Indices::Precomputed, self.seed)?;
         let chains = Chains::new(deck, self.chains).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
-            lap: lap(self.count),
+        Ok(Workload::Steady {
+            period: period(self.count),
             kernel: Box::new(chains),
         })
     }
@@ -103,7 +103,7 @@ fn deck(
 
 /// Exchanges after which the caches hold what they will: as many as the array has lines. A pass has
 /// sixteen times as many, and goes on where the warm-up stopped.
-fn lap(count: usize) -> u64 {
+fn period(count: usize) -> u64 {
     (count / A_LINE) as u64
 }
 

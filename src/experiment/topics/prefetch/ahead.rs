@@ -2,8 +2,8 @@
 
 use crate::cpu::{Feature, Hint};
 use crate::experiment::machine::predict::{Places, random};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Subject, Untestable};
-use crate::kernel::{Ahead, Pace, PrefetchWalk};
+use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::kernel::{Ahead, Dependence, PrefetchWalk};
 use crate::mem::Region;
 use crate::model::step_with_prefetch;
 use crate::pattern::{Layout, Order, Ring};
@@ -22,7 +22,7 @@ pub struct PrefetchSetup {
     /// Dependent multiplications a node, 3 core cycles each.
     pub work: u32,
     /// Whether the work can overlap the next node's miss.
-    pub pace: Pace,
+    pub pace: Dependence,
 }
 
 impl Setup for PrefetchSetup {
@@ -34,7 +34,7 @@ impl Setup for PrefetchSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let writes = self.ahead.is_some_and(|ahead| ahead.hint == Hint::Write);
         if writes && !context.features.has(Feature::Prefetchw) {
             return Err(Untestable(
@@ -46,9 +46,9 @@ impl Setup for PrefetchSetup {
             Ring::new(region, self.layout, count, self.order).map_err(Untestable::because)?;
         let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)
             .map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(walk),
-            lap: count as u64,
+            period: count as u64,
         })
     }
 
@@ -57,7 +57,7 @@ impl Setup for PrefetchSetup {
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         let random_order = matches!(self.order, Order::Random { .. });
-        (dense && random_order && self.pace == Pace::Serial).then_some(())?;
+        (dense && random_order && self.pace == Dependence::Serial).then_some(())?;
         let places = Places {
             count: self.layout.count(self.working_set),
             stride: self.layout.stride(),

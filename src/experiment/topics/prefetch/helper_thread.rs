@@ -1,10 +1,10 @@
 //! A walk with work at each node, and a helper thread that reads the list ahead of it.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
 use crate::mem::Region;
-use crate::os::Member;
-use crate::os::leash::{Leash, Slack};
+use crate::os::Worker;
+use crate::os::leash::{RunAheadBudget, RunAheadLimit};
 use crate::pattern::{Layout, Order, Ring, SharedRing};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Setup for HelperSetup {
         self.layout.span(self.layout.count(self.working_set))
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let [walker, helper] = self.cpus;
         if walker == helper {
             return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
@@ -46,9 +46,9 @@ impl Setup for HelperSetup {
             Ring::new(region, self.layout, count, self.order).map_err(Untestable::because)?;
         let ring = ring.share();
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
-        let leash = Arc::new(Leash::new(self.lead));
+        let leash = Arc::new(RunAheadLimit::new(self.lead));
         let walk = |visit| SharedWalk::new(ring, visit).map_err(Untestable::because);
-        let walker = Member {
+        let walker = Worker {
             cpu: walker,
             kernel: Box::new(Walker {
                 walk: walk(Visit::Work(self.work))?,
@@ -57,7 +57,7 @@ impl Setup for HelperSetup {
                 steps: 0,
             }),
         };
-        let helper = Member {
+        let helper = Worker {
             cpu: helper,
             kernel: Box::new(Helper {
                 walk: walk(Visit::Lines)?,
@@ -66,9 +66,9 @@ impl Setup for HelperSetup {
                 goal: 0,
             }),
         };
-        Ok(Subject::Helped {
+        Ok(Workload::Helped {
             members: vec![walker, helper],
-            lap: count as u64,
+            period: count as u64,
             leash,
         })
     }
@@ -78,12 +78,12 @@ impl Setup for HelperSetup {
 struct Walker<'m> {
     walk: SharedWalk<'m>,
     ring: SharedRing<'m>,
-    leash: Arc<Leash>,
+    leash: Arc<RunAheadLimit>,
     steps: u64,
 }
 
 /// Lets the helper go if the walk ends by a panic.
-struct Held<'l>(&'l Leash);
+struct Held<'l>(&'l RunAheadLimit);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
@@ -123,7 +123,7 @@ impl Kernel for Walker<'_> {
 /// done before it.
 struct Helper<'m> {
     walk: SharedWalk<'m>,
-    leash: Arc<Leash>,
+    leash: Arc<RunAheadLimit>,
     /// Nodes from the first, read or left out.
     steps: u64,
     /// Where the walk will be at the end of the round.
@@ -137,13 +137,13 @@ impl Kernel for Helper<'_> {
         let mut read = 0;
         loop {
             match self.leash.slack(self.steps, self.goal) {
-                Slack::Over => return read,
-                Slack::Behind { steps, place } => {
+                RunAheadBudget::Over => return read,
+                RunAheadBudget::Behind { steps, place } => {
                     self.steps = steps;
                     // The walk is at a node; were it not, the helper would be of no use, and go on.
                     self.walk.go_to(8 * place as usize);
                 }
-                Slack::Ahead { lead, room } => {
+                RunAheadBudget::Ahead { lead, room } => {
                     let part = room.min(BATCH);
                     self.walk.run(part.into());
                     self.steps += u64::from(part);
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::cpu::Features;
     use crate::mem::LINE;
-    use crate::os::{Manner, allowed, team};
+    use crate::os::{RoundOptions, allowed, team};
 
     const LEAD: u32 = 100;
 
@@ -200,13 +200,13 @@ mod tests {
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
         let region = Region::new(&mut bytes).unwrap();
         let subject = setup.prepare(region, &CONTEXT()).unwrap();
-        let Subject::Helped {
+        let Workload::Helped {
             mut members, leash, ..
         } = subject
         else {
             panic!("no helper");
         };
-        let manner = Manner {
+        let manner = RoundOptions {
             ahead: 100_000,
             keep_on: false,
         };
@@ -214,7 +214,7 @@ mod tests {
         let proofs = team(&mut members, manner, |team| {
             [1, 5, 1000, 4 * count].map(|operations| {
                 let turns = team.round(operations);
-                (turns[0].proof, turns[1].proof <= operations)
+                (turns[0].checksum, turns[1].checksum <= operations)
             })
         });
         for (place, no_more_than_asked) in proofs.unwrap() {
@@ -235,12 +235,12 @@ mod tests {
     /// A walk that ends by a panic takes its helper along.
     #[test]
     fn a_helper_does_not_wait_for_a_walk_that_is_gone() {
-        let leash = Leash::new(LEAD);
+        let leash = RunAheadLimit::new(LEAD);
         let outcome = std::panic::catch_unwind(|| {
             let _held = Held(&leash);
             panic!("the walk");
         });
         assert!(outcome.is_err());
-        assert_eq!(leash.slack(0, 1000), Slack::Over);
+        assert_eq!(leash.slack(0, 1000), RunAheadBudget::Over);
     }
 }

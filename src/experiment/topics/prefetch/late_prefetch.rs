@@ -7,7 +7,7 @@ use crate::experiment::{
     Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
     at_least, at_most, between, events, plain_curves,
 };
-use crate::kernel::{Ahead, Pace};
+use crate::kernel::{Ahead, Dependence};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
@@ -108,7 +108,7 @@ fn case(series: &str, elements: usize, bytes: usize, machine: &Machine) -> Case 
             elements,
         }),
         work: WORK,
-        pace: Pace::Serial,
+        pace: Dependence::Serial,
     };
     Case::new(series, elements as f64, setup)
 }

@@ -9,8 +9,8 @@ use crate::cpu::{
 };
 use crate::experiment::claim::evidence::{ratio, share_of_miss};
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judgement, Machine, Plot, Setup, Shape,
-    Subject, Unit, Untestable, all_of, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Judgement, Machine, Plot, Setup, Shape, Unit,
+    Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::Work;
 use crate::measure::Shot;
@@ -295,7 +295,7 @@ impl Setup for EvictSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         if self.lines == 0 || self.lines > Self::MOST_LINES {
             return Err(Untestable(format!(
                 "a run has 1 to {} lines, not {}",
@@ -309,7 +309,7 @@ impl Setup for EvictSetup {
             state: self.state,
             by,
         };
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(shot),
             work: Work::default(),
         })
@@ -325,7 +325,7 @@ impl Setup for ReloadSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let evict = match self.then {
             Then::Evict(by) => Some(by.proven(context.features)?),
             Then::Nothing | Then::NonTemporalStores => None,
@@ -336,7 +336,7 @@ impl Setup for ReloadSetup {
             evict,
             stream: self.then == Then::NonTemporalStores,
         };
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(shot),
             work: Work {
                 loads: 1,

@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Subject, Unit, Untestable,
+    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Unit, Untestable, Workload,
     at_least, at_most, plain_curves,
 };
 use crate::kernel::LockAdd;
@@ -82,16 +82,16 @@ impl Setup for LockSetup {
         self.at + 8
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let allowed = if self.at % LINE + 8 > LINE {
             Some(split_locks::allowed().map_err(Untestable::because)?)
         } else {
             None
         };
         let lock = LockAdd::new(region, self.at, allowed).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(lock),
-            lap: 1,
+            period: 1,
         })
     }
 }

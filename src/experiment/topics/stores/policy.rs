@@ -6,8 +6,8 @@ use crate::experiment::claim::counted::{
 use crate::experiment::claim::evidence::{ratio, share_of_miss};
 use crate::experiment::topics::stores::evict::{Evict, LineState, ReloadSetup, Then};
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit,
-    Untestable, at_least, at_most, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
+    Untestable, Workload, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{
     FillLines, FillWay, Kernel, LoadLines, LoadWay, Rewrite, RewriteWay, Vector, Work,
@@ -256,7 +256,7 @@ impl Setup for RewriteSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         self.policy.untestable()?;
         let way = match self.policy {
             Policy::WriteBack => RewriteWay::Back,
@@ -268,9 +268,9 @@ impl Setup for RewriteSetup {
             }
             Policy::WriteCombining | Policy::Uncacheable => RewriteWay::NonTemporal,
         };
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(Rewrite::new(region, way)),
-            lap: 1,
+            period: 1,
         })
     }
 }
@@ -289,9 +289,9 @@ impl Setup for ReadBackSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         FillLines::new(region.reborrow(), self.way).map_err(Untestable::because)?;
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(ReadBackShot {
                 region,
                 way: self.way,

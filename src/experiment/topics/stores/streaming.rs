@@ -10,7 +10,7 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Judgement, Machine, Model,
-    Parameters, Plot, Setup, Shape, Subject, Unit, Untestable, all_of, at_least, at_most, between,
+    Parameters, Plot, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between,
     events, plain_curves,
 };
 use crate::kernel::{Store, Sweep, Temporal, Width};
@@ -40,7 +40,7 @@ const INTRINSICS: Experiment = Experiment {
         shape: Shape::Lines,
         x: Axis::log("bytes of a store"),
         y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesASecond,
+        unit: Unit::GigabytesPerSecond,
         reference: &[],
     }),
     cases: |machine| {
@@ -246,16 +246,16 @@ impl Setup for MatrixSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         let width = Width::of(self.width, context.features)
             .ok_or_else(|| Untestable(format!("this CPU has no stores of {} bytes", self.width)))?;
         let matrix = Matrix::new(region, self.rows, self.row_bytes).map_err(Untestable::because)?;
         let store =
             Store::new(matrix, self.sweep, width, self.temporal).map_err(Untestable::because)?;
-        let lap = store.pass();
-        Ok(Subject::Steady {
+        let period = store.pass();
+        Ok(Workload::Steady {
             kernel: Box::new(store),
-            lap,
+            period,
         })
     }
 
@@ -361,8 +361,8 @@ impl Setup for ArriveSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
-        arrived(region, self.store, context.features).map(|bytes| Subject::Count(bytes as f64))
+    ) -> Result<Workload<'m>, Untestable> {
+        arrived(region, self.store, context.features).map(|bytes| Workload::Count(bytes as f64))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads of a tensor, bare and with a harness around them.
 
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::{Access, Get, Kernel, ReadTensor, Work};
 use crate::mem::Region;
 use crate::pattern::{Shape, Storage, Tensor};
@@ -49,10 +49,10 @@ impl Setup for TensorSetup {
         self.storage.bytes(self.shape)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
-        Ok(Subject::Steady {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        Ok(Workload::Steady {
             kernel: Box::new(self.reads(region)?),
-            lap: u64::from(ReadTensor::PASS),
+            period: u64::from(ReadTensor::PASS),
         })
     }
 }
@@ -72,14 +72,14 @@ impl Setup for HarnessSetup {
         self.of.bytes()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let stretches = u64::from(ReadTensor::PASS / self.reads.max(1));
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(Harness {
                 kernel: self.of.reads(region)?,
                 reads: self.reads,
             }),
-            lap: stretches.min(1000),
+            period: stretches.min(1000),
         })
     }
 }
@@ -90,15 +90,15 @@ struct Harness<'m> {
 }
 
 impl Kernel for Harness<'_> {
-    /// Returns the proof of the last stretch.
+    /// Returns the checksum of the last stretch.
     fn run(&mut self, operations: u64) -> u64 {
-        let mut proof = 0;
+        let mut checksum = 0;
         for _ in 0..operations {
             let began = start();
-            proof = black_box(&mut self.kernel).run(black_box(u64::from(self.reads)));
+            checksum = black_box(&mut self.kernel).run(black_box(u64::from(self.reads)));
             black_box(stop() - began);
         }
-        proof
+        checksum
     }
 
     fn work(&self) -> Work {

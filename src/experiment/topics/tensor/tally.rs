@@ -1,7 +1,7 @@
 //! What reads of a tensor do, counted: in the kernel's trace, in a simulated cache, by the CPU.
 
 use crate::experiment::topics::tensor::reads::TensorSetup;
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::{Access, Get, Kernel, ReadTensor};
 use crate::mem::Region;
 use crate::os::perf::{Counter, Event};
@@ -52,11 +52,11 @@ impl Setup for TallySetup {
         self.of.bytes().max(FLAT.bytes())
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let mut reads = self.of.reads(region.reborrow())?;
         let get = self.of.get;
         let a_pass = |each: u32| f64::from(each) * PASS as f64;
-        Ok(Subject::Count(match self.what {
+        Ok(Workload::Count(match self.what {
             Tally::Units(bytes) => units(&self.period(reads), bytes) as f64,
             Tally::Span => span(&self.period(reads)) as f64,
             Tally::Loads => self.period(reads).len() as f64 / self.numbers() as f64,

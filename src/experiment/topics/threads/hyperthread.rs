@@ -5,8 +5,8 @@ use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Pace, Plot,
-    Reference, Shape, Unit, Untestable, all_of, at_least, at_most, between,
+    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference,
+    SampleOf, Shape, Unit, Untestable, all_of, at_least, at_most, between,
 };
 use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
@@ -190,7 +190,7 @@ fn most_of_l1(machine: &Machine) -> usize {
 /// Random walks on one hyper-thread of the measuring core and on two, each on a list of its own:
 /// none where the core has one.
 fn of_one_core(machine: &Machine) -> Vec<Case> {
-    let Ok(pair) = machine.seating.pair(Nearness::Core) else {
+    let Ok(pair) = machine.cpu_order.pair(Nearness::Core) else {
         return Vec::new();
     };
     let layout = Layout::npad(7);
@@ -204,7 +204,7 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
                 step: Step::Follow,
                 lists: Lists::Own,
                 cpus: cpus.to_vec(),
-                pace: Pace::Slowest,
+                pace: SampleOf::Slowest,
             };
             cases.push(Case::new(series, bytes as f64, setup).in_large_pages());
         }
@@ -216,7 +216,7 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
 fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judgement) -> Judged {
     // Its own reason, if nothing at all could be measured.
     e.series(FAR)?;
-    e.machine.seating.pair(Nearness::Core)?;
+    e.machine.cpu_order.pair(Nearness::Core)?;
     let points = paired_points(e, TWO, ONE)?;
     let here = points.into_iter().find(|point| point.0 == x);
     let (_, slower) =

@@ -8,13 +8,13 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::paired::paired;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Range, Setup, Shape, Subject, Unit, Untestable,
+    Axis, Case, Claim, Context, Experiment, Plot, Range, Setup, Shape, Unit, Untestable, Workload,
     all_of, at_least, at_most, plain_curves,
 };
-use crate::kernel::{Handover, Patch, Synonym};
+use crate::kernel::{Handover, PageAlias, Patch};
 use crate::mem::{LINE, PAGE, Region};
 use crate::os::code::View;
-use crate::os::{Alias, Partner};
+use crate::os::{Alias, BackgroundThread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -103,8 +103,10 @@ const SELF_MODIFYING: Experiment = Experiment {
         reference: &[],
     }),
     cases: |machine| {
-        let seating = &machine.seating;
-        let two = seating.nearest().and_then(|near| seating.pair(near).ok());
+        let cpu_order = &machine.cpu_order;
+        let two = cpu_order
+            .nearest()
+            .and_then(|near| cpu_order.pair(near).ok());
         let other = two.map(|[_, other]| other);
         PATCHES
             .map(|(series, patched)| Case::new(series, HERE, PatchSetup { patched }))
@@ -190,7 +192,7 @@ impl Setup for PatchSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let mut pages = Alias::new(2 * PAGE, View::Code).map_err(Untestable::because)?;
         pages.write(0, &FUNCTION);
         let memory = (pages, self.patched);
@@ -203,9 +205,9 @@ impl Setup for PatchSetup {
                 |(pages, _)| pages.function(0),
             )
         };
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(patch),
-            lap: 1,
+            period: 1,
         })
     }
 }
@@ -223,16 +225,16 @@ impl Setup for SynonymSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let page = Alias::new(PAGE, View::Data).map_err(Untestable::because)?;
         let first = page.first();
         let second = if self.two { page.second() } else { first };
         // SAFETY: both views show the same page, which is this setup's own and lives as long as
         // the kernel.
-        let synonym = unsafe { Synonym::new(page, first, second) };
-        Ok(Subject::Steady {
+        let synonym = unsafe { PageAlias::new(page, first, second) };
+        Ok(Workload::Steady {
             kernel: Box::new(synonym),
-            lap: 2,
+            period: 2,
         })
     }
 }
@@ -268,7 +270,7 @@ struct Asked(AtomicU32);
 
 /// The other thread, ended before the pages go, and what it shares with this one.
 struct Exchange {
-    _partner: Partner,
+    _partner: BackgroundThread,
     shared: Arc<Shared>,
     entry: usize,
 }
@@ -279,7 +281,7 @@ impl Setup for HandoverSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let other = self.other.ok_or_else(|| {
             Untestable("this takes two cores, and this process may use one alone".to_owned())
         })?;
@@ -299,7 +301,7 @@ impl Setup for HandoverSetup {
         });
         let theirs = Arc::clone(&shared);
         let mut done = 0;
-        let partner = Partner::start(other, move || {
+        let partner = BackgroundThread::start(other, move || {
             let asked = theirs.asked.0.load(Ordering::Acquire);
             if asked != done {
                 let number = theirs.pages.word(theirs.number);
@@ -324,9 +326,9 @@ impl Setup for HandoverSetup {
                 |exchange| exchange.shared.pages.function(exchange.entry),
             )
         };
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(handover),
-            lap: 1,
+            period: 1,
         })
     }
 }

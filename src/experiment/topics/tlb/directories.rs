@@ -5,7 +5,7 @@ use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::{
     Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Setup,
-    Shape, Subject, Unit, Untestable, all_of, at_least, plain_curves, side_by_side,
+    Shape, Unit, Untestable, Workload, all_of, at_least, plain_curves, side_by_side,
 };
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -23,7 +23,7 @@ const HOT: &str = "page tables in the caches";
 const COLD: &str = "page tables in memory";
 const SPREAD: &str = "page directories of this program";
 
-/// Lines of a lap: in as many pages, those of a page.
+/// Lines of a period: in as many pages, those of a page.
 const COUNT: usize = 64;
 
 /// More pages than the second level of any CPU has entries.
@@ -52,7 +52,7 @@ const TLB_USAGE: Experiment = Experiment {
     question: "What does a page walk cost, with page tables in the caches and in memory, and what \
                if the pages are spread wide?",
     source: "Drepper 6.2.4",
-    today: "A lap of 64 lines in random order, timed after other pages displaced the translations \
+    today: "A period of 64 lines in random order, timed after other pages displaced the translations \
             (a line of each of 8,192 pages), or the page tables and the lines as well. What the \
             same lines cost in one page is the caches' share; the rest is page walks. Eight \
             entries of a page table share a line, so pages in a row share what a walk fetches; \
@@ -274,7 +274,7 @@ pub struct DisplaceSetup {
     pub layout: Layout,
     /// How many there are.
     pub count: usize,
-    /// What is displaced before each lap.
+    /// What is displaced before each period.
     pub displaced: Displaced,
     /// Decides the order of the ring.
     pub seed: u64,
@@ -286,7 +286,7 @@ impl Setup for DisplaceSetup {
         self.displaced.bytes().next_multiple_of(PAGE) + self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let other = self.displaced.bytes().next_multiple_of(PAGE);
         let (mut others, ring) = if other == 0 {
             (None, region)
@@ -308,29 +308,29 @@ impl Setup for DisplaceSetup {
         let work = walk.work();
         let shot = DisplaceShot {
             walk,
-            lap: self.count as u64,
+            period: self.count as u64,
             others,
             displaced: self.displaced,
         };
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(shot),
             work,
         })
     }
 
     /// The walk alone, with nothing displaced.
-    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let order = Order::Random { seed: self.seed };
         let ring =
             Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
         let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(walk),
-            lap: self.count as u64,
+            period: self.count as u64,
         })
     }
 
-    /// A lap right after the last one; what is displaced in between is not modelled.
+    /// A period right after the last one; what is displaced in between is not modelled.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;
@@ -345,14 +345,14 @@ impl Setup for DisplaceSetup {
 
 struct DisplaceShot<'m> {
     walk: Walk<'m>,
-    lap: u64,
+    period: u64,
     others: Option<Region<'m>>,
     displaced: Displaced,
 }
 
 impl Shot for DisplaceShot<'_> {
     fn prepare(&mut self) {
-        black_box(self.walk.run(2 * self.lap));
+        black_box(self.walk.run(2 * self.period));
         let Some(others) = &self.others else { return };
         let step = match self.displaced {
             Displaced::Nothing => return,
@@ -365,10 +365,10 @@ impl Shot for DisplaceShot<'_> {
     }
 
     fn shoot(&mut self) -> u64 {
-        self.walk.run(self.lap)
+        self.walk.run(self.period)
     }
 
     fn operations(&self) -> u64 {
-        self.lap
+        self.period
     }
 }

@@ -5,7 +5,7 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::PENTIUM_4;
 use crate::experiment::{
     Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Reference,
-    Setup, Subject, Untestable, all_of, at_least, at_most, events, plain_curves,
+    Setup, Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
@@ -316,7 +316,7 @@ impl Setup for StretchSetup {
         self.walk.bytes()
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let WalkSetup {
             layout,
             count,
@@ -329,14 +329,18 @@ impl Setup for StretchSetup {
         walk.run(self.steps);
         let work = walk.work();
         let steps = self.steps.max(1);
-        Ok(Subject::Shot {
+        Ok(Workload::Shot {
             shot: Box::new(Stretch { walk, steps }),
             work,
         })
     }
 
     /// The walk that the stretches are of.
-    fn traced<'m>(&self, region: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+    fn traced<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         self.walk.with(Step::Follow).prepare(region, context)
     }
 

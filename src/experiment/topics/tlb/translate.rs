@@ -2,7 +2,7 @@
 
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Subject, Unit, Untestable,
+    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Unit, Untestable, Workload,
     at_least, at_most, events, plain_curves,
 };
 use crate::kernel::{Reach, Translate};
@@ -100,13 +100,13 @@ impl Setup for TranslateSetup {
         self.pages * PAGE
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let translate =
             Translate::new(region, self.reach, self.pages).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(translate),
             // As many steps of a page and a line come by every page once and more.
-            lap: self.pages as u64,
+            period: self.pages as u64,
         })
     }
 }

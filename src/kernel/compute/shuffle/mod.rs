@@ -215,7 +215,7 @@ impl<'m> Shuffle<'m> {
     }
 
     /// The integer that the last exchange put into its place.
-    fn proof(&self) -> u64 {
+    fn checksum(&self) -> u64 {
         let last = if self.next == self.deck.count() {
             self.end()
         } else {
@@ -235,7 +235,7 @@ impl Kernel for Shuffle<'_> {
             self.advance(exchanges as usize);
             left -= exchanges;
         }
-        self.proof()
+        self.checksum()
     }
 
     /// What an exchange does, the index it takes and, in stages, the buffer included. A draw that

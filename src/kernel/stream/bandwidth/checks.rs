@@ -31,7 +31,7 @@ impl Case for BandwidthCase {
         let (mut run, mut done) = (0, 0);
         then(&mut |blocks| {
             run += 1;
-            let proof = crate::kernel::stream::bandwidth::reference::bandwidth(
+            let checksum = crate::kernel::stream::bandwidth::reference::bandwidth(
                 &mut part,
                 self.motion,
                 run,
@@ -39,7 +39,7 @@ impl Case for BandwidthCase {
                 blocks,
             );
             done += blocks;
-            proof
+            checksum
         });
         Some(())
     }

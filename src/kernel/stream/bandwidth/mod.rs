@@ -13,7 +13,7 @@ use core::sync::atomic::AtomicU64;
 /// Bytes of a block, an operation of [`Bandwidth`].
 pub const BLOCK: usize = 512;
 
-/// The last bytes of what is read, which the proof is the sum of.
+/// The last bytes of what is read, which the checksum is the sum of.
 pub(crate) const TAIL: usize = 2 * LINE;
 
 /// What is done to memory.
@@ -397,9 +397,9 @@ mod tests {
                 let (mut run, mut done) = (0, first);
                 proofs[1] = portions.map(|blocks| {
                     run += 1;
-                    let proof = bandwidth(&mut region, motion, run, done, blocks);
+                    let checksum = bandwidth(&mut region, motion, run, done, blocks);
                     done += blocks;
-                    proof
+                    checksum
                 });
                 assert_eq!(proofs[0], proofs[1], "{motion:?} from {first}");
                 assert!(ours.0 == theirs.0, "{motion:?} from {first}");

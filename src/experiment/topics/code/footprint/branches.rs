@@ -32,7 +32,7 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         shape: Shape::Lines,
         x: Axis::log("jumps in a row"),
         y: Axis::log("time"),
-        unit: Unit::CoreCyclesAnInstruction,
+        unit: Unit::CyclesPerInstruction,
         reference: &[],
     }),
     cases: |machine| {
@@ -123,7 +123,7 @@ pub(crate) const LOOPS: Experiment = Experiment {
         shape: Shape::Lines,
         x: Axis::log("instructions of the loop"),
         y: Axis::log("time"),
-        unit: Unit::CoreCyclesAnInstruction,
+        unit: Unit::CyclesPerInstruction,
         reference: &[],
     }),
     cases: |machine| {

@@ -7,8 +7,8 @@ use crate::cpu::{CacheKind, Identity};
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Range, Setup, Shape, Subject,
-    Unit, Untestable, at_least, between, events, plain_curves,
+    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Range, Setup, Shape, Unit,
+    Untestable, Workload, at_least, between, events, plain_curves,
 };
 use crate::kernel::Routine;
 use crate::mem::{LINE, Region};
@@ -58,7 +58,7 @@ const FOOTPRINT: Experiment = Experiment {
             bytes: true,
         },
         y: Axis::log("time"),
-        unit: Unit::CoreCyclesAnInstruction,
+        unit: Unit::CyclesPerInstruction,
         reference: &[],
     }),
     cases: |machine| {
@@ -282,16 +282,16 @@ impl Setup for RoutineSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let listing = self.listing;
         let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes))
             .map_err(Untestable::because)?;
         // SAFETY: the listing was written to the start of the code, which stays executable and
         // unchanged for as long as it lives.
         let routine = unsafe { Routine::new(code, |code| code.function(0), listing) };
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(routine),
-            lap: 1,
+            period: 1,
         })
     }
 }

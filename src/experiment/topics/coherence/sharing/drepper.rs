@@ -4,7 +4,7 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Machine, Pace, Plot, Reference, Shape, Unit,
+    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Reference, SampleOf, Shape, Unit,
     Untestable, at_least, at_most, plain_curves,
 };
 use crate::kernel::IncrementWay;
@@ -14,13 +14,13 @@ const OWN_LINES: &str = "lines of their own";
 
 /// Threads of Drepper's figures, as far as there are cores.
 fn drepper_threads(machine: &Machine) -> Vec<usize> {
-    (1..=machine.seating.cores().clamp(1, 4)).collect()
+    (1..=machine.cpu_order.cores().clamp(1, 4)).collect()
 }
 
 fn drepper_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in drepper_threads(machine) {
-        let Ok(cpus) = machine.seating.of(threads) else {
+        let Ok(cpus) = machine.cpu_order.of(threads) else {
             continue;
         };
         for (name, spacing) in [
@@ -31,7 +31,7 @@ fn drepper_cases(machine: &Machine) -> Vec<Case> {
                 way: IncrementWay::Plain,
                 spacing,
                 cpus: cpus.clone(),
-                pace: Pace::Slowest,
+                pace: SampleOf::Slowest,
             };
             cases.push(Case::new(name, threads as f64, setup).in_turn());
         }
@@ -122,7 +122,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
                their own",
         judge: |e| {
             let threads = most_of_drepper(e)?;
-            let one_package = e.machine.seating.seats()[..threads as usize]
+            let one_package = e.machine.cpu_order.seats()[..threads as usize]
                 .windows(2)
                 .all(|pair| pair[0].package == pair[1].package);
             if !one_package {
@@ -138,7 +138,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
 };
 
 fn most_of_drepper(e: &Evidence<'_>) -> Result<f64, Untestable> {
-    at_least_cores(&e.machine.seating, 2)?;
+    at_least_cores(&e.machine.cpu_order, 2)?;
     let threads = drepper_threads(e.machine).into_iter().max().unwrap_or(1);
     Ok(threads as f64)
 }

@@ -4,8 +4,8 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
 use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Pace, Plot, Reference,
-    Seating, Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
+    Axis, Case, Claim, CpuOrder, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference,
+    SampleOf, Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
@@ -60,7 +60,7 @@ const MOST_QUICK: usize = 8;
 /// Numbers of threads that all have cores of their own: 1, 2, 4 and so on.
 pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
-    let cores = machine.seating.cores().clamp(1, most);
+    let cores = machine.cpu_order.cores().clamp(1, most);
     let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
     powers.chain([cores]).collect()
 }
@@ -68,11 +68,11 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
 /// The most threads on cores of their own that were measured.
 fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
-    at_least_cores(&e.machine.seating, 2).map(|()| threads)
+    at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
 }
 
-pub(crate) fn at_least_cores(seating: &Seating, cores: usize) -> Result<(), Untestable> {
-    let here = seating.cores();
+pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Result<(), Untestable> {
+    let here = cpu_order.cores();
     if here >= cores {
         return Ok(());
     }
@@ -84,10 +84,10 @@ pub(crate) fn at_least_cores(seating: &Seating, cores: usize) -> Result<(), Unte
 fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
     let (how, kernel) = WAYS[way];
     let (place, spacing) = PLACES[place];
-    let cpus = machine.seating.of(threads).ok()?;
+    let cpus = machine.cpu_order.of(threads).ok()?;
     let name = series(how, place);
     let x = threads as f64;
-    let pace = Pace::Slowest;
+    let pace = SampleOf::Slowest;
     Some(match kernel {
         Way::Increment(way) => Case::new(
             name,
@@ -187,7 +187,7 @@ const COHERENCE: Experiment = Experiment {
                    those slower than locks apart (the note at 16: 2.313, 0.888 and 0.072 s)",
             judge: |e| {
                 let threads = most(e)?;
-                at_least_cores(&e.machine.seating, 4)?;
+                at_least_cores(&e.machine.cpu_order, 4)?;
                 let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
                 let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
                 Ok(all_of([
@@ -315,7 +315,7 @@ const FIG_1: Experiment = Experiment {
         let mut cases = Vec::new();
         for threads in all {
             // Threads that share a CPU take long to measure, and tell of one lock alone.
-            let shares = threads > machine.seating.cpus().max(2);
+            let shares = threads > machine.cpu_order.cpus().max(2);
             let places: &[usize] = if shares && !machine.full {
                 &[0]
             } else {
@@ -345,7 +345,7 @@ const FIG_1: Experiment = Experiment {
                    turns as two",
             judge: |e| {
                 let shared = series(WAYS[MUTEX].0, SHARED);
-                at_least_cores(&e.machine.seating, 2)?;
+                at_least_cores(&e.machine.cpu_order, 2)?;
                 let two = in_all(e, &shared, 2)?;
                 let mut parts = Vec::new();
                 for (threads, _) in e.series(&shared)? {
@@ -361,7 +361,7 @@ const FIG_1: Experiment = Experiment {
         Claim {
             text: "locks apart beat locks side by side at two threads, and those beat one lock",
             judge: |e| {
-                at_least_cores(&e.machine.seating, 2)?;
+                at_least_cores(&e.machine.cpu_order, 2)?;
                 let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
                 let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
                 Ok(all_of([

@@ -1,7 +1,8 @@
 //! Drepper 3.3.5, in passing: that sets replace by LRU. Which line a full set of L1d gives up.
 
 use crate::experiment::{
-    Case, Claim, Context, Evidence, Judged, Judgement, Machine, Setup, Subject, Untestable, Verdict,
+    Case, Claim, Context, Evidence, Judged, Judgement, Machine, Setup, Untestable, Verdict,
+    Workload,
 };
 use crate::infer::{
     Found, {self},
@@ -188,7 +189,7 @@ impl Setup for RevisitSetup {
         LINES * self.apart
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let places = self.places().ok_or_else(|| {
             Untestable(format!(
                 "a line of the sequence is visited more than {} times, or numbered {LINES} or more",
@@ -196,9 +197,9 @@ impl Setup for RevisitSetup {
             ))
         })?;
         let visits = Visits::new(region, &places).map_err(Untestable::because)?;
-        Ok(Subject::Steady {
+        Ok(Workload::Steady {
             kernel: Box::new(Revisit::new(visits)),
-            lap: places.len() as u64,
+            period: places.len() as u64,
         })
     }
 }

@@ -4,7 +4,7 @@ use crate::cpu::Features;
 use crate::experiment::topics::kmeans::run::cluster::lock;
 use crate::experiment::topics::kmeans::run::tasks::Run;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay, Problem};
-use crate::experiment::{Context, Setup, Subject, Untestable};
+use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::mem::Region;
 use crate::os::pin;
 use crate::pattern::kmeans::Point;
@@ -132,7 +132,7 @@ impl Setup for ClusteringSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let features = &context.features;
         let found = Clustering::once(&self.of, features)?;
         let one = || {
@@ -144,7 +144,7 @@ impl Setup for ClusteringSetup {
             };
             Clustering::once(&alone, features)
         };
-        Ok(Subject::Count(match self.told {
+        Ok(Workload::Count(match self.told {
             Told::Iterations => found.iterations as f64,
             Told::IterationsApart => found.iterations.abs_diff(one()?.iterations) as f64,
             Told::MeansApart => found.difference(&*one()?),

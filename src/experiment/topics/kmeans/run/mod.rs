@@ -1,17 +1,17 @@
 //! Sestoft's k-means on threads, in the note's variants and in two of our own.
 
 use crate::cpu::Features;
-use crate::experiment::{Context, Pace, Setup, Subject, Untestable};
+use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::NearestWay;
 use crate::mem::Region;
-use crate::os::Member;
+use crate::os::Worker;
 use crate::pattern::kmeans::{
     CLUSTERS, Point, {self},
 };
 use cluster::{OneLine, Padded};
 pub use clustering::{Clustering, ClusteringSetup, Told};
 use std::sync::Arc;
-use tasks::{Run, Variant, Worker};
+use tasks::{Run, Task, Variant};
 
 mod cluster;
 mod clustering;
@@ -150,7 +150,7 @@ impl Setup for KMeansSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Subject<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
         let members = match self.way.variant(&problem, self.tasks, &context.features) {
@@ -158,9 +158,9 @@ impl Setup for KMeansSetup {
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
-                let member = |(index, &cpu)| Member {
+                let member = |(index, &cpu)| Worker {
                     cpu,
-                    kernel: Box::new(Worker {
+                    kernel: Box::new(Task {
                         run: Arc::clone(&run),
                         index,
                     }),
@@ -168,11 +168,11 @@ impl Setup for KMeansSetup {
                 cpus.iter().enumerate().map(member).collect()
             }
         };
-        Ok(Subject::Team {
+        Ok(Workload::ThreadGroup {
             members,
             // An iteration ends when its last task does.
-            pace: Pace::Slowest,
-            lap: 2,
+            pace: SampleOf::Slowest,
+            period: 2,
             in_step: true,
         })
     }
@@ -180,15 +180,15 @@ impl Setup for KMeansSetup {
 
 /// The thread that has a pool do 3P, on the CPU of the pool's first: it sleeps meanwhile.
 #[cfg(feature = "peers")]
-fn streams<'m>(problem: Arc<Problem>, cpus: &[usize]) -> Result<Member<'m>, Untestable> {
-    Ok(Member {
+fn streams<'m>(problem: Arc<Problem>, cpus: &[usize]) -> Result<Worker<'m>, Untestable> {
+    Ok(Worker {
         cpu: cpus[0],
         kernel: Box::new(streams::Streams::new(problem, cpus)?),
     })
 }
 
 #[cfg(not(feature = "peers"))]
-fn streams<'m>(_: Arc<Problem>, _: &[usize]) -> Result<Member<'m>, Untestable> {
+fn streams<'m>(_: Arc<Problem>, _: &[usize]) -> Result<Worker<'m>, Untestable> {
     Err(without_peers())
 }
 

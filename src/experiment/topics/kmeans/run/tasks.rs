@@ -158,12 +158,12 @@ impl Run {
 }
 
 /// One of the threads. An operation is an iteration, in which all of them take part.
-pub(crate) struct Worker {
+pub(crate) struct Task {
     pub(crate) run: Arc<Run>,
     pub(crate) index: usize,
 }
 
-impl Kernel for Worker {
+impl Kernel for Task {
     /// Returns the iterations since the beginning.
     fn run(&mut self, operations: u64) -> u64 {
         for _ in 0..operations {
@@ -257,7 +257,7 @@ mod tests {
                 let run = Arc::clone(&run);
                 scope.spawn(move || {
                     if anew {
-                        Worker { run, index }.run(7);
+                        Task { run, index }.run(7);
                     } else {
                         run.to_rest(index, 100);
                     }

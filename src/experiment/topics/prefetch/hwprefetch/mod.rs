@@ -3,7 +3,7 @@
 
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{
-    Axis, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Subject, Unit, Untestable,
+    Axis, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit, Untestable, Workload,
 };
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
@@ -94,17 +94,17 @@ impl Setup for SwitchedOffSetup {
         &self,
         region: Region<'m>,
         context: &Context,
-    ) -> Result<Subject<'m>, Untestable> {
+    ) -> Result<Workload<'m>, Untestable> {
         // First, because it fails in most places, and laying the walk out takes its time.
         let ready = Ready::here().map_err(Untestable::because)?;
-        let Subject::Steady { kernel, lap } = self.walk.prepare(region, context)? else {
+        let Workload::Steady { kernel, period } = self.walk.prepare(region, context)? else {
             return Err(Untestable::because(
                 "a walk is measured in its steady state",
             ));
         };
         let off = ready.switch_off().map_err(Untestable::because)?;
         let kernel = Box::new(WhileOff { kernel, _off: off });
-        Ok(Subject::Steady { kernel, lap })
+        Ok(Workload::Steady { kernel, period })
     }
 }
 

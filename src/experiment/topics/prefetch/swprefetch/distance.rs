@@ -7,7 +7,7 @@ use crate::experiment::{
     Axis, Case, Claim, Curve, Evidence, Experiment, Judgement, Machine, Plot, Shape, Unit,
     Untestable, all_of, at_least, at_most, between, events,
 };
-use crate::kernel::{Ahead, Pace};
+use crate::kernel::{Ahead, Dependence};
 use crate::model::{step_with_prefetch, steps_ahead};
 use crate::stats::Interval;
 
@@ -239,10 +239,10 @@ fn signed_ratio(of: Interval, to: Interval) -> Interval {
 fn cases(machine: &Machine) -> Vec<Case> {
     let far = machine.in_memory();
     let near = machine.middle_of(machine.ranges.l1);
-    let plain = setup(machine, far, WORK, None, Pace::Serial);
+    let plain = setup(machine, far, WORK, None, Dependence::Serial);
     let mut cases = vec![Case::new(PLAIN, NONE, plain)];
     for dial in &DIALS {
-        let walk = |bytes, ahead| setup(machine, bytes, dial.work, ahead, Pace::Serial);
+        let walk = |bytes, ahead| setup(machine, bytes, dial.work, ahead, Dependence::Serial);
         cases.push(Case::new(dial.near, NONE, walk(near, None)));
         for &elements in dial.distances(machine) {
             let hint = Hint::T0;

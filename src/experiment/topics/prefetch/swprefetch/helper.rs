@@ -8,7 +8,7 @@ use crate::experiment::{
     Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, State,
     Untestable, Verdict, all_of, at_most, between, plain_curves,
 };
-use crate::kernel::{Ahead, Pace};
+use crate::kernel::{Ahead, Dependence};
 use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
 
@@ -93,7 +93,7 @@ fn no_core() -> Untestable {
 
 /// Helpers that share a cache with the walk: on its own core, and on the nearest other one.
 fn helpers(machine: &Machine) -> Vec<(&'static str, [usize; 2])> {
-    let pair = |near| machine.seating.pair(near).ok();
+    let pair = |near| machine.cpu_order.pair(near).ok();
     let sibling = pair(Nearness::Core).map(|cpus| (SIBLING, cpus));
     let others = [Nearness::Level2, Nearness::LastLevel].into_iter();
     let other = others.filter_map(pair).next().map(|cpus| (OTHER, cpus));
@@ -104,7 +104,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in machine.working_sets_or_one_a_range() {
         let x = bytes as f64;
-        let walk = |ahead| setup(machine, bytes, WORK, ahead, Pace::Serial);
+        let walk = |ahead| setup(machine, bytes, WORK, ahead, Dependence::Serial);
         // Those that are compared are measured one after the other.
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
@@ -135,7 +135,7 @@ fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
     if !helpers(e.machine).iter().any(|(name, _)| *name == series) {
         let why = if series == SIBLING {
             e.machine
-                .seating
+                .cpu_order
                 .pair(Nearness::Core)
                 .map_err(|none| none.0)
         } else {

@@ -8,7 +8,7 @@ use crate::experiment::{
     Case, Claim, Experiment, Machine, Plot, Reference, all_of, at_least, at_most, between, events,
     plain_curves,
 };
-use crate::kernel::{Ahead, Pace};
+use crate::kernel::{Ahead, Dependence};
 use crate::pattern::{Layout, Order};
 
 /// The paper's distance.
@@ -133,7 +133,7 @@ pub(crate) fn setup(
     bytes: usize,
     work: u32,
     ahead: Option<Ahead>,
-    pace: Pace,
+    pace: Dependence,
 ) -> PrefetchSetup {
     PrefetchSetup {
         layout: Layout::npad(15),
@@ -152,21 +152,22 @@ fn cases(machine: &Machine) -> Vec<Case> {
     };
     let by = |hint, elements| Some(Ahead { hint, elements });
     let five = by(Hint::T0, FIVE);
-    let hinted =
-        |bytes| HINTED.map(|(series, hint)| case(series, bytes, by(hint, FIVE), Pace::Serial));
+    let hinted = |bytes| {
+        HINTED.map(|(series, hint)| case(series, bytes, by(hint, FIVE), Dependence::Serial))
+    };
     let sizes = machine.few_working_sets(2).into_iter().rev();
     let mut cases = Vec::new();
     // Those that are compared are measured one after the other. No claim is about the overlapped
     // walks, so half of the sizes do, the largest among them; the other hints are judged there.
     for (index, bytes) in sizes.enumerate() {
-        cases.push(case(PLAIN, bytes, None, Pace::Serial));
-        cases.push(case(&ahead(FIVE), bytes, five, Pace::Serial));
+        cases.push(case(PLAIN, bytes, None, Dependence::Serial));
+        cases.push(case(&ahead(FIVE), bytes, five, Dependence::Serial));
         if machine.full || index == 0 {
             cases.extend(hinted(bytes));
         }
         if machine.full || index % 2 == 0 {
-            cases.push(case(OVERLAPPED, bytes, None, Pace::Overlapped));
-            cases.push(case(OVERLAPPED_AHEAD, bytes, five, Pace::Overlapped));
+            cases.push(case(OVERLAPPED, bytes, None, Dependence::Independent));
+            cases.push(case(OVERLAPPED_AHEAD, bytes, five, Dependence::Independent));
         }
     }
     for distance in DISTANCES.into_iter().filter(|distance| *distance != FIVE) {
@@ -175,7 +176,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             &ahead(distance),
             machine.in_memory(),
             ahead_by,
-            Pace::Serial,
+            Dependence::Serial,
         ));
     }
     cases

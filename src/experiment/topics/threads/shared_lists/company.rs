@@ -92,7 +92,7 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
             text: "on one list L1d is ineffective: a step of two threads there takes as long as \
                    one alone in L2, or longer",
             judge: |e| {
-                at_least_cores(&e.machine.seating, 2)?;
+                at_least_cores(&e.machine.cpu_order, 2)?;
                 let [(_, l1), (_, l2)] = near(e.machine);
                 let two = e.at(&series(2, Lists::One), l1 as f64)?;
                 let alone = ratio(two, e.at(ALONE, l2 as f64)?)?;

@@ -4,7 +4,7 @@ use crate::experiment::claim::paired::paired_at;
 use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::experiment::{
-    Case, Evidence, Experiment, Judged, Machine, Pace, Range, Reference, Untestable, all_of,
+    Case, Evidence, Experiment, Judged, Machine, Range, Reference, SampleOf, Untestable, all_of,
     at_least, at_most,
 };
 use crate::kernel::Step;
@@ -144,8 +144,8 @@ fn setup(
         },
         step: test.step,
         lists,
-        cpus: machine.seating.of(threads).ok()?,
-        pace: Pace::Fastest,
+        cpus: machine.cpu_order.of(threads).ok()?,
+        pace: SampleOf::Fastest,
     })
 }
 
@@ -171,7 +171,7 @@ fn slower_of(
     lists: Lists,
     bytes: usize,
 ) -> Result<Interval, Untestable> {
-    at_least_cores(&e.machine.seating, threads.max(2))?;
+    at_least_cores(&e.machine.cpu_order, threads.max(2))?;
     let of = format!("{prefix}{}", series(threads, lists));
     paired_at(e, &of, &format!("{prefix}{ALONE}"), bytes as f64)
 }
@@ -188,7 +188,7 @@ fn slower(
 /// The most threads that were measured.
 fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
-    at_least_cores(&e.machine.seating, 2).map(|()| threads)
+    at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
 }
 
 /// The working set that lies in memory.

@@ -177,7 +177,7 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         Claim {
             text: "so do they in the last level, where it holds all their lists",
             judge: |e| {
-                at_least_cores(&e.machine.seating, 2)?;
+                at_least_cores(&e.machine.cpu_order, 2)?;
                 let threads = two_in_llc(e.machine)?;
                 worth_their_number(e, threads, "the last level", in_llc(e.machine))
             },

@@ -1,7 +1,7 @@
 //! Which CPUs the threads of an experiment run on.
 
 use crate::experiment::Untestable;
-use crate::os::sysfs::{Nearness, Seat};
+use crate::os::sysfs::{CpuLocation, Nearness};
 
 /// Which CPUs a second thread, a third and so on take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,23 +40,23 @@ impl Placement {
 /// The CPUs of this process, the measuring one first, and what they share. Empty where a record
 /// does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seating {
+pub struct CpuOrder {
     /// The seats, in the order in which threads take them.
-    seats: Vec<Seat>,
+    seats: Vec<CpuLocation>,
 }
 
-impl Seating {
-    /// The seating in which the first thread sits on `first`, or on the first of `seats` if that
+impl CpuOrder {
+    /// The cpu_order in which the first thread sits on `first`, or on the first of `seats` if that
     /// is none of them, and the others near it.
-    pub fn around(first: Option<usize>, seats: Vec<Seat>) -> Self {
-        Seating::placed(first, seats, Placement::Near)
+    pub fn around(first: Option<usize>, seats: Vec<CpuLocation>) -> Self {
+        CpuOrder::placed(first, seats, Placement::Near)
     }
 
     /// The same, with the others where `placement` has them.
-    pub fn placed(first: Option<usize>, mut seats: Vec<Seat>, placement: Placement) -> Self {
+    pub fn placed(first: Option<usize>, mut seats: Vec<CpuLocation>, placement: Placement) -> Self {
         let centre = seats.iter().find(|seat| Some(seat.cpu) == first);
         let Some(centre) = centre.or(seats.first()).copied() else {
-            return Seating::default();
+            return CpuOrder::default();
         };
         seats.sort_by_key(|seat| {
             // The centre stands for its core; of another core, its first CPU does.
@@ -81,11 +81,11 @@ impl Seating {
                 Placement::Siblings => (usize::from(near.is_some()), near, seat.core, seat.cpu),
             }
         });
-        Seating { seats }
+        CpuOrder { seats }
     }
 
     /// The seats in the order in which threads take them.
-    pub fn seats(&self) -> &[Seat] {
+    pub fn seats(&self) -> &[CpuLocation] {
         &self.seats
     }
 
@@ -138,8 +138,8 @@ mod tests {
     use super::*;
 
     /// Two packages of two cores with two threads each, numbered as Linux does: cores first.
-    fn sockets() -> Vec<Seat> {
-        let seat = |cpu: usize| Seat {
+    fn sockets() -> Vec<CpuLocation> {
+        let seat = |cpu: usize| CpuLocation {
             cpu,
             core: cpu % 4,
             l2: cpu % 4,
@@ -151,23 +151,23 @@ mod tests {
 
     #[test]
     fn cores_come_before_threads_and_near_ones_before_far_ones() {
-        let seating = Seating::around(Some(6), sockets());
-        assert_eq!(seating.of(8).unwrap(), [6, 3, 0, 1, 2, 7, 4, 5]);
-        assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+        let cpu_order = CpuOrder::around(Some(6), sockets());
+        assert_eq!(cpu_order.of(8).unwrap(), [6, 3, 0, 1, 2, 7, 4, 5]);
+        assert_eq!((cpu_order.cpus(), cpu_order.cores()), (8, 4));
     }
 
     #[test]
     fn far_cores_come_first_where_that_is_asked_for() {
-        let seating = Seating::placed(Some(6), sockets(), Placement::Far);
-        assert_eq!(seating.of(8).unwrap(), [6, 0, 1, 3, 4, 5, 7, 2]);
-        assert_eq!(seating.pair(Nearness::LastLevel).unwrap(), [6, 3]);
+        let cpu_order = CpuOrder::placed(Some(6), sockets(), Placement::Far);
+        assert_eq!(cpu_order.of(8).unwrap(), [6, 0, 1, 3, 4, 5, 7, 2]);
+        assert_eq!(cpu_order.pair(Nearness::LastLevel).unwrap(), [6, 3]);
     }
 
     #[test]
     fn hyper_threads_come_first_where_that_is_asked_for() {
-        let seating = Seating::placed(Some(6), sockets(), Placement::Siblings);
-        assert_eq!(seating.of(8).unwrap(), [6, 2, 3, 7, 0, 4, 1, 5]);
-        assert_eq!((seating.cpus(), seating.cores()), (8, 4));
+        let cpu_order = CpuOrder::placed(Some(6), sockets(), Placement::Siblings);
+        assert_eq!(cpu_order.of(8).unwrap(), [6, 2, 3, 7, 0, 4, 1, 5]);
+        assert_eq!((cpu_order.cpus(), cpu_order.cores()), (8, 4));
     }
 
     #[test]
@@ -180,25 +180,25 @@ mod tests {
 
     #[test]
     fn more_threads_than_cpus_begin_again() {
-        let seating = Seating::around(None, sockets()[..2].to_vec());
-        assert_eq!(seating.of(5).unwrap(), [0, 1, 0, 1, 0]);
+        let cpu_order = CpuOrder::around(None, sockets()[..2].to_vec());
+        assert_eq!(cpu_order.of(5).unwrap(), [0, 1, 0, 1, 0]);
     }
 
     #[test]
     fn a_pair_shares_what_is_asked_for_and_no_more() {
-        let seating = Seating::around(Some(1), sockets());
-        assert_eq!(seating.pair(Nearness::Core).unwrap(), [1, 5]);
-        assert_eq!(seating.pair(Nearness::LastLevel).unwrap(), [1, 0]);
-        assert_eq!(seating.pair(Nearness::System).unwrap(), [1, 2]);
-        let none = seating.pair(Nearness::Level2).unwrap_err();
+        let cpu_order = CpuOrder::around(Some(1), sockets());
+        assert_eq!(cpu_order.pair(Nearness::Core).unwrap(), [1, 5]);
+        assert_eq!(cpu_order.pair(Nearness::LastLevel).unwrap(), [1, 0]);
+        assert_eq!(cpu_order.pair(Nearness::System).unwrap(), [1, 2]);
+        let none = cpu_order.pair(Nearness::Level2).unwrap_err();
         assert!(none.to_string().contains("same L2"), "{none}");
-        assert_eq!(seating.nearest(), Some(Nearness::LastLevel));
+        assert_eq!(cpu_order.nearest(), Some(Nearness::LastLevel));
     }
 
     #[test]
     fn nobody_sits_where_nothing_is_known() {
-        let seating = Seating::around(Some(0), Vec::new());
-        assert!(seating.of(1).is_err() && seating.pair(Nearness::Core).is_err());
-        assert_eq!((seating.cores(), seating.nearest()), (0, None));
+        let cpu_order = CpuOrder::around(Some(0), Vec::new());
+        assert!(cpu_order.of(1).is_err() && cpu_order.pair(Nearness::Core).is_err());
+        assert_eq!((cpu_order.cores(), cpu_order.nearest()), (0, None));
     }
 }
