@@ -2,9 +2,9 @@
 
 use linefill::cpu::SplitLocks;
 use linefill::kernel::{
-    Alias, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, Forward, Function, Issue,
-    LoadLines, LoadWay, LockAdd, Motion, Passing, Pending, Placed, Places, Reach, Register,
-    Rewrite, RewriteWay, Routine, Speculate, Transfer, Translate, Trip, Vector, Width,
+    Alias4K, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, Forward, Function, Issue,
+    LoadLines, LoadWay, LockAdd, Motion, Passing, Placed, Places, Reach, Register, Rewrite,
+    RewriteWay, Routine, Speculate, StoreBufferFill, Transfer, Translate, Trip, Vector, Width,
 };
 use linefill::mem::Region;
 use linefill::os::{Code, Pages};
@@ -22,8 +22,8 @@ pub(super) fn vector(case: &mut Case<'_, '_>) -> Vector {
 pub(super) fn alias(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let (store, load) = (case.source.size(room), case.source.size(room));
-    (case.note)(format_args!("Alias::new(_, {store}, {load})"));
-    case.built(Alias::new(region, store, load), room)
+    (case.note)(format_args!("Alias4K::new(_, {store}, {load})"));
+    case.built(Alias4K::new(region, store, load), room)
 }
 
 pub(super) fn bandwidth(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
@@ -145,8 +145,8 @@ pub(super) fn lock_add(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
 pub(super) fn pending(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let stores = case.source.number();
-    (case.note)(format_args!("Pending::new(_, {stores})"));
-    case.built(Pending::new(region, stores), room)
+    (case.note)(format_args!("StoreBufferFill::new(_, {stores})"));
+    case.built(StoreBufferFill::new(region, stores), room)
 }
 
 pub(super) fn rewrite(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {

@@ -53,7 +53,7 @@ type Build = fn(&mut Case<'_, '_>, Region<'_>) -> bool;
 /// What can be built.
 const FAMILIES: &[(&str, Build)] = &[
     ("ParallelChase", rings::abreast),
-    ("Alias", lines::alias),
+    ("Alias4K", lines::alias),
     ("Bandwidth", lines::bandwidth),
     ("Blocked", lines::blocked),
     ("Burst", lines::burst),
@@ -72,7 +72,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("Outstanding", arrays::outstanding),
     ("Pair", rings::pair),
     ("Passes", arrays::passes),
-    ("Pending", lines::pending),
+    ("StoreBufferFill", lines::pending),
     ("Gather", arrays::pick),
     ("PrefetchWalk", rings::prefetch_walk),
     ("ReadTensor", squares::read_tensor),
