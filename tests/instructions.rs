@@ -169,7 +169,7 @@ fn stores_stay_on_their_side_of_a_fence_and_of_the_counter() {
                 // SAFETY: decoded, never called.
                 unsafe {
                     at.write(1);
-                    core::hint::black_box($instruction);
+                    let _ = $instruction;
                     at.write(2);
                 }
             }

@@ -53,6 +53,10 @@ fn sse41(instruction: &iced_x86::Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Movntdqa
 }
 
+fn clflushopt(instruction: &iced_x86::Instruction) -> bool {
+    instruction.mnemonic() == Mnemonic::Clflushopt
+}
+
 fn clwb(instruction: &iced_x86::Instruction) -> bool {
     instruction.mnemonic() == Mnemonic::Clwb
 }
@@ -77,6 +81,9 @@ fn every_kernel_agrees_with_its_twin() {
     if features.sse41().is_none() {
         missing.append(&mut needing(sse41));
     }
+    if features.clflushopt().is_none() {
+        missing.append(&mut needing(clflushopt));
+    }
     if features.clwb().is_none() {
         missing.append(&mut needing(clwb));
     }
@@ -99,6 +106,7 @@ fn masked_features_leave_their_kernels_out_and_no_others() {
         wide(instruction) || sse41(instruction)
     }));
     assert_eq!(without("sse4.1"), old);
+    assert_eq!(without("clflushopt"), less(needing(clflushopt)));
     assert_eq!(without("clwb"), less(needing(clwb)));
 }
 

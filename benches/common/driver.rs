@@ -20,6 +20,7 @@ const SUBJECTS: &[&str] = &[
     "associativity",
     "criticalword",
     "elements",
+    "forms",
     "forwarding",
     "maps",
     "matmul",

@@ -1,11 +1,13 @@
 //! Filling lines (Drepper, section 6.1, `setbytes`): what write combining is worth, and when it is
 //! lost.
 
-// Calls assembly with lines inside the region.
+// Calls kernels with lines inside the region.
 #![allow(unsafe_code)]
 
 use super::x86_64::asm::fill as asm;
-use super::{Access, Kernel, Work};
+#[cfg(target_feature = "sse2")]
+use super::x86_64::intrinsics::fill as intrinsics;
+use super::{Access, Form, Kernel, NoIntrinsics, Work};
 use crate::cpu::sfence;
 use crate::mem::{LINE, Region};
 
@@ -39,6 +41,52 @@ pub enum FillWay {
     RepStosb,
 }
 
+/// The kernel of a way.
+#[derive(Clone, Copy, Debug)]
+enum Fill {
+    Lines(asm::Fills),
+    Groups(asm::Groups, u32),
+}
+
+impl FillWay {
+    /// The kernel of `asm/fill.S`.
+    fn assembled(self) -> Fill {
+        Fill::Lines(match self {
+            FillWay::Cached => asm::linefill_fill_cached,
+            FillWay::NonTemporal => asm::linefill_fill_stream,
+            FillWay::Part { quarters: 1 } => asm::linefill_fill_quarter,
+            FillWay::Part { quarters: 2 } => asm::linefill_fill_half,
+            FillWay::Part { .. } => asm::linefill_fill_three_quarters,
+            FillWay::Interleaved { lines } => {
+                return Fill::Groups(asm::linefill_fill_interleaved, lines);
+            }
+            FillWay::RepStosb => asm::linefill_fill_rep_stosb,
+        })
+    }
+
+    /// The kernel by intrinsics, if there is one.
+    #[cfg(target_feature = "sse2")]
+    fn compiled(self) -> Option<Fill> {
+        Some(Fill::Lines(match self {
+            FillWay::Cached => intrinsics::cached,
+            FillWay::NonTemporal => intrinsics::stream,
+            FillWay::Part { quarters: 1 } => intrinsics::quarter,
+            FillWay::Part { quarters: 2 } => intrinsics::half,
+            FillWay::Part { .. } => intrinsics::three_quarters,
+            FillWay::Interleaved { lines } => {
+                return Some(Fill::Groups(intrinsics::interleaved, lines));
+            }
+            FillWay::RepStosb => return None,
+        }))
+    }
+
+    /// All stores are vectors, which a soft-float target does not have.
+    #[cfg(not(target_feature = "sse2"))]
+    fn compiled(self) -> Option<Fill> {
+        None
+    }
+}
+
 /// Why lines cannot be filled in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FillError {
@@ -70,6 +118,7 @@ impl core::error::Error for FillError {}
 pub struct FillLines<'m> {
     region: Region<'m>,
     way: FillWay,
+    fill: Fill,
     done: u64,
 }
 
@@ -89,9 +138,23 @@ impl<'m> FillLines<'m> {
             _ => Ok(FillLines {
                 region,
                 way,
+                fill: way.assembled(),
                 done: 0,
             }),
         }
+    }
+
+    /// The same fill in another form. Both take the same time: by intrinsics each non-temporal store
+    /// but the first of a line has a `lea` before it, and the stores take longer than that.
+    ///
+    /// # Errors
+    /// If it is by intrinsics, and the way is `rep stosb` or the target is soft-float.
+    pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
+        self.fill = match form {
+            Form::Assembly => self.way.assembled(),
+            Form::Intrinsics => self.way.compiled().ok_or(NoIntrinsics)?,
+        };
+        Ok(self)
     }
 
     /// Lines of one pass over the region.
@@ -140,17 +203,12 @@ impl Kernel for FillLines<'_> {
             // starts on a line; an interleaved group has at most that many, and if it has fewer,
             // they are a multiple of it; `sfence` follows.
             let behind = unsafe {
-                match self.way {
-                    FillWay::Cached => asm::linefill_fill_cached(at, lines, value),
-                    FillWay::NonTemporal => asm::linefill_fill_stream(at, lines, value),
-                    FillWay::Part { quarters: 1 } => asm::linefill_fill_quarter(at, lines, value),
-                    FillWay::Part { quarters: 2 } => asm::linefill_fill_half(at, lines, value),
-                    FillWay::Part { .. } => asm::linefill_fill_three_quarters(at, lines, value),
-                    FillWay::Interleaved { lines: group } => {
+                match self.fill {
+                    Fill::Lines(fill) => fill(at, lines, value),
+                    Fill::Groups(fill, group) => {
                         let group = u64::from(group).min(lines);
-                        asm::linefill_fill_interleaved(at, lines / group, value, group)
+                        fill(at, lines / group, value, group)
                     }
-                    FillWay::RepStosb => asm::linefill_fill_rep_stosb(at, lines, value),
                 }
             };
             self.done += ((behind - at.addr()) / LINE) as u64;

@@ -1,10 +1,10 @@
 //! Storing to one line again and again (Drepper, section 3.3.3): what a write-back cache saves.
 
-// Calls assembly with an address inside the region.
+// Calls kernels with an address inside the region.
 #![allow(unsafe_code)]
 
-use super::x86_64::asm::rewrite as asm;
-use super::{Access, Kernel, Work};
+use super::x86_64::{asm::rewrite as asm, intrinsics::rewrite as intrinsics};
+use super::{Access, Form, Kernel, Work};
 use crate::cpu::{Clwb, sfence};
 use crate::mem::Region;
 
@@ -25,6 +25,7 @@ pub enum RewriteWay {
 pub struct Rewrite<'m> {
     region: Region<'m>,
     way: RewriteWay,
+    form: Form,
     count: u64,
 }
 
@@ -34,8 +35,14 @@ impl<'m> Rewrite<'m> {
         Rewrite {
             region,
             way,
+            form: Form::default(),
             count: 0,
         }
+    }
+
+    /// The same kernel in another form.
+    pub fn by(self, form: Form) -> Self {
+        Rewrite { form, ..self }
     }
 }
 
@@ -50,13 +57,21 @@ impl Kernel for Rewrite<'_> {
         // SAFETY: the region holds at least a line and starts on one, and is borrowed mutably; the
         // token proves `clwb`; there is at least one store.
         let behind = unsafe {
-            match self.way {
-                RewriteWay::Back => asm::linefill_rewrite(at, operations, self.count + 1),
-                RewriteWay::Through(_) => {
-                    asm::linefill_rewrite_through(at, operations, self.count + 1)
+            let first = self.count + 1;
+            match (self.form, self.way) {
+                (Form::Assembly, RewriteWay::Back) => asm::linefill_rewrite(at, operations, first),
+                (Form::Assembly, RewriteWay::Through(_)) => {
+                    asm::linefill_rewrite_through(at, operations, first)
                 }
-                RewriteWay::NonTemporal => {
-                    asm::linefill_rewrite_stream(at, operations, self.count + 1)
+                (Form::Assembly, RewriteWay::NonTemporal) => {
+                    asm::linefill_rewrite_stream(at, operations, first)
+                }
+                (Form::Intrinsics, RewriteWay::Back) => intrinsics::back(at, operations, first),
+                (Form::Intrinsics, RewriteWay::Through(has)) => {
+                    intrinsics::through(has, at, operations, first)
+                }
+                (Form::Intrinsics, RewriteWay::NonTemporal) => {
+                    intrinsics::stream(at, operations, first)
                 }
             }
         };

@@ -1,10 +1,10 @@
 //! Prefetches and loads that go through many pages, or through pages that nobody has mapped.
 
-// Calls assembly with places inside the region, or with prefetches of anything.
+// Calls kernels with places inside the region, or with prefetches of anything.
 #![allow(unsafe_code)]
 
-use super::x86_64::asm::translate as asm;
-use super::{Access, Kernel, Work};
+use super::x86_64::{asm::translate as asm, intrinsics::translate as intrinsics};
+use super::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, PAGE, Region};
 
 /// Bytes of a load.
@@ -53,6 +53,7 @@ impl core::error::Error for TranslateError {}
 pub struct Translate<'m> {
     region: Region<'m>,
     reach: Reach,
+    form: Form,
     span: usize,
     place: usize,
 }
@@ -72,9 +73,15 @@ impl<'m> Translate<'m> {
         Ok(Translate {
             region,
             reach,
+            form: Form::default(),
             span: pages * PAGE,
             place: 0,
         })
+    }
+
+    /// The same kernel in another form.
+    pub fn by(self, form: Form) -> Self {
+        Translate { form, ..self }
     }
 }
 
@@ -82,10 +89,15 @@ impl Kernel for Translate<'_> {
     /// Returns the byte offset of the place that comes next.
     fn run(&mut self, operations: u64) -> u64 {
         if operations > 0 {
-            let (kernel, base): (asm::Accesses, usize) = match self.reach {
-                Reach::Prefetch => (asm::linefill_translate_prefetch, self.region.address()),
-                Reach::Load => (asm::linefill_translate_load, self.region.address()),
-                Reach::PrefetchNull => (asm::linefill_translate_prefetch, 0),
+            let kernel: asm::Accesses = match (self.form, self.reach) {
+                (Form::Assembly, Reach::Load) => asm::linefill_translate_load,
+                (Form::Assembly, _) => asm::linefill_translate_prefetch,
+                (Form::Intrinsics, Reach::Load) => intrinsics::load,
+                (Form::Intrinsics, _) => intrinsics::prefetch,
+            };
+            let base = match self.reach {
+                Reach::PrefetchNull => 0,
+                Reach::Prefetch | Reach::Load => self.region.address(),
             };
             // SAFETY: places are multiples of a line below `span`, a power of two which `new`
             // found the borrowed region to have, so that the word at each is in it; a prefetch

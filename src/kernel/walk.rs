@@ -1,11 +1,11 @@
 //! Drepper's list walks (section 3.3.2): follow the pointers of a ring, and do something to each
 //! element.
 
-// Calls assembly with addresses that the ring vouches for.
+// Calls kernels with addresses that the ring vouches for.
 #![allow(unsafe_code)]
 
-use super::x86_64::asm::walk as asm;
-use super::{Access, Kernel, Work};
+use super::x86_64::{asm::walk as asm, intrinsics::walk as intrinsics};
+use super::{Access, Form, Kernel, Work};
 use crate::pattern::{Layout, Ring};
 
 /// Bytes of a word.
@@ -54,6 +54,7 @@ impl Step {
 pub struct Walk<'m> {
     ring: Ring<'m>,
     step: Step,
+    form: Form,
 }
 
 impl<'m> Walk<'m> {
@@ -65,7 +66,16 @@ impl<'m> Walk<'m> {
         if step != Step::Follow && ring.layout().padding() == 0 {
             return Err(WalkError::NoPadding(step));
         }
-        Ok(Walk { ring, step })
+        Ok(Walk {
+            ring,
+            step,
+            form: Form::default(),
+        })
+    }
+
+    /// The same walk in another form. Both take the same time: the loop waits for its loads.
+    pub fn by(self, form: Form) -> Self {
+        Walk { form, ..self }
     }
 
     /// The ring, at the element where the walk stopped.
@@ -109,11 +119,17 @@ impl Kernel for Walk<'_> {
         // pointer word holds the address of another, and `first` and `last` reach words of
         // padding inside each element (`new` has seen to it that there is padding, if used).
         let stopped = unsafe {
-            match self.step {
-                Step::Follow => asm::linefill_walk_follow(at, operations),
-                Step::Inc => asm::linefill_walk_inc(at, operations, first),
-                Step::Addnext0 => asm::linefill_walk_addnext(at, operations, first, first),
-                Step::Addnextlast => asm::linefill_walk_addnext(at, operations, first, last),
+            let other = match self.step {
+                Step::Addnextlast => last,
+                _ => first,
+            };
+            match (self.form, self.step) {
+                (Form::Assembly, Step::Follow) => asm::linefill_walk_follow(at, operations),
+                (Form::Assembly, Step::Inc) => asm::linefill_walk_inc(at, operations, first),
+                (Form::Assembly, _) => asm::linefill_walk_addnext(at, operations, first, other),
+                (Form::Intrinsics, Step::Follow) => intrinsics::follow(at, operations),
+                (Form::Intrinsics, Step::Inc) => intrinsics::inc(at, operations, first),
+                (Form::Intrinsics, _) => intrinsics::addnext(at, operations, first, other),
             }
         };
         self.ring.set_cursor(stopped);

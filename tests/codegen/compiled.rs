@@ -8,29 +8,32 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 use object::{Object, ObjectSection, ObjectSymbol};
 
-/// The fixture's functions.
-struct Compiled(Vec<u8>);
+/// A fixture's functions.
+pub struct Compiled(Vec<u8>);
 
 impl Compiled {
-    /// Compiles the fixture at a level of optimisation.
+    /// Compiles the fixture `layout` at a level of optimisation.
     fn at(level: &str) -> Self {
-        let source = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/codegen/fixtures/layout.rs"
-        );
+        Compiled::of("layout", level, &[])
+    }
+
+    /// Compiles a fixture at a level of optimisation, with further options.
+    pub fn of(fixture: &str, level: &str, options: &[&str]) -> Self {
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/codegen/fixtures");
         // The compiler leaves files of its own beside the output, named after it: tests that compile
         // at the same level at the same time must not take them from each other.
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let output = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("layout-{}-{count}.o", std::process::id()));
+            .join(format!("{fixture}-{}-{count}.o", std::process::id()));
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         let ran = Command::new(rustc)
             .args(["--edition=2024", "--crate-type=lib", "--emit=obj"])
             .args(["-C", &format!("opt-level={level}"), "-C", "codegen-units=1"])
+            .args(options)
             .arg("-o")
             .arg(&output)
-            .arg(source)
+            .arg(Path::new(fixtures).join(fixture).with_extension("rs"))
             .output()
             .unwrap();
         assert!(
@@ -43,8 +46,19 @@ impl Compiled {
         Compiled(bytes)
     }
 
+    /// The symbols of all functions.
+    pub fn functions(&self) -> Vec<String> {
+        let file = object::File::parse(&*self.0).unwrap();
+        let functions = file
+            .symbols()
+            .filter(|symbol| symbol.kind() == object::SymbolKind::Text);
+        functions
+            .map(|symbol| symbol.name().unwrap().to_owned())
+            .collect()
+    }
+
     /// The instructions of a function.
-    fn code(&self, name: &str) -> Vec<Instruction> {
+    pub fn code(&self, name: &str) -> Vec<Instruction> {
         let file = object::File::parse(&*self.0).unwrap();
         let symbol = file.symbol_by_name(name).unwrap();
         let section = file.section_by_index(symbol.section_index().unwrap());
@@ -92,7 +106,7 @@ fn inlining_into_two_functions_takes_the_candidate_twice_and_calling_once() {
 }
 
 /// Calls, be it through a table of addresses.
-fn is_call(instruction: &Instruction) -> bool {
+pub fn is_call(instruction: &Instruction) -> bool {
     let flow = instruction.flow_control();
     matches!(flow, FlowControl::Call | FlowControl::IndirectCall)
 }

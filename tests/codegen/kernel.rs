@@ -82,14 +82,17 @@ impl Traffic {
     };
 }
 
+/// Flushes of a line.
+pub const FLUSHES: [Mnemonic; 3] = [Mnemonic::Clflush, Mnemonic::Clflushopt, Mnemonic::Clwb];
+
 /// What `code` does to memory, each instruction executed once. Prefetches do nothing to it, nor
-/// does writing a line back.
+/// does flushing a line.
 pub fn traffic<'a>(code: impl IntoIterator<Item = &'a Instruction>) -> Traffic {
     let mut factory = InstructionInfoFactory::new();
     let mut sum = Traffic::default();
     for instruction in code {
         if instruction.flow_control() == FlowControl::Return
-            || instruction.mnemonic() == Mnemonic::Clwb
+            || FLUSHES.contains(&instruction.mnemonic())
         {
             continue;
         }

@@ -8,6 +8,8 @@ mod chases;
 mod codealign;
 #[cfg(feature = "lab")]
 mod compiled;
+#[cfg(feature = "lab")]
+mod forms;
 mod forward;
 mod kernel;
 mod matmul;

@@ -9,6 +9,7 @@ pub mod chase;
 pub mod codealign;
 pub mod fields;
 pub mod fill;
+pub mod flush;
 pub mod forward;
 pub mod increment;
 pub mod jump;

@@ -3,7 +3,7 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
 use crate::cpu::Features;
-use crate::kernel::{Blocked, FillLines, FillWay, LoadLines, LoadWay, Vector, all};
+use crate::kernel::{Blocked, FillLines, FillWay, Form, LoadLines, LoadWay, Vector, all};
 use crate::mem::{LINE, Region};
 
 /// The first `lines` lines of `memory`.
@@ -14,11 +14,13 @@ fn first_lines(memory: Region<'_>, lines: usize) -> Option<Region<'_>> {
 struct FillCase {
     lines: usize,
     way: FillWay,
+    form: Form,
 }
 
 impl Case for FillCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut FillLines::new(first_lines(memory, self.lines)?, self.way).ok()?);
+        let fill = FillLines::new(first_lines(memory, self.lines)?, self.way).ok()?;
+        then(&mut fill.by(self.form).ok()?);
         Some(())
     }
 
@@ -41,7 +43,7 @@ impl Case for FillCase {
 #[derive(Clone, Copy)]
 enum Reading {
     /// One after the other.
-    Lines(LoadWay),
+    Lines(LoadWay, Form),
     /// In blocks of so many lines, each so many times.
     Blocks(usize, u32),
 }
@@ -56,7 +58,9 @@ impl Case for LoadCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let region = first_lines(memory, self.lines)?;
         match self.reading {
-            Reading::Lines(way) => then(&mut LoadLines::new(region, way)),
+            Reading::Lines(way, form) => {
+                then(&mut LoadLines::new(region, way).by(form).ok()?);
+            }
             Reading::Blocks(lines, times) => then(&mut Blocked::new(region, lines, times).ok()?),
         }
         Some(())
@@ -67,7 +71,7 @@ impl Case for LoadCase {
         let mut done = 0;
         then(&mut |operations| {
             let sum = match self.reading {
-                Reading::Lines(_) => all::load::load(&region, done, operations),
+                Reading::Lines(..) => all::load::load(&region, done, operations),
                 Reading::Blocks(lines, times) => {
                     all::blocked::blocked(&region, lines, times, done, operations)
                 }
@@ -77,6 +81,12 @@ impl Case for LoadCase {
         });
         Some(())
     }
+}
+
+/// The forms of a kernel on vectors: soft-float targets have them in assembly alone.
+pub(super) fn vector_forms() -> impl Iterator<Item = Form> {
+    let target = |&form: &Form| cfg!(target_feature = "sse2") || form == Form::Assembly;
+    Form::ALL.into_iter().filter(target)
 }
 
 impl Oracle<'_, '_> {
@@ -92,20 +102,26 @@ impl Oracle<'_, '_> {
                 FillWay::Part { quarters: 3 },
             ),
         ] {
-            self.check(name, [1, 2, 100].map(|lines| FillCase { lines, way }));
+            let string = way == FillWay::RepStosb;
+            let forms = vector_forms().filter(move |&form| !string || form == Form::Assembly);
+            let of = |form| [1, 2, 100].map(|lines| FillCase { lines, way, form });
+            self.check(name, forms.flat_map(of));
         }
         let groups = [1, 2, 3, 8, 13, 63, 64].map(|lines| FillWay::Interleaved { lines });
-        let cases = groups
-            .into_iter()
-            .flat_map(|way| [1, 2, 100].map(|lines| FillCase { lines, way }));
+        let cases = vector_forms().flat_map(|form| {
+            let of = move |way| [1, 2, 100].map(|lines| FillCase { lines, way, form });
+            groups.into_iter().flat_map(of)
+        });
         self.check("linefill_fill_interleaved", cases);
     }
 
     pub(super) fn loads(&mut self, features: Features) {
         let cases = |way| {
-            [1, 2, 100].map(|lines| LoadCase {
-                lines,
-                reading: Reading::Lines(way),
+            vector_forms().flat_map(move |form| {
+                [1, 2, 100].map(|lines| LoadCase {
+                    lines,
+                    reading: Reading::Lines(way, form),
+                })
             })
         };
         // One block that is all, blocks that leave lines over, and blocks of a line.
@@ -121,7 +137,7 @@ impl Oracle<'_, '_> {
             let Some(vector) = Vector::of(bytes, features) else {
                 continue;
             };
-            let plain = cases(LoadWay::Cached(vector)).into_iter();
+            let plain = cases(LoadWay::Cached(vector));
             let in_blocks = blocks.into_iter().filter(|_| bytes == 16);
             self.check(cached, plain.chain(in_blocks));
             if let Some(sse41) = features.sse41() {

@@ -5,7 +5,8 @@
 //! the same operations in the same portions, and must return the same proofs and leave the same
 //! bytes behind, also outside the pattern; only what a kernel packs beside it may differ. The
 //! kernel's trace must agree with the work it declares and with where it stops. A family's file
-//! says on which patterns its kernels are checked.
+//! says on which patterns its kernels are checked. A kernel that has a form by intrinsics, too, is
+//! checked in both under the one name, where the target has it.
 
 mod alias;
 mod bandwidth;
@@ -14,6 +15,7 @@ mod chase;
 mod check;
 mod codealign;
 mod fields;
+mod flush;
 mod forward;
 mod increment;
 mod jump;
@@ -73,6 +75,7 @@ pub fn check_all(
     oracle.stores(*features);
     oracle.tensors();
     oracle.fills();
+    oracle.flushes(*features);
     oracle.loads(*features);
     oracle.bandwidths(*features);
     oracle.rewrites(*features);

@@ -4,7 +4,7 @@ use super::check::{Built, Case, WithKernel, WithTwin};
 use super::ring::{PADDED, RingCase};
 use super::run::Oracle;
 use crate::cpu::Hint;
-use crate::kernel::{Ahead, Pace, PrefetchWalk, all};
+use crate::kernel::{Ahead, Form, Pace, PrefetchWalk, all};
 use crate::mem::Region;
 
 struct PrefetchCase {
@@ -12,12 +12,14 @@ struct PrefetchCase {
     ahead: Option<Ahead>,
     work: u32,
     pace: Pace,
+    form: Form,
 }
 
 impl Case for PrefetchCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let ring = self.ring.build(memory)?;
-        then(&mut PrefetchWalk::new(ring, self.ahead, self.work, self.pace).ok()?);
+        let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace).ok()?;
+        then(&mut walk.by(self.form));
         Some(())
     }
 
@@ -70,19 +72,23 @@ impl Oracle<'_, '_> {
             ),
         ] {
             for (name, pace) in [(overlapped, Pace::Overlapped), (serial, Pace::Serial)] {
-                let cases = PADDED.into_iter().enumerate().map(|(index, ring)| {
-                    PrefetchCase {
-                        ring,
-                        ahead: hint.map(|hint| Ahead {
-                            hint,
-                            elements: index,
-                        }),
-                        // Both ends of the dial, and what lies between.
-                        work: [0, 1, 53, 255, 256][index % 5],
-                        pace,
-                    }
-                });
-                self.check(name, cases);
+                let cases = |form| {
+                    PADDED
+                        .into_iter()
+                        .enumerate()
+                        .map(move |(index, ring)| PrefetchCase {
+                            ring,
+                            ahead: hint.map(|hint| Ahead {
+                                hint,
+                                elements: index,
+                            }),
+                            // Both ends of the dial, and what lies between.
+                            work: [0, 1, 53, 255, 256][index % 5],
+                            pace,
+                            form,
+                        })
+                };
+                self.check(name, Form::ALL.into_iter().flat_map(cases));
             }
         }
     }

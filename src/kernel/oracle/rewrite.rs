@@ -3,14 +3,14 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
 use crate::cpu::Features;
-use crate::kernel::{Rewrite, RewriteWay, all};
+use crate::kernel::{Form, Rewrite, RewriteWay, all};
 use crate::mem::Region;
 
-struct RewriteCase(RewriteWay);
+struct RewriteCase(RewriteWay, Form);
 
 impl Case for RewriteCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut Rewrite::new(memory, self.0));
+        then(&mut Rewrite::new(memory, self.0).by(self.1));
         Some(())
     }
 
@@ -26,12 +26,11 @@ impl Case for RewriteCase {
 
 impl Oracle<'_, '_> {
     pub(super) fn rewrites(&mut self, features: Features) {
-        self.check("linefill_rewrite", [RewriteCase(RewriteWay::Back)]);
+        let cases = |way| Form::ALL.map(|form| RewriteCase(way, form));
+        self.check("linefill_rewrite", cases(RewriteWay::Back));
         if let Some(clwb) = features.clwb() {
-            let case = RewriteCase(RewriteWay::Through(clwb));
-            self.check("linefill_rewrite_through", [case]);
+            self.check("linefill_rewrite_through", cases(RewriteWay::Through(clwb)));
         }
-        let case = RewriteCase(RewriteWay::NonTemporal);
-        self.check("linefill_rewrite_stream", [case]);
+        self.check("linefill_rewrite_stream", cases(RewriteWay::NonTemporal));
     }
 }

@@ -1,9 +1,10 @@
 //! Stores over a matrix.
 
 use super::check::{Built, Case, WithKernel, WithTwin};
+use super::lines::vector_forms;
 use super::run::Oracle;
 use crate::cpu::Features;
-use crate::kernel::{Store, Sweep, Temporal, Width, all};
+use crate::kernel::{Form, Store, Sweep, Temporal, Width, all};
 use crate::mem::Region;
 use crate::pattern::Matrix;
 
@@ -13,12 +14,14 @@ struct StoreCase {
     sweep: Sweep,
     width: Width,
     temporal: Temporal,
+    form: Form,
 }
 
 impl Case for StoreCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let matrix = Matrix::new(memory, self.rows, self.row_bytes).ok()?;
-        then(&mut Store::new(matrix, self.sweep, self.width, self.temporal).ok()?);
+        let store = Store::new(matrix, self.sweep, self.width, self.temporal).ok()?;
+        then(&mut store.by(self.form).ok()?);
         Some(())
     }
 
@@ -52,16 +55,21 @@ impl Oracle<'_, '_> {
             ] {
                 let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
                 let sweeps = [Sweep::Row, Sweep::Column];
-                let cases = sweeps.into_iter().flat_map(|sweep| {
-                    matrices.map(|(rows, columns)| StoreCase {
-                        rows,
-                        row_bytes: columns * bytes,
-                        sweep,
-                        width,
-                        temporal,
+                let cases = |form| {
+                    sweeps.into_iter().flat_map(move |sweep| {
+                        matrices.map(|(rows, columns)| StoreCase {
+                            rows,
+                            row_bytes: columns * bytes,
+                            sweep,
+                            width,
+                            temporal,
+                            form,
+                        })
                     })
-                });
-                self.check(name, cases);
+                };
+                let general = Form::ALL.into_iter().filter(|_| bytes <= 8);
+                let vector = vector_forms().filter(|_| bytes > 8);
+                self.check(name, general.chain(vector).flat_map(cases));
             }
         }
     }

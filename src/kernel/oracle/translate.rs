@@ -2,17 +2,19 @@
 
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::run::Oracle;
-use crate::kernel::{Reach, Translate, all};
+use crate::kernel::{Form, Reach, Translate, all};
 use crate::mem::{LINE, PAGE, Region};
 
 struct TranslateCase {
     reach: Reach,
     pages: usize,
+    form: Form,
 }
 
 impl Case for TranslateCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut Translate::new(memory, self.reach, self.pages).ok()?);
+        let translate = Translate::new(memory, self.reach, self.pages).ok()?;
+        then(&mut translate.by(self.form));
         Some(())
     }
 
@@ -30,8 +32,10 @@ impl Case for TranslateCase {
 impl Oracle<'_, '_> {
     pub(super) fn translations(&mut self) {
         let cases = |reaches: &'static [Reach]| {
-            let of = |reach| [1, 2, 16].map(|pages| TranslateCase { reach, pages });
-            reaches.iter().copied().flat_map(of)
+            Form::ALL.into_iter().flat_map(move |form| {
+                let of = move |reach| [1, 2, 16].map(|pages| TranslateCase { reach, pages, form });
+                reaches.iter().copied().flat_map(of)
+            })
         };
         self.check("linefill_translate_load", cases(&[Reach::Load]));
         let prefetches = cases(&[Reach::Prefetch, Reach::PrefetchNull]);

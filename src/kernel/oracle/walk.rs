@@ -3,30 +3,39 @@
 use super::check::{Built, Case, WithKernel, WithTwin};
 use super::ring::{BARE, PADDED, RingCase};
 use super::run::Oracle;
-use crate::kernel::{SharedWalk, Step, Visit, Walk, all};
+use crate::kernel::{Form, SharedWalk, Step, Visit, Walk, all};
 use crate::mem::{LINE, Region};
 
 struct WalkCase {
     ring: RingCase,
     step: Step,
-    /// Whether it is the walk for threads that share the ring.
-    shared: bool,
+    sharing: Sharing,
+}
+
+/// Who walks.
+#[derive(Clone, Copy, PartialEq)]
+enum Sharing {
+    /// One thread, in this form.
+    Alone(Form),
+    /// Threads that share the ring.
+    Shared,
 }
 
 impl Case for WalkCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let ring = self.ring.build(memory)?;
-        if self.shared {
-            then(&mut SharedWalk::new(ring.share()?, Visit::Step(self.step)).ok()?);
-        } else {
-            then(&mut Walk::new(ring, self.step).ok()?);
+        match self.sharing {
+            Sharing::Shared => {
+                then(&mut SharedWalk::new(ring.share()?, Visit::Step(self.step)).ok()?);
+            }
+            Sharing::Alone(form) => then(&mut Walk::new(ring, self.step).ok()?.by(form)),
         }
         Some(())
     }
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         let mut ring = self.ring.build(memory)?;
-        if self.shared {
+        if self.sharing == Sharing::Shared {
             let ring = ring.share()?;
             let mut at = ring.first();
             then(&mut |operations| {
@@ -69,14 +78,13 @@ impl Case for ReaderCase {
 
 impl Oracle<'_, '_> {
     pub(super) fn walks(&mut self) {
-        let alone = |step| move |ring| walk(ring, step, false);
         let all = PADDED.into_iter().chain(BARE);
-        let follow = all.map(alone(Step::Follow)).chain(shared(Step::Follow));
+        let follow = alone(all, Step::Follow).chain(shared(Step::Follow));
         self.check("linefill_walk_follow", follow);
-        let inc = PADDED.into_iter().map(alone(Step::Inc));
+        let inc = alone(PADDED.into_iter(), Step::Inc);
         self.check("linefill_walk_inc", inc.chain(shared(Step::Inc)));
-        let zero = PADDED.into_iter().map(alone(Step::Addnext0));
-        let last = PADDED.into_iter().map(alone(Step::Addnextlast));
+        let zero = alone(PADDED.into_iter(), Step::Addnext0);
+        let last = alone(PADDED.into_iter(), Step::Addnextlast);
         let alone = zero.chain(last);
         let shared = shared(Step::Addnext0).chain(shared(Step::Addnextlast));
         self.check("linefill_walk_addnext", alone.chain(shared));
@@ -92,12 +100,27 @@ impl Oracle<'_, '_> {
     }
 }
 
-fn walk(ring: RingCase, step: Step, shared: bool) -> WalkCase {
-    WalkCase { ring, step, shared }
+/// Walks along `rings` in both forms.
+fn alone(
+    rings: impl Iterator<Item = RingCase> + Clone,
+    step: Step,
+) -> impl Iterator<Item = WalkCase> {
+    Form::ALL.into_iter().flat_map(move |form| {
+        let sharing = Sharing::Alone(form);
+        rings.clone().map(move |ring| WalkCase {
+            ring,
+            step,
+            sharing,
+        })
+    })
 }
 
 /// Rings whose words lie on multiples of 8 bytes, to be shared.
 fn shared(step: Step) -> impl Iterator<Item = WalkCase> {
     let rings = PADDED.into_iter().filter(|ring| ring.layout.place(0) == 0);
-    rings.map(move |ring| walk(ring, step, true))
+    rings.map(move |ring| WalkCase {
+        ring,
+        step,
+        sharing: Sharing::Shared,
+    })
 }

@@ -1,3 +1,4 @@
 //! The kernels' instructions.
 
 pub mod asm;
+pub mod intrinsics;

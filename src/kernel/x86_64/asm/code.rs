@@ -116,6 +116,9 @@ pub fn all() -> impl Iterator<Item = Code> {
         linefill_fill_rep_stosb
         linefill_fill_stream
         linefill_fill_three_quarters
+        linefill_flush
+        linefill_flush_back
+        linefill_flush_opt
         linefill_forward16_16
         linefill_forward16_32
         linefill_forward16_32_two

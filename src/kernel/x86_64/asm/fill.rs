@@ -3,6 +3,20 @@
 // Declares assembly.
 #![allow(unsafe_code)]
 
+/// The shape of the kernels that fill one line after the other: writes `lines` lines, or a part of
+/// each; returns the address behind them.
+///
+/// # Safety
+/// As for [`linefill_fill_cached`]; `sfence` follows non-temporal stores.
+pub type Fills = unsafe extern "sysv64" fn(at: *mut u8, lines: u64, value: u64) -> usize;
+
+/// The shape of the interleaved kernel.
+///
+/// # Safety
+/// As for [`linefill_fill_interleaved`].
+pub type Groups =
+    unsafe extern "sysv64" fn(at: *mut u8, groups: u64, value: u64, lines: u64) -> usize;
+
 unsafe extern "sysv64" {
     /// Writes `lines` lines by four `movdqa` each; returns the address behind them.
     ///

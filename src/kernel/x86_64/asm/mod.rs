@@ -14,6 +14,7 @@ pub mod code;
 pub mod codealign;
 pub mod fields;
 pub mod fill;
+pub mod flush;
 pub mod forward;
 pub mod increment;
 pub mod jump;

@@ -1,0 +1,26 @@
+/* Evicts lines from the caches, or writes them back.
+
+   rdi  address of the first line
+   rsi  lines, not 0
+   rax  result: address behind the last line
+
+   1 flush of a line an iteration, no load, no store. Between the kernels only the instruction
+   differs. The caller fences. */
+
+#include "linefill.h"
+
+.macro flushes name, op
+kernel \name
+        .balign 32
+1:      \op     [rdi]
+        add     rdi, 64
+        dec     rsi
+        jnz     1b
+        mov     rax, rdi
+        ret
+kernel_end \name
+.endm
+
+flushes linefill_flush, clflush
+flushes linefill_flush_back, clwb
+flushes linefill_flush_opt, clflushopt
