@@ -3,7 +3,8 @@
 //! A kernel allocates nothing, reads no clock and knows no experiment. It works on a pattern
 //! that it owns, goes on where it stopped, returns a value that proves its work, and declares
 //! what one operation does. Each exists twice: as assembly or intrinsics whose instructions are
-//! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests.
+//! known ([`x86_64`]), and as a plain twin ([`all`]) that is the oracle of the tests. Some exist as
+//! both assembly and intrinsics, and take their [`Form`] by a method `by`.
 
 mod alias;
 pub mod all;
