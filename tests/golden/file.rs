@@ -11,6 +11,9 @@ const BLESS: &str = "BLESS=1 cargo test --all-features --test golden --test verd
 /// Differences that a failure shows. The number of the others follows.
 const SHOWN: usize = 12;
 
+/// The text for a changed value, from its key, the old value and the new.
+type Explain = dyn Fn(&str, &str, &str) -> String;
+
 /// What a golden file holds, and how it is compared.
 pub struct Golden {
     /// The file is `tests/golden/NAME.txt`.
@@ -19,7 +22,7 @@ pub struct Golden {
     about: &'static str,
     entries: Vec<(String, String)>,
     same: fn(&str, &str) -> bool,
-    explain: Box<dyn Fn(&str, &str, &str) -> String>,
+    explain: Box<Explain>,
 }
 
 impl Golden {
