@@ -36,7 +36,7 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
         panic!("not measured");
     };
     let interval = Interval::exact(100.0).widened(0.01);
-    let pass = |&rest: &Quality| Pass { interval, rest };
+    let pass = |&quality: &Quality| Pass { interval, quality };
     of.passes = rests.iter().map(pass).collect();
     of.ticks.interval = interval;
     of.quality = rests[0];

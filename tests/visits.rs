@@ -1,6 +1,6 @@
 //! Words visited in any order: the order is kept, no word is left, and what cannot be is refused.
 
-use linefill::kernel::{Kernel, Pending, Revisit, TooManyStores};
+use linefill::kernel::{Kernel, Revisit, StoreBufferFill, TooManyStores};
 use linefill::mem::Region;
 use linefill::pattern::{Visits, VisitsError};
 use proptest::prelude::*;
@@ -56,6 +56,6 @@ fn what_is_no_word_is_refused_by_value() {
         VisitsError::NoWord(usize::MAX & !7)
     );
     assert_eq!(refused(&[0, 64, 0]), VisitsError::Twice(0));
-    let most = in_region(|region| Pending::new(region, 129).unwrap_err());
+    let most = in_region(|region| StoreBufferFill::new(region, 129).unwrap_err());
     assert_eq!(most, TooManyStores(129));
 }
