@@ -47,7 +47,7 @@ pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, Strin
         matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)),
         "{printed}"
     );
-    compare::json(&sides, &[found.clone()], &[]);
+    compare::json(&sides, std::slice::from_ref(&found), &[]);
     if pages {
         for page in [render(&view), compare::render(&sides, &[found])] {
             assert!(page.ends_with("</html>"));

@@ -51,8 +51,12 @@ const MOST_CPUS: usize = 8192;
 /// The rungs of a ladder at most: half octaves from 1 KiB to the largest memory are 80.
 const MOST_RUNGS: usize = 256;
 
-/// The points of an experiment at most, passes over the same point counted once.
+/// The points of an experiment at most, passes over the same point counted once: the surface of a
+/// full run of E18 has 16,384.
 const MOST_POINTS: usize = 20_000;
+
+/// The series of an experiment at most.
+const MOST_SERIES: usize = 1000;
 
 /// Whole numbers up to here are numbers of a JSON reader that knows floating point only.
 const MOST_EXACT: u64 = 1 << 53;
@@ -88,7 +92,15 @@ const MOST_SAMPLES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Places of each series of each experiment.
-    places: HashMap<String, HashMap<String, HashSet<u64>>>,
+    experiments: HashMap<String, Places>,
+}
+
+/// The places of an experiment's series.
+#[derive(Debug, Default)]
+struct Places {
+    series: HashMap<String, HashSet<u64>>,
+    /// How many there are in all.
+    points: usize,
 }
 
 impl Checked {
@@ -112,14 +124,19 @@ impl Checked {
 
     /// Notes the place of a point: what is inferred of many points costs more than their number.
     fn count(&mut self, point: &PointLine) -> Check {
-        let experiment = self.places.entry(point.experiment.clone()).or_default();
-        let series = experiment.entry(point.series.clone()).or_default();
-        series.insert((point.x + 0.0).to_bits());
+        let experiment = self.experiments.entry(point.experiment.clone());
+        let experiment = experiment.or_default();
+        let series = experiment.series.entry(point.series.clone()).or_default();
+        experiment.points += usize::from(series.insert((point.x + 0.0).to_bits()));
         if point.experiment == MACHINE && series.len() > MOST_RUNGS {
             let problem = format!("the series has more than {MOST_RUNGS} places");
             return Err(wrong("x", problem));
         }
-        if experiment.values().map(HashSet::len).sum::<usize>() > MOST_POINTS {
+        if experiment.series.len() > MOST_SERIES {
+            let problem = format!("the experiment has more than {MOST_SERIES} series");
+            return Err(wrong("series", problem));
+        }
+        if experiment.points > MOST_POINTS {
             let problem = format!("the experiment has more than {MOST_POINTS} points");
             return Err(wrong("experiment", problem));
         }
