@@ -135,6 +135,7 @@ fn a_ratio_whose_interval_reaches_the_limit_does_not_fail() {
             && let Outcome::Timed(timed) = &mut point.outcome
         {
             timed.lo *= 0.7;
+            timed.min = timed.lo;
         }
     });
     folder.run(&with(&["--fail-if", "D15 > 1.05"])).ok();

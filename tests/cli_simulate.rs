@@ -279,7 +279,10 @@ fn what_would_take_for_ever_or_all_memory_is_refused_with_the_range() {
     let case = ["--experiment", "D15", "--series", "NPAD=0", "--laps", laps];
     run(&[&["--config", "L1d=32K/8"], &case[..]].concat()).refused(&[laps, "1..=1000000"]);
     fs::write(folder.at("large"), " L 1000,4294967295\n").unwrap();
-    run(&["--config", "L1d=32K/8", "--trace", "large"])
-        .refused(&["large, line 1", "4294967295 bytes", "0 to 4096"]);
+    run(&["--config", "L1d=32K/8", "--trace", "large"]).refused(&[
+        "large, line 1",
+        "4294967295 bytes",
+        "0 to 4096",
+    ]);
     run(&["--config", "L1d=32K/8", "--trace", "/dev/zero"]).refused(&["line 1", "1048576"]);
 }

@@ -61,7 +61,9 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// The corpus of a fuzz target, in the order of its names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/corpus")
+        .join(target);
     let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     let mut paths: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
     paths.sort();
@@ -75,8 +77,20 @@ fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
 
 /// Numbers that parsers do not expect, as texts and as bytes.
 const NUMBERS: [&str; 14] = [
-    "0", "-1", "-0.0", "5e-324", "1e300", "-1e300", "1e999", "18446744073709551615", "9e15",
-    "4294967295", "4294967296", "1e-9", "null", "\"x\"",
+    "0",
+    "-1",
+    "-0.0",
+    "5e-324",
+    "1e300",
+    "-1e300",
+    "1e999",
+    "18446744073709551615",
+    "9e15",
+    "4294967295",
+    "4294967296",
+    "1e-9",
+    "null",
+    "\"x\"",
 ];
 
 /// Mutates `bytes` once or several times. `other` is another file of the corpus.
@@ -163,7 +177,9 @@ fn each(target: &str, rounds: u32, mut parse: impl FnMut(&[u8])) {
             let mut mutated = bytes.clone();
             let other = &files[rng.below(files.len())].1;
             mutate(&mut rng, &mut mutated, other);
-            ends_well(&format!("{name}, mutation {round}"), &mutated, || parse(&mutated));
+            ends_well(&format!("{name}, mutation {round}"), &mutated, || {
+                parse(&mutated)
+            });
         }
     }
 }
@@ -183,7 +199,10 @@ fn records() {
             assert_eq!(line.is_none(), problem.contains("it is empty"), "{problem}");
         }
     });
-    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
+    assert!(
+        taken > 20 && refused > 200,
+        "{taken} taken, {refused} refused"
+    );
 }
 
 #[test]
@@ -199,21 +218,32 @@ fn traces() {
             assert!(problem.starts_with("trace"), "{problem}");
         }
     });
-    assert!(taken > 20 && refused > 20, "{taken} taken, {refused} refused");
+    assert!(
+        taken > 20 && refused > 20,
+        "{taken} taken, {refused} refused"
+    );
 }
 
 #[test]
 fn configurations() {
     let (mut taken, mut refused) = (0, 0);
-    each("configuration", 100, |bytes| match drivers::configuration(bytes) {
-        Ok(_) => taken += 1,
-        Err(problem) => {
-            refused += 1;
-            // The part that is wrong, and why.
-            assert!(problem.starts_with('`') && problem.contains("`: "), "{problem}");
+    each("configuration", 100, |bytes| {
+        match drivers::configuration(bytes) {
+            Ok(_) => taken += 1,
+            Err(problem) => {
+                refused += 1;
+                // The part that is wrong, and why.
+                assert!(
+                    problem.starts_with('`') && problem.contains("`: "),
+                    "{problem}"
+                );
+            }
         }
     });
-    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
+    assert!(
+        taken > 20 && refused > 200,
+        "{taken} taken, {refused} refused"
+    );
 }
 
 #[test]
@@ -221,15 +251,20 @@ fn debug_information() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join(format!("mutation-{}", std::process::id()));
     let (mut taken, mut refused) = (0, 0);
-    each("dwarf", 60, |bytes| match drivers::debug_information(bytes, &file) {
-        Ok(_) => taken += 1,
-        Err(problem) => {
-            refused += 1;
-            assert!(!problem.is_empty());
+    each("dwarf", 60, |bytes| {
+        match drivers::debug_information(bytes, &file) {
+            Ok(_) => taken += 1,
+            Err(problem) => {
+                refused += 1;
+                assert!(!problem.is_empty());
+            }
         }
     });
     fs::remove_file(&file).unwrap();
-    assert!(taken > 20 && refused > 200, "{taken} taken, {refused} refused");
+    assert!(
+        taken > 20 && refused > 200,
+        "{taken} taken, {refused} refused"
+    );
 }
 
 /// A CPU of which some answers are others.
@@ -267,10 +302,17 @@ fn answers_of_cpuid() {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
         let dump = dump::Dump::of(&name);
         for seed in 0..100 {
-            let cpu = Mutated { dump: dump.clone(), seed };
+            let cpu = Mutated {
+                dump: dump.clone(),
+                seed,
+            };
             ends_well(&format!("{name}, mutation {seed}"), &[], || {
                 let identity = Identity::read(cpu.clone());
-                let _ = (identity.microarch(), identity.load_to_use(), identity.hypervisor_name());
+                let _ = (
+                    identity.microarch(),
+                    identity.load_to_use(),
+                    identity.hypervisor_name(),
+                );
                 for cache in Caches::read(cpu.clone()).iter() {
                     let _ = (cache.sets(), cache.share(), cache.way_size());
                     assert!(cache.size > 0 && cache.line > 0);
@@ -295,7 +337,8 @@ fn files_of_the_kernel() {
         for round in 0..6 {
             let mut lines: Vec<String> = Vec::new();
             for line in text.lines() {
-                let Some((place, content)) = line.split_once('=').filter(|_| rng.below(4) == 0) else {
+                let Some((place, content)) = line.split_once('=').filter(|_| rng.below(4) == 0)
+                else {
                     lines.push(line.to_owned());
                     continue;
                 };
@@ -309,7 +352,11 @@ fn files_of_the_kernel() {
                 let sysfs = Sysfs::at(&machine.root().sys);
                 let online = sysfs.online().unwrap_or_default();
                 for &cpu in online.iter().take(8) {
-                    let _ = (sysfs.caches(cpu), sysfs.last_level(cpu), sysfs.topology(cpu));
+                    let _ = (
+                        sysfs.caches(cpu),
+                        sysfs.last_level(cpu),
+                        sysfs.topology(cpu),
+                    );
                 }
                 let _ = (sysfs.nodes(), sysfs.sharing(), sysfs.arrangement());
                 let _ = sysfs.seats(&online[..online.len().min(64)]);

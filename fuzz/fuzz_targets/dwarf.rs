@@ -12,7 +12,11 @@ mod drivers;
 /// Files are mapped, so that there has to be one: in memory where that can be.
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = PathBuf::from("/dev/shm");
-    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let folder = if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    };
     folder.join(format!("linefill-fuzz-{}", std::process::id()))
 });
 

@@ -105,9 +105,7 @@ impl Identity {
         let basic = cpu.get_feature_info();
         let (family, model, stepping) = basic.as_ref().map_or((0, 0, 0), |info| {
             // A hypervisor can state families whose sum has no room, which raw-cpuid adds plainly.
-            let sum = info
-                .base_family_id()
-                .checked_add(info.extended_family_id());
+            let sum = info.base_family_id().checked_add(info.extended_family_id());
             let family = sum.map_or(u8::MAX, |_| info.family_id());
             (family, info.model_id(), info.stepping_id())
         });

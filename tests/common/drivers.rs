@@ -15,7 +15,9 @@ use linefill::lab::layout::print::{Style, declaration, numbers};
 use linefill::lab::layout::{Binary, Places, Reorder, Summary, TypeJson};
 use linefill::lab::read::{self, Reading};
 use linefill::lab::report::{of_record, render};
-use linefill::lab::simulate::{Config, Tally, affordable, feed, heat_text, trace_json, trace_table};
+use linefill::lab::simulate::{
+    Config, Tally, affordable, feed, heat_text, trace_json, trace_table,
+};
 use linefill::lab::{judge, plain, sharing, sheet, size};
 use linefill::sim::{Hierarchy, HierarchyDesign, Reference, trace::lackey};
 
@@ -40,8 +42,11 @@ pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, Strin
     let sides = sides(vec![named("a"), named("a")]).expect("as it has");
     let found = differences(&sides[0], &sides[1]);
     let printed = compare::table("a", "b", &found, 100) + &compare::verdicts(&sides, 100);
-    assert!(matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)), "{printed}");
-    compare::json(&sides, &[found.clone()], &[]);
+    assert!(
+        matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)),
+        "{printed}"
+    );
+    compare::json(&sides, std::slice::from_ref(&found), &[]);
     if pages {
         for page in [render(&view), compare::render(&sides, &[found])] {
             assert!(page.ends_with("</html>"));
@@ -87,7 +92,11 @@ pub fn configuration(data: &[u8]) -> Result<HierarchyDesign, String> {
     let _ = sharing::touches(&text, &fields, true).map_err(|error| error.to_string());
     let design: HierarchyDesign = text.parse().map_err(|error| format!("{error}"))?;
     // What is printed is read as the same.
-    assert_eq!(design.to_string().parse::<HierarchyDesign>().as_ref(), Ok(&design), "{text}");
+    assert_eq!(
+        design.to_string().parse::<HierarchyDesign>().as_ref(),
+        Ok(&design),
+        "{text}"
+    );
     let _ = affordable(&[(text.into_owned(), design.clone())], 3);
     if design.lines() > FEW_LINES {
         return Ok(design);
@@ -125,19 +134,31 @@ fn layout(at: &Path) -> anyhow::Result<usize> {
     let style = |expand| Style { line: 64, expand };
     let listed = binary.list(&[], 64)?;
     for (path, _) in &listed {
-        assert!(matches!(plain::word(path), std::borrow::Cow::Borrowed(_)), "{path:?}");
+        assert!(
+            matches!(plain::word(path), std::borrow::Cow::Borrowed(_)),
+            "{path:?}"
+        );
     }
-    let _ = binary.types(&["foo".to_owned()]).map_err(|error| error.to_string());
+    let _ = binary
+        .types(&["foo".to_owned()])
+        .map_err(|error| error.to_string());
     for definition in binary.types(&["*".to_owned()])? {
         let aggregate = &*definition.aggregate;
         let text = declaration(aggregate, style(true)) + &declaration(aggregate, style(false));
-        assert!(matches!(plain::lines(&text), std::borrow::Cow::Borrowed(_)), "{text:?}");
+        assert!(
+            matches!(plain::lines(&text), std::borrow::Cow::Borrowed(_)),
+            "{text:?}"
+        );
         numbers(aggregate, &Summary::of(aggregate, 64), 64);
         if let Reorder::Better(better) = Reorder::of(aggregate, 64) {
             declaration(&better.aggregate, style(false));
         }
         serde_json::to_string(&TypeJson::of(&definition, 64))?;
-        for member in aggregate.used().filter_map(|member| member.name.as_deref()).take(100) {
+        for member in aggregate
+            .used()
+            .filter_map(|member| member.name.as_deref())
+            .take(100)
+        {
             let _ = aggregate.field(member).map_err(|error| error.to_string());
         }
     }

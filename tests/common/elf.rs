@@ -58,7 +58,13 @@ pub fn file(kind: u16, sections: &[Section]) -> Vec<u8> {
             bytes.extend(&section.bytes);
             places.push((&section.bytes, at));
         }
-        headers.push(header(name, 1, section.flags, at, section.bytes.len() as u64));
+        headers.push(header(
+            name,
+            1,
+            section.flags,
+            at,
+            section.bytes.len() as u64,
+        ));
     }
     let (name, at) = (names.len() as u64, bytes.len() as u64);
     names.extend(b".shstrtab\0");
@@ -91,10 +97,12 @@ fn header(name: u64, kind: u64, flags: u64, at: u64, size: u64) -> [u64; 10] {
     [name, kind, flags, 0, at, size, 0, 0, 1, 0]
 }
 
-/// Abbreviations: their codes are those of the constants below, each with its tag, whether there are
-/// children, and attributes with their forms.
+/// A code, its tag, whether there are children, and attributes with their forms.
+type Abbreviation = (u64, u64, bool, &'static [(u64, u64)]);
+
+/// Abbreviations: their codes are those of the constants below.
 #[rustfmt::skip]
-const ABBREVIATIONS: &[(u64, u64, bool, &[(u64, u64)])] = &[
+const ABBREVIATIONS: &[Abbreviation] = &[
     (UNIT, 0x11, true, &[(0x13, 0x0B)]),
     (STRUCT, 0x13, true, &[(0x03, 0x08), (0x0B, 0x0F)]),
     (NAMELESS, 0x13, true, &[(0x0B, 0x0F)]),

@@ -12,8 +12,8 @@ use crate::lab::convert::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
-    Choice, Config, affordable, case_json, case_table, cases, coherence_json, coherence_table, feed, heat_page,
-    heat_text, maps, talk, talk_json, talk_table, trace_json, trace_table,
+    Choice, Config, affordable, case_json, case_table, cases, coherence_json, coherence_table,
+    feed, heat_page, heat_text, maps, talk, talk_json, talk_table, trace_json, trace_table,
 };
 use crate::lab::size;
 use crate::lab::table::width;

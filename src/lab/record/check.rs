@@ -50,8 +50,12 @@ const MOST_CPUS: usize = 8192;
 /// The rungs of a ladder at most: half octaves from 1 KiB to the largest memory are 80.
 const MOST_RUNGS: usize = 256;
 
-/// The points of an experiment at most, passes over the same point counted once.
+/// The points of an experiment at most, passes over the same point counted once: the surface of a
+/// full run of E18 has 16,384.
 const MOST_POINTS: usize = 20_000;
+
+/// The series of an experiment at most.
+const MOST_SERIES: usize = 1000;
 
 /// Whole numbers up to here are numbers of a JSON reader that knows floating point only.
 const MOST_EXACT: u64 = 1 << 53;
@@ -87,7 +91,15 @@ const MOST_SAMPLES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Checked {
     /// Places of each series of each experiment.
-    places: HashMap<String, HashMap<String, HashSet<u64>>>,
+    experiments: HashMap<String, Places>,
+}
+
+/// The places of an experiment's series.
+#[derive(Debug, Default)]
+struct Places {
+    series: HashMap<String, HashSet<u64>>,
+    /// How many there are in all.
+    points: usize,
 }
 
 impl Checked {
@@ -111,14 +123,19 @@ impl Checked {
 
     /// Notes the place of a point: what is inferred of many points costs more than their number.
     fn count(&mut self, point: &PointLine) -> Check {
-        let experiment = self.places.entry(point.experiment.clone()).or_default();
-        let series = experiment.entry(point.series.clone()).or_default();
-        series.insert((point.x + 0.0).to_bits());
+        let experiment = self.experiments.entry(point.experiment.clone());
+        let experiment = experiment.or_default();
+        let series = experiment.series.entry(point.series.clone()).or_default();
+        experiment.points += usize::from(series.insert((point.x + 0.0).to_bits()));
         if point.experiment == MACHINE && series.len() > MOST_RUNGS {
             let problem = format!("the series has more than {MOST_RUNGS} places");
             return Err(wrong("x", problem));
         }
-        if experiment.values().map(HashSet::len).sum::<usize>() > MOST_POINTS {
+        if experiment.series.len() > MOST_SERIES {
+            let problem = format!("the experiment has more than {MOST_SERIES} series");
+            return Err(wrong("series", problem));
+        }
+        if experiment.points > MOST_POINTS {
             let problem = format!("the experiment has more than {MOST_POINTS} points");
             return Err(wrong("experiment", problem));
         }
@@ -278,7 +295,8 @@ fn check_point(point: &PointLine) -> Check {
     }
     if x != 0.0 && !PLACES.contains(&x.abs()) {
         let (least, most) = (PLACES.start(), PLACES.end());
-        let problem = format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
+        let problem =
+            format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
         return Err(wrong("x", problem));
     }
     match &point.outcome {
@@ -315,7 +333,10 @@ fn check_timed(timed: &Timed) -> Check {
         return Err(wrong("timed.n", problem));
     }
     for (index, sample) in timed.samples.iter().enumerate() {
-        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1].into_iter().enumerate() {
+        for (at, most) in [MOST_EXACT, MOST_EXACT, MOST_EXACT, 1]
+            .into_iter()
+            .enumerate()
+        {
             if sample[at] > most {
                 let field = format!("timed.samples[{index}][{at}]");
                 return Err(wrong(&field, format!("{}: 0 to {most}", sample[at])));
@@ -374,7 +395,10 @@ fn within<T: PartialOrd + fmt::Debug>(field: &str, value: T, range: RangeInclusi
         return Ok(());
     }
     let (least, most) = (range.start(), range.end());
-    Err(wrong(field, format!("{value:?}: {least:?} to {most:?} is accepted")))
+    Err(wrong(
+        field,
+        format!("{value:?}: {least:?} to {most:?} is accepted"),
+    ))
 }
 
 /// Whether values of which each is at least the one before are so.
@@ -382,7 +406,10 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
     match parts.windows(2).find(|pair| pair[0].1 > pair[1].1) {
         Some(pair) => {
             let [(least, low), (field, high)] = [pair[0], pair[1]];
-            Err(wrong(field, format!("{high:?} is less than `{least}`, {low:?}")))
+            Err(wrong(
+                field,
+                format!("{high:?} is less than `{least}`, {low:?}"),
+            ))
         }
         None => Ok(()),
     }
@@ -391,6 +418,9 @@ fn ascending(parts: &[(&str, f64)]) -> Check {
 fn one_of(field: &str, text: &str, known: &[&str]) -> Check {
     match known.contains(&text) {
         true => Ok(()),
-        false => Err(wrong(field, format!("`{text}`: {} is accepted", known.join(", ")))),
+        false => Err(wrong(
+            field,
+            format!("`{text}`: {} is accepted", known.join(", ")),
+        )),
     }
 }

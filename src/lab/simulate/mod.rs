@@ -32,7 +32,11 @@ impl Config {
     ///
     /// # Errors
     /// If there is no such hierarchy.
-    pub fn new(text: &str, design: &HierarchyDesign, heat: bool) -> std::result::Result<Self, HierarchyError> {
+    pub fn new(
+        text: &str,
+        design: &HierarchyDesign,
+        heat: bool,
+    ) -> std::result::Result<Self, HierarchyError> {
         let hierarchy = Hierarchy::new(design)?;
         Ok(Config {
             text: text.to_owned(),

@@ -292,6 +292,11 @@ mod tests {
         let mut long = b"\n".to_vec();
         long.resize(LONGEST_LINE, b'x');
         long.extend_from_slice(b"\n L 1000,4096\n");
-        assert_eq!(feed(long.as_slice(), "x.lk", &mut config()).unwrap().total(), 1);
+        assert_eq!(
+            feed(long.as_slice(), "x.lk", &mut config())
+                .unwrap()
+                .total(),
+            1
+        );
     }
 }

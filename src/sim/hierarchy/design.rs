@@ -177,7 +177,9 @@ impl HierarchyDesign {
             kinds.into_iter().any(|(index, prefetcher)| {
                 let kind = core::mem::discriminant(prefetcher);
                 let before = level.prefetchers[..index].iter();
-                before.map(core::mem::discriminant).any(|other| other == kind)
+                before
+                    .map(core::mem::discriminant)
+                    .any(|other| other == kind)
             })
         };
         if let Some(index) = self.levels.iter().position(twice) {

@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use anyhow::{Context as _, Result};
 use gimli::{
-    AttributeValue, DW_AT_const_value, DW_AT_data_member_location,
-    DW_AT_discr_value, DW_AT_name, DW_AT_virtuality, DW_TAG_class_type, DW_TAG_enumeration_type,
-    DW_TAG_enumerator, DW_TAG_inheritance, DW_TAG_member, DW_TAG_union_type, DW_TAG_variant,
-    DW_TAG_variant_part, EntriesTreeNode, UnitOffset,
+    AttributeValue, DW_AT_const_value, DW_AT_data_member_location, DW_AT_discr_value, DW_AT_name,
+    DW_AT_virtuality, DW_TAG_class_type, DW_TAG_enumeration_type, DW_TAG_enumerator,
+    DW_TAG_inheritance, DW_TAG_member, DW_TAG_union_type, DW_TAG_variant, DW_TAG_variant_part,
+    EntriesTreeNode, UnitOffset,
 };
 
 use super::super::file::Slice;
@@ -39,9 +39,14 @@ impl<'a> Types<'_, 'a> {
             _ => built?,
         };
         let built = Rc::new(built);
-        let inner = built.used().map(|member| self.within(member)).sum::<usize>();
+        let inner = built
+            .used()
+            .map(|member| self.within(member))
+            .sum::<usize>();
         let members = 1 + built.values.len() + inner;
-        self.members.borrow_mut().insert(Rc::as_ptr(&built), members);
+        self.members
+            .borrow_mut()
+            .insert(Rc::as_ptr(&built), members);
         self.aggregates.borrow_mut().insert(at, Rc::clone(&built));
         Ok(built)
     }
@@ -54,7 +59,10 @@ impl<'a> Types<'_, 'a> {
 
     /// A member and those of its type.
     fn within(&self, member: &Member) -> usize {
-        1 + member.inner.as_ref().map_or(0, |inner| self.members_within(inner))
+        1 + member
+            .inner
+            .as_ref()
+            .map_or(0, |inner| self.members_within(inner))
     }
 
     fn build(&self, at: At, depth: u32) -> Result<Aggregate> {
@@ -111,7 +119,10 @@ impl<'a> Types<'_, 'a> {
     /// Leaves out the members of members from where there would be too many.
     fn without_too_many(&self, built: &mut Aggregate) {
         let mut members = 0;
-        let variants = built.variants.iter_mut().flat_map(|variant| &mut variant.members);
+        let variants = built
+            .variants
+            .iter_mut()
+            .flat_map(|variant| &mut variant.members);
         for member in built.members.iter_mut().chain(variants) {
             let within = self.within(member);
             if members + within > MOST_MEMBERS {

@@ -154,12 +154,12 @@ impl<'a> Scopes<'a> {
         let Some(parent) = parent else {
             return Some(name);
         };
-        let around = self.path(program, parent, elsewhere, depth).unwrap_or_else(|| {
-            match parent.tag == DW_TAG_namespace {
+        let around = self
+            .path(program, parent, elsewhere, depth)
+            .unwrap_or_else(|| match parent.tag == DW_TAG_namespace {
                 true => "(anonymous namespace)".to_owned(),
                 false => "(anonymous)".to_owned(),
-            }
-        });
+            });
         program.work().spend(around.len() as u64).ok()?;
         Some(format!("{around}::{name}"))
     }

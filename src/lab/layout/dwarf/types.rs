@@ -108,7 +108,12 @@ impl<'p, 'a> Types<'p, 'a> {
     }
 
     /// The full name of a node, `depth` nodes below the one that was asked for.
-    pub(super) fn path_in(&self, scopes: &Scopes<'a>, node: &Node<'a>, depth: u32) -> Option<String> {
+    pub(super) fn path_in(
+        &self,
+        scopes: &Scopes<'a>,
+        node: &Node<'a>,
+        depth: u32,
+    ) -> Option<String> {
         let elsewhere = |other, depth| self.path_below(other, depth);
         scopes.path(self.program, node, &elsewhere, depth)
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, anyhow};
 use gimli::{
-    Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader as _,
-    RunTimeEndian, Section as _, Unit, UnitHeader,
+    Dwarf, DwarfPackageSections, DwarfSections, DwoId, EndianSlice, Reader as _, RunTimeEndian,
+    Section as _, Unit, UnitHeader,
 };
 
 use super::super::work::Work;

@@ -57,7 +57,11 @@ fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
     let mut before = HashMap::new();
     let sections: Vec<_> = object.sections().collect();
     for section in &sections {
-        let Some(name) = section.name().ok().filter(|name| name.starts_with(".debug_")) else {
+        let Some(name) = section
+            .name()
+            .ok()
+            .filter(|name| name.starts_with(".debug_"))
+        else {
             continue;
         };
         let bytes = passed.entry(name).or_default();
