@@ -5,20 +5,11 @@
 
 use crate::cpu::{movnti32, movnti64};
 use crate::kernel::intrinsics::one_at_a_time;
+#[cfg(target_feature = "sse2")]
 use core::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_set1_epi64x, _mm_stream_si128, _mm256_set1_epi64x,
     _mm256_stream_si256, _mm512_set1_epi64, _mm512_stream_si512,
 };
-
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
 
 /// Defines functions that spread the value over the width and store it again and again.
 macro_rules! stores {

@@ -5,11 +5,10 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::sfence;
+#[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::fill as intrinsics;
 use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Work};
 use crate::mem::{LINE, Region};
-
-#[cfg(target_feature = "sse2")]
 
 /// Bytes of a 16-byte store, a quarter of a line.
 const QUARTER: usize = LINE / 4;

@@ -4,11 +4,10 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::Sse41;
+#[cfg(target_feature = "sse2")]
 use crate::kernel::intrinsics::load as intrinsics;
 use crate::kernel::{Access, Form, Kernel, NoIntrinsics, Vector, Work};
 use crate::mem::{LINE, Region};
-
-#[cfg(target_feature = "sse2")]
 
 /// Which load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

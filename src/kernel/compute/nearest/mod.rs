@@ -7,13 +7,12 @@
 // Calls code for instructions that a token proves.
 #![allow(unsafe_code)]
 
-use crate::cpu::{Avx2, Avx512, Features};
+use crate::cpu::Features;
+#[cfg(target_feature = "sse2")]
+use crate::cpu::{Avx2, Avx512};
 
 #[cfg(target_feature = "sse2")]
 mod vectors;
-
-#[cfg(target_feature = "sse2")]
-#[cfg(target_feature = "sse2")]
 
 /// Means, as arrays of their coordinates.
 #[derive(Clone, Copy, Debug)]
