@@ -3,8 +3,8 @@
 //! reason.
 //!
 //! QEMU interprets the program (`qemu-x86_64`, user mode): this is about correctness and says
-//! nothing about speed. It takes optimised code, which needs a third of the time.
-#![cfg(all(feature = "lab", not(debug_assertions)))]
+//! nothing about speed.
+#![cfg(feature = "lab")]
 
 mod cli_common;
 
@@ -66,7 +66,7 @@ fn under(model: &str, command: &Command) -> Command {
 }
 
 /// Whether a machine is measured anew, or shown from the record of the run.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 enum Machine {
     Measured,
     OfTheRecord,
@@ -112,7 +112,7 @@ fn on(model: &str, cpu: usize, machine: Machine) -> Result<String, String> {
             return Err(format!("{model}: no verdict on {id}"));
         }
     }
-    let has = |feature: &str| match header.cpu.features.iter().any(|f| f == feature) {
+    let has = |feature: &'static str| match header.cpu.features.iter().any(|f| f == feature) {
         true => feature,
         false => "-",
     };
@@ -150,6 +150,7 @@ fn on_all(models: &[(String, Machine)]) {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "takes minutes in a debug build")]
 fn a_dozen_cpus_run_the_program_and_the_oracles() {
     if !have_qemu() {
         return;
@@ -178,7 +179,8 @@ fn every_64_bit_cpu_runs_the_program_and_the_oracles() {
 
 /// The models that `-cpu help` lists, each in its plain version, less those without 64 bits.
 fn every_64_bit_model() -> Vec<String> {
-    let list = Ran::of(Command::new(QEMU).args(["-cpu", "help"])).ok().out;
+    // Its exit status differs from version to version.
+    let list = Ran::of(Command::new(QEMU).args(["-cpu", "help"])).out;
     let plain = list.lines().filter_map(|line| {
         let (name, what) = line.strip_prefix("x86 ")?.split_once(' ')?;
         (name == "max" || what.contains("alias configured by machine type")).then_some(name)
