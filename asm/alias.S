@@ -5,7 +5,7 @@
    rdx  iterations, not 0
    rax  result: the word loaded last
 
-   1 load, 8 bytes, 1 store, 8 bytes an iteration. What is stored is the number of iterations left.
+   1 load, 8 bytes, 1 store, 8 bytes per iteration. What is stored is the number of iterations left.
    Each load waits for the one before and for nothing else, as long as the two share no byte: if the
    core takes them for the same at first, that shows as latency. */
 

@@ -21,7 +21,7 @@
    loads under way together lose a cycle in 17 if their lines are in different sets of L1d, once
    the working set exceeds 1 KiB: 64-byte loads in any order but this, where partners lie a
    multiple of 4 KiB apart, and 32-byte loads if they pair up across lines, as chance has it. With
-   fewer than 1,024 bytes an iteration the pairs slip out of step here, too. */
+   fewer than 1,024 bytes per iteration the pairs slip out of step here, too. */
 
 #include "linefill.h"
 

@@ -8,7 +8,7 @@
    rdx  the first i
    rcx  rounds, not 0: an exchange of every chain
 
-   5 loads, 20 bytes, 3 stores, 12 bytes an exchange; a round is an iteration. */
+   5 loads, 20 bytes, 3 stores, 12 bytes per exchange; a round is an iteration. */
 
 #include "linefill.h"
 

@@ -6,7 +6,7 @@
    rax  result: address of the pointer word after the last step
    rdx  result: wrapping sum of all words read, the pointers included
 
-   8 loads, 64 bytes a step, no store. All kernels have the same instructions in another order.
+   8 loads, 64 bytes per step, no store. All kernels have the same instructions in another order.
    Four accumulators keep the sum out of the way of the pointer chain. */
 
 #include "linefill.h"

@@ -10,7 +10,7 @@
 
 #include "linefill.h"
 
-/* 4 stores, 64 bytes an iteration, in the order of their addresses: one line. */
+/* 4 stores, 64 bytes per iteration, in the order of their addresses: one line. */
 .macro fills name, op
 kernel \name
         movq    xmm0, rdx
@@ -58,7 +58,7 @@ fills_part linefill_fill_half, 2
 fills_part linefill_fill_three_quarters, 3
 
 /* The first quarter of every line of the group, then the second of every line, and so on.
-   1 store, 16 bytes an iteration of the inner loop: a quarter of a line. */
+   1 store, 16 bytes per iteration of the inner loop: a quarter of a line. */
 kernel linefill_fill_interleaved
         movq    xmm0, rdx
         punpcklqdq xmm0, xmm0

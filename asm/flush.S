@@ -4,7 +4,7 @@
    rsi  lines, not 0
    rax  result: address behind the last line
 
-   1 flush of a line an iteration, no load, no store. Between the kernels only the instruction
+   1 flush of a line per iteration, no load, no store. Between the kernels only the instruction
    differs. The caller fences. */
 
 #include "linefill.h"

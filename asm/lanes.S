@@ -5,7 +5,7 @@
    rsi  walks, not 0
    rdx  rounds, not 0: a step of every walk
 
-   2 loads, 16 bytes, 1 store, 8 bytes a step: the cursor is loaded and stored, as there are more
+   2 loads, 16 bytes, 1 store, 8 bytes per step: the cursor is loaded and stored, as there are more
    walks than registers. It waits some cycles for itself, where its ring waits for memory. */
 
 #include "linefill.h"

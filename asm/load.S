@@ -4,7 +4,7 @@
    rsi  lines, not 0
    rax  result: wrapping sum of all 8-byte words
 
-   4 loads of 16 bytes, 2 of 32 or 1 of 64, 64 bytes an iteration, no store. Each load of a line
+   4 loads of 16 bytes, 2 of 32 or 1 of 64, 64 bytes per iteration, no store. Each load of a line
    has an accumulator of its own, so that the additions never wait for each other within a line.
    Between the kernels of a width only the load differs. */
 

@@ -4,7 +4,7 @@
    rsi  additions, not 0
    rax  result: the word as it was before the last addition
 
-   1 load, 8 bytes; 1 store, 8 bytes an iteration, by one `lock xadd`. Within a line the core keeps
+   1 load, 8 bytes; 1 store, 8 bytes per iteration, by one `lock xadd`. Within a line the core keeps
    the line for the instruction's time; across two lines it has to keep everybody else from memory
    (Intel SDM volume 3, section "Bus Locking"). */
 

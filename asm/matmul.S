@@ -12,7 +12,7 @@
    rcx  the same where it comes from
    r8   elements, not 0
 
-   1 load, 1 store of 8 bytes an iteration. */
+   1 load, 1 store of 8 bytes per iteration. */
 
 kernel linefill_matmul_copy
         .balign 32
@@ -34,7 +34,7 @@ kernel_end linefill_matmul_copy
    r8   bits of the element so far
    rax  result: the bits of the element with all products added
 
-   2 loads, 16 bytes an iteration, no store: the element stays in a register. */
+   2 loads, 16 bytes per iteration, no store: the element stays in a register. */
 
 kernel linefill_matmul_dot
         movq    xmm0, r8

@@ -6,7 +6,7 @@
    rcx  multiplications a step, 0 to 256
    rax  result: address of the pointer word after the last step
 
-   1 load, 8 bytes a step; 2 loads, 16 bytes where it prefetches, as the address has to come from
+   1 load, 8 bytes per step; 2 loads, 16 bytes where it prefetches, as the address has to come from
    somewhere. No store.
 
    The work is a chain of `imul` (3 cycles each, see `src/time/yardstick.rs`) on the pointer just

@@ -6,7 +6,7 @@
    rdx  the first value stored; each further one is 1 more
    rax  result: the value behind the last one stored
 
-   1 store, 8 bytes an iteration, no load. The caller fences. */
+   1 store, 8 bytes per iteration, no load. The caller fences. */
 
 #include "linefill.h"
 

@@ -18,7 +18,7 @@
    r8   value
    rax  result: the value after the last operation
 
-   2 loads, 16 bytes, and 1 store, 8 bytes an operation. The value is stored, and becomes what was
+   2 loads, 16 bytes, and 1 store, 8 bytes per operation. The value is stored, and becomes what was
    loaded, times rcx to the power of 20. */
 .macro chains name, index
 kernel \name
@@ -58,7 +58,7 @@ chains linefill_speculate_ordered, r8
    rcx  steps, not 0
    rax, rdx  result: addresses of the pointer words after the last step
 
-   2 loads, 16 bytes, and 1 store, 8 bytes a step. What is stored is rdx before the step. */
+   2 loads, 16 bytes, and 1 store, 8 bytes per step. What is stored is rdx before the step. */
 .macro misses name, index
 kernel \name
         xor     eax, eax

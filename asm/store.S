@@ -6,7 +6,7 @@
    rcx  value, repeated over the width; its low half where the width is 4
    rax  result: `rdi` advanced by all stores
 
-   1 store of 4, 8, 16, 32 or 64 bytes an iteration, no load. Between a cached and a non-temporal
+   1 store of 4, 8, 16, 32 or 64 bytes per iteration, no load. Between a cached and a non-temporal
    kernel of one width only the store differs. The caller fences. */
 
 #include "linefill.h"

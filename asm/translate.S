@@ -7,7 +7,7 @@
    r8   bytes from rdi to the first place
    rax  result: bytes from rdi to the place behind the last
 
-   1 load, 8 bytes an iteration; none in the kernel that prefetches. No store. */
+   1 load, 8 bytes per iteration; none in the kernel that prefetches. No store. */
 
 #include "linefill.h"
 

@@ -44,7 +44,7 @@ kernel linefill_walk_addnext
         ret
 kernel_end linefill_walk_addnext
 
-/* 2 loads a step: the pointer, and a word of the element's other line. */
+/* 2 loads per step: the pointer, and a word of the element's other line. */
 kernel linefill_walk_lines
         mov     rax, rdi
         .balign 32

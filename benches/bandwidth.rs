@@ -141,7 +141,7 @@ struct Bench {
     ports: Option<Ports>,
 }
 
-/// What was sampled, in bytes a core cycle and gigabytes a second.
+/// What was sampled, in bytes per core cycle and gigabytes a second.
 #[derive(Clone, Copy)]
 struct Speed {
     a_cycle: Option<f64>,
@@ -269,7 +269,7 @@ impl Bench {
     }
 }
 
-/// Ticks and core cycles an operation, measured as the lab does.
+/// Ticks and core cycles per operation, measured as the lab does.
 fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
     let (mut samples, mut scratch) = ([Sample::default(); SAMPLES], [0.0; SAMPLES]);
     let buffers = Buffers {

@@ -21,7 +21,7 @@ use linefill::pattern::{Layout, Matrix, Order, Ring};
 use linefill::stats::quantile;
 use linefill::time::{start, stop};
 
-/// Pairs of samples a case.
+/// Pairs of samples per case.
 const PAIRS: usize = 31;
 
 /// Nanoseconds of a sample: long against the clock, and short enough for most to be undisturbed.
@@ -43,7 +43,7 @@ fn main() {
     };
     bench.driver.say(&format!(
         "{:44} {:>10} {:>10}   ratio (quartiles)",
-        "ticks an operation", "assembly", "intrinsics"
+        "ticks per operation", "assembly", "intrinsics"
     ));
     for (bytes, size) in SIZES {
         let mut memory = vec![1_u8; bytes + LINE];

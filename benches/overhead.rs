@@ -59,7 +59,7 @@ fn main() {
     driver.say(&format!(
         "a scope of one event, by rdpmc, is {path} instructions, two of them rdpmc"
     ));
-    // A scope may take a hundred cycles: at three instructions a cycle these leave 34 to each rdpmc.
+    // A scope may take a hundred cycles: at three instructions per cycle these leave 34 to each rdpmc.
     assert!(path <= 96, "a scope has grown to {path} instructions");
 }
 

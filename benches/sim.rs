@@ -1,4 +1,4 @@
-//! The simulator: references a second in one level of 8 ways, and in three caches beside
+//! The simulator: references per second in one level of 8 ways, and in three caches beside
 //! cachegrind on the same traces, where there is a valgrind: a loop that misses much, and an
 //! assembler.
 //!
@@ -113,7 +113,7 @@ fn say_rate(driver: &Driver, name: &str, timed: Timed, references: f64) {
             format!(", {:.1} core cycles each", cycles / references)
         });
         driver.say(&format!(
-            "{name}: {rate:.0} million references a second{cycles}"
+            "{name}: {rate:.0} million references per second{cycles}"
         ));
     }
 }
@@ -256,7 +256,7 @@ impl std::fmt::Display for Theirs {
         let rate = |nanos: f64| 1e3 / nanos;
         write!(
             f,
-            "cachegrind, million references a second: {:.0} in all of a run, {:.0} without its \
+            "cachegrind, million references per second: {:.0} in all of a run, {:.0} without its \
              start, {:.0} of simulation alone (less valgrind's translation)",
             rate(self.whole),
             rate(self.running),

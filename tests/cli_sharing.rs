@@ -83,7 +83,7 @@ fn fields_of_a_type_are_found_and_predicted() {
     for part in [
         "pool, 160 bytes, aligned to 8, lines of 64 bytes",
         "Line 0: false sharing: thread 0 writes stats[0].hits, thread 1 writes stats[2].misses.",
-        "thread 1 asks for a line 1.00 times a round",
+        "thread 1 asks for a line 1.00 times per round",
         "Not measured: only a prediction was asked for.",
         "Keep `stats[0].hits` and `stats[2].misses` on lines of their own",
         "They take 128 bytes then, and 12 now",
@@ -192,7 +192,7 @@ fn on_one_cpu_it_predicts_and_says_that_it_cannot_measure() {
     let text = sharing(&folder, &args).ok().out;
     for part in [
         "Line 0: false sharing",
-        "asks for a line 1.00 times a round",
+        "asks for a line 1.00 times per round",
         "Not measured: measuring takes 2 cores, and there is 1 that this process may use.",
         "Keep `0` and `8`",
     ] {

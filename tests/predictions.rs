@@ -175,7 +175,7 @@ fn made_up(slower: f64) -> Vec<Line> {
             _ => {}
         }
     }
-    // The streams of such a machine: eight lines an operation.
+    // The streams of such a machine: eight lines per operation.
     let rung = lines.iter().find_map(Line::point).unwrap().clone();
     for series in ["stream of loads", "stream of stores"] {
         for bytes in [262144.0, 6.0 * 1048576.0, 134217728.0] {
@@ -201,7 +201,7 @@ fn lists_in_order_are_predicted_from_a_stream() {
     assert!(!prediction.poor() && prediction.bar == 0.15);
 }
 
-/// In the unit of the figure, whatever that is: bandwidths are bytes a cycle.
+/// In the unit of the figure, whatever that is: bandwidths are bytes per cycle.
 #[test]
 fn a_bandwidth_is_predicted_in_its_own_unit() {
     let view = of_record(&made_up(1.0)).unwrap();
@@ -223,7 +223,7 @@ fn a_bandwidth_is_predicted_in_its_own_unit() {
         last("read, 16 B")
     );
     assert!((last("copy, 16 B") - 64.0 / 24.0).abs() < 0.05);
-    // In L1d the ports are the roof: two loads of 16 bytes a cycle.
+    // In L1d the ports are the roof: two loads of 16 bytes per cycle.
     assert_eq!(of("read, 16 B")[0].mid, 32.0);
     // What the record has of non-temporal stores is no parameter of this machine.
     assert!(

@@ -70,12 +70,12 @@ impl Drop for Fresh {
     }
 }
 
-/// The ticks in `2.67 ticks, Some(4.01) core cycles a step`.
+/// The ticks in `2.67 ticks, Some(4.01) core cycles per step`.
 fn ticks(output: &Output) -> f64 {
     let said = String::from_utf8_lossy(&output.stdout);
     let line = said
         .lines()
-        .find(|line| line.trim_end().ends_with("core cycles a step"));
+        .find(|line| line.trim_end().ends_with("core cycles per step"));
     let line = line.unwrap_or_else(|| panic!("no such line in {said}"));
     let (ticks, _) = line.split_once(" ticks, ").expect("ticks");
     ticks.parse().expect("a number")

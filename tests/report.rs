@@ -138,7 +138,7 @@ fn section(id: &str, form: Form) -> Section {
             form,
             x: axis("distance"),
             y: axis("time"),
-            unit: "core cycles an operation".to_owned(),
+            unit: "cycles per operation".to_owned(),
             curves: vec![curve("1", 4.0), curve("2", 8.0)],
             references: vec![ReferenceView {
                 label: "1".to_owned(),

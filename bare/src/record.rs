@@ -47,7 +47,7 @@ pub struct Header<'a> {
 pub struct Run {
     /// Ticks of the time-stamp counter a second.
     pub tick_hz: f64,
-    /// Core cycles a tick.
+    /// Core cycles per tick.
     pub core_per_tick: Option<f64>,
     /// Decides the rings.
     pub seed: u64,

@@ -1,4 +1,4 @@
-//! The timed walk: a random ring of one line an element, over several working sets.
+//! The timed walk: a random ring of one line per element, over several working sets.
 
 use core::f64::consts::SQRT_2;
 use core::iter::successors;
@@ -103,7 +103,7 @@ pub fn walk<'a>(
     })
 }
 
-/// Core cycles a tick right now: the median of several looks at the yardstick.
+/// Core cycles per tick right now: the median of several looks at the yardstick.
 pub fn core_per_tick() -> Option<f64> {
     let mut ticks = [0.0; 15];
     ticks.fill_with(|| yardstick::ticks() as f64);

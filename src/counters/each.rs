@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Two counters of something that happens three times an operation. The second one runs for a
+    /// Two counters of something that happens three times per operation. The second one runs for a
     /// part of the time only.
     struct MadeUp {
         done: Rc<Cell<u64>>,

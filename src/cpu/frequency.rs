@@ -4,7 +4,7 @@ use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
 use super::identity::{Identity, Vendor};
 
-/// The time-stamp counter's ticks a second, as the CPU or the hypervisor states it.
+/// The time-stamp counter's ticks per second, as the CPU or the hypervisor states it.
 ///
 /// A hint: `None` on AMD and in most virtual machines, and a nominal value on some Intel CPUs, so
 /// a measurement calibrates all the same.

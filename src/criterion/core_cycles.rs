@@ -9,7 +9,7 @@ use super::clock::{Clock, amount};
 /// Core cycles: ticks, held against the yardstick before and after. Needs no PMU.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreCycles {
-    /// Core cycles a tick at first, for stretches beside which the yardstick gave nothing.
+    /// Core cycles per tick at first, for stretches beside which the yardstick gave nothing.
     at_first: f64,
 }
 
@@ -33,7 +33,7 @@ impl CoreCycles {
     }
 }
 
-/// Core cycles a tick by the median of `readings`; a reading of 0 is none.
+/// Core cycles per tick by the median of `readings`; a reading of 0 is none.
 fn core_per_tick(mut readings: [u64; 2 * READINGS]) -> Option<f64> {
     readings.sort_unstable();
     let (below, above) = (readings[READINGS - 1], readings[READINGS]);

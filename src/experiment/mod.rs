@@ -116,7 +116,7 @@ impl Plot {
 /// The shape of a plot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A line a series.
+    /// A line per series.
     Lines,
     /// A bar a series and x.
     Bars,

@@ -31,9 +31,9 @@ pub enum State {
 /// A timed point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Ticks an operation.
+    /// Ticks per operation.
     pub ticks: Summary,
-    /// Core cycles a tick meanwhile; `None` if the yardstick gave nothing.
+    /// Core cycles per tick meanwhile; `None` if the yardstick gave nothing.
     pub core_per_tick: Option<f64>,
     /// Operations by which the stretches of a sample differ.
     pub operations: u64,

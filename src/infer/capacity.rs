@@ -1,4 +1,4 @@
-//! Levels of cache from a ladder: a random walk, one line an element, in growing working sets.
+//! Levels of cache from a ladder: a random walk, one line per element, in growing working sets.
 
 use alloc::vec::Vec;
 use core::ops::Range;

@@ -1,4 +1,4 @@
-//! Which line a set gives up, from lists that are a little too long for it.
+//! Which line a full set evicts, from lists that are a little too long for it.
 
 use alloc::vec::Vec;
 

@@ -6,7 +6,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::terminal::tell;
 
-/// A line that is drawn over on a terminal; elsewhere, a line an experiment.
+/// A line that is drawn over on a terminal; elsewhere, a line per experiment.
 ///
 /// No thread redraws it, so that nothing runs beside a sample.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The record of a run: `record.jsonl`, one JSON object a line, each with a `kind`.
 //!
-//! A header, then a line a point, then a line a verdict, then an end. Lines are appended and
+//! A header, then a line per point, a line per verdict, then an end. Lines are appended and
 //! flushed one by one, so that a run killed at any moment has lost the point in flight at most.
 //! The boot image prints the same lines on its serial port.
 
@@ -71,7 +71,7 @@ pub struct Header {
     /// The same as the CPU or the hypervisor states it, if it does.
     #[serde(default)]
     pub stated_tick_hz: Option<f64>,
-    /// Core cycles a tick at the start, if the yardstick gave a figure.
+    /// Core cycles per tick at the start, if the yardstick gave a figure.
     pub core_per_tick: Option<f64>,
     /// What decides the random layouts.
     pub seed: u64,
@@ -154,7 +154,7 @@ pub struct CountingLine {
     pub refused: Option<String>,
 }
 
-/// What the load and store ports move to and from L1d, in bytes a core cycle.
+/// What the load and store ports move to and from L1d, in bytes per core cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortsLine {
     /// By loads of 16, 32 and 64 bytes.
@@ -281,7 +281,7 @@ pub enum Outcome {
     Untestable(String),
 }
 
-/// A timed point. Times are in ticks an operation.
+/// A timed point. Times are in ticks per operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
     /// Median.
@@ -296,7 +296,7 @@ pub struct Timed {
     pub hi: f64,
     /// Samples behind these.
     pub n: usize,
-    /// Core cycles a tick meanwhile.
+    /// Core cycles per tick meanwhile.
     pub core_per_tick: Option<f64>,
     /// Operations by which the two stretches of a sample differ.
     pub operations: u64,
@@ -343,7 +343,7 @@ fn no(said: &bool) -> bool {
     !*said
 }
 
-/// Threads that ran at once. Times are in ticks an operation.
+/// Threads that ran at once. Times are in ticks per operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadStatsLine {
     /// How many there were.

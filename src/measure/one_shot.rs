@@ -16,7 +16,7 @@ pub trait Shot {
     fn shoot(&mut self) -> u64;
 
     /// How many operations one shot is: the lines of a run that is flushed at once, the pages of a
-    /// mapping. A sample is ticks an operation. The same for every shot.
+    /// mapping. A sample is ticks per operation. The same for every shot.
     fn operations(&self) -> u64 {
         1
     }

@@ -25,7 +25,7 @@ pub struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// A plan for a counter of `hz` ticks a second: samples of 20 us, at least 15, to 1 %, for at
+    /// A plan for a counter of `hz` ticks per second: samples of 20 us, at least 15, to 1 %, for at
     /// most `budget` seconds after a warm-up of at most as long.
     pub fn of_seconds(hz: f64, budget: f64) -> Self {
         let ticks = |seconds: f64| (seconds * hz) as u64;

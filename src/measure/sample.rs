@@ -20,7 +20,7 @@ pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
     quiet * ONE_OF < taken
 }
 
-/// One sample. Its value is `(long - short) / operations` ticks an operation.
+/// One sample. Its value is `(long - short) / operations` ticks per operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Ticks of N operations ([`steady`](super::steady)), or of the empty stretch
@@ -36,7 +36,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Ticks an operation, if the longer stretch is longer by `operations` operations.
+    /// Ticks per operation, if the longer stretch is longer by `operations` operations.
     pub fn value(&self, operations: u64) -> f64 {
         (self.long as f64 - self.short as f64) / operations as f64
     }
@@ -78,9 +78,9 @@ pub struct Outcome {
     pub taken: usize,
     /// Operations by which the longer stretch of each sample exceeds the shorter.
     pub operations: u64,
-    /// Ticks an operation, over the undisturbed samples (over all, if too few were undisturbed).
+    /// Ticks per operation, over the undisturbed samples (over all, if too few were undisturbed).
     pub ticks: Summary,
-    /// Core cycles a tick while the samples were taken; `None` if the yardstick gave nothing.
+    /// Core cycles per tick while the samples were taken; `None` if the yardstick gave nothing.
     pub core_per_tick: Option<f64>,
     /// How many samples were disturbed.
     pub disturbed: usize,

@@ -10,7 +10,7 @@ use crate::time::{start, stop};
 /// The most operations in the shorter stretch; a kernel that does nothing would double forever.
 const MOST_OPERATIONS: u64 = 1 << 40;
 
-/// Measures ticks an operation of `kernel` in its steady state.
+/// Measures ticks per operation of `kernel` in its steady state.
 ///
 /// Warms up, finds the number of operations N that last [`Plan::sample_ticks`], then samples N
 /// and 2N operations until the plan is met. The kernel goes on from sample to sample where it

@@ -3,7 +3,7 @@
 use super::collect::{Stretches, collect};
 use super::{Buffers, Monitor, Outcome, Plan};
 
-/// Measures ticks an operation of runs of `operations` operations, a run a sample. `time` prepares
+/// Measures ticks per operation of runs of `operations` operations, a run a sample. `time` prepares
 /// and does one, and returns what is to be taken off its ticks, its ticks, and a checksum. For runs of
 /// milliseconds, of which the cost of the empty stretch is nothing, and which cannot go on where
 /// they stopped.

@@ -83,7 +83,7 @@ impl Level {
     }
 }
 
-/// Beyond so many lines a set, chance makes no difference to speak of.
+/// Beyond so many lines per set, chance makes no difference to speak of.
 const MOST_FILLING: f64 = 500.0;
 
 /// The TLBs, and what misses them.

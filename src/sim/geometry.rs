@@ -68,7 +68,7 @@ pub struct Split {
 }
 
 impl Geometry {
-    /// A cache of `size` bytes with `ways` lines of `line` bytes a set. The number of sets need
+    /// A cache of `size` bytes with `ways` lines of `line` bytes per set. The number of sets need
     /// not be a power of two.
     ///
     /// # Errors

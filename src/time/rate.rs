@@ -37,7 +37,7 @@ impl core::fmt::Display for RateError {
 impl core::error::Error for RateError {}
 
 impl Rate {
-    /// The rate of a counter that advances `hz` times a second.
+    /// The rate of a counter that advances `hz` times per second.
     pub const fn from_hz(hz: f64) -> Self {
         Rate { hz }
     }
@@ -59,7 +59,7 @@ impl Rate {
         }
     }
 
-    /// Ticks a second.
+    /// Ticks per second.
     pub const fn hz(self) -> f64 {
         self.hz
     }

@@ -31,7 +31,7 @@ pub fn spin(ticks: u64) {
 pub struct Planted<'a> {
     /// Ticks of a run, whatever its length.
     fixed: u64,
-    /// Ticks an operation.
+    /// Ticks per operation.
     each: &'a Cell<u64>,
     runs: &'a RefCell<Vec<u64>>,
     done: u64,
@@ -117,7 +117,7 @@ impl Memory {
     }
 }
 
-/// Measures a kernel of 200 ticks an operation, and tells the runs it was asked for.
+/// Measures a kernel of 200 ticks per operation, and tells the runs it was asked for.
 pub fn measure(
     plan: &Plan<'_>,
     watch: &mut dyn Monitor,

@@ -41,7 +41,7 @@ impl L1d {
         L1d::new(cache.size / 64 / u64::from(ways), ways.into())
     }
 
-    /// Core cycles a step of a list of `length` lines at `distance`.
+    /// Core cycles per step of a list of `length` lines at `distance`.
     fn cost(&self, length: u64, distance: u64) -> f64 {
         let sets = self.sets / gcd(self.sets, distance);
         let beyond = length.div_ceil(sets).saturating_sub(self.ways);

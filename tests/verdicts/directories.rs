@@ -14,7 +14,7 @@ const RANDOMISED: &str = "address space randomisation";
 
 pub const EXACT: &[Exact] = &[("E26", RANDOMISED)];
 
-/// Core cycles a line by its distance from the next: 64 B, 4 KiB, some pages, 2 MiB, 1 GiB.
+/// Core cycles per line by its distance from the next: 64 B, 4 KiB, some pages, 2 MiB, 1 GiB.
 struct Costs {
     hot: [f64; 5],
     cold: [f64; 5],

@@ -12,7 +12,7 @@ const FAULT: &str = "mostly fault";
 const ZEROING: &str = "mostly zeroing";
 const READ_FIRST: &str = "reading a 4 KiB page first";
 
-/// Core cycles a page.
+/// Core cycles per page.
 #[derive(Clone, Copy)]
 struct Pages {
     write: f64,

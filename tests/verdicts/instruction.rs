@@ -1,4 +1,4 @@
-//! Figures 7.1 to 7.3: misses and cycles an instruction.
+//! Figures 7.1 to 7.3: misses and cycles per instruction.
 
 use linefill::counters::Quantity;
 use linefill::experiment::Machine;

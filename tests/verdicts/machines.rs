@@ -29,7 +29,7 @@ pub struct Model {
     pub memory: f64,
     /// Core cycles, as published.
     pub load_to_use: Option<u32>,
-    /// Bytes a core cycle, as published.
+    /// Bytes per core cycle, as published.
     pub ports: Option<Ports>,
     /// The CPUs that threads may have.
     pub seats: Vec<CpuLocation>,

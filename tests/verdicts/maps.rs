@@ -13,7 +13,7 @@ pub const EXACT: &[Exact] = &[
     ("B10", "the same of DashMap"),
 ];
 
-/// ns an operation of each map: StripedMap, StripedWriteMap, padded, DashMap, papaya.
+/// ns per operation of each map: StripedMap, StripedWriteMap, padded, DashMap, papaya.
 type Times = [f64; 5];
 
 /// As in the note at many threads.

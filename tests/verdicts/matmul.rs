@@ -39,8 +39,8 @@ fn counted(series: &str, x: f64) -> Option<f64> {
     }
 }
 
-/// Core cycles a multiply-add by way and N, and the counts as they should be. E9 is judged by
-/// speed, two floating-point operations a multiply-add.
+/// Core cycles per multiply-add by way and N, and the counts as they should be. E9 is judged by
+/// speed, two floating-point operations per multiply-add.
 fn times(id: &'static str, m: &Machine, cycles: impl Fn(&str, f64) -> f64) -> Planted {
     let core_ghz = CORE_PER_TICK * m.rate.hz() / 1e9;
     Planted::new(id, m, |series, n| match counted(series, n) {

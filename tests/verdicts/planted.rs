@@ -138,7 +138,7 @@ fn state(value: Value, unit: Unit, rate: Rate) -> Option<State> {
     })
 }
 
-/// Core cycles a tick of the planted machines.
+/// Core cycles per tick of the planted machines.
 pub const CORE_PER_TICK: f64 = 1.3;
 
 /// The point whose value in `unit` is `value`: the conversions that judging makes, backwards.

@@ -22,7 +22,7 @@ fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
     })
 }
 
-/// Figure 3.11: core cycles a step in memory for NPAD 0, 7, 15 and 31.
+/// Figure 3.11: core cycles per step in memory for NPAD 0, 7, 15 and 31.
 fn apart(machine: &Machine, costs: [f64; 4]) -> Planted {
     Planted::new("D15", machine, |series, x| {
         let npads = ["NPAD=0", "NPAD=7", "NPAD=15", "NPAD=31"];

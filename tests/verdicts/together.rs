@@ -81,7 +81,7 @@ const SIBLINGS: Kept = Kept {
     own: [0.5; 4],
 };
 
-/// Bytes a cycle of one thread: reads, and writes and copies.
+/// Bytes per cycle of one thread: reads, and writes and copies.
 const READS: [f64; 4] = [16.0, 16.0, 15.5, 15.4];
 const WRITES: [f64; 4] = [15.4, 6.6, 0.7, 0.55];
 
@@ -171,7 +171,7 @@ fn fig_3_27() -> Vec<Row> {
             kept("D39", m, Kept { write, ..CORE_2 })
         }),
         row("D39", NO_FASTER, Inconclusive, |m| {
-            // 2 times 0.55 bytes a cycle.
+            // 2 times 0.55 bytes per cycle.
             let write = [1.1 / 15.4; 4];
             kept("D39", m, Kept { write, ..CORE_2 })
         }),
@@ -246,7 +246,7 @@ fn fig_3_29() -> Vec<Row> {
             kept("D41", m, Kept { write, ..OPTERON })
         }),
         row("D41", FASTER, Inconclusive, |m| {
-            // 0.7 bytes a cycle, in both places.
+            // 0.7 bytes per cycle, in both places.
             let write = [0.7 / 15.4, 1.0, 1.0, 1.0];
             kept("D41", m, Kept { write, ..OPTERON })
         }),

@@ -80,7 +80,7 @@ pub struct Reach {
 /// The parameters of predictions besides the ladder. Empty in records that have none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Core cycles a line, by what the stream does and its working set.
+    /// Core cycles per line, by what the stream does and its working set.
     streams: Vec<(Stream, f64, f64)>,
     /// Core cycles of a step to another page, whose translation the second-level TLB has.
     page_step: Option<f64>,
@@ -143,14 +143,14 @@ impl Calibration {
         self
     }
 
-    /// Core cycles a line of a stream in a range of working sets, where it was measured.
+    /// Core cycles per line of a stream in a range of working sets, where it was measured.
     pub fn line(&self, stream: Stream, range: Range) -> Option<f64> {
         let mut rows = self.streams.iter();
         let row = rows.find(|(of, at, _)| *of == stream && range.holds(*at))?;
         Some(row.2)
     }
 
-    /// Core cycles a line of a stream whose working set of `bytes` reaches beyond `cache` bytes:
+    /// Core cycles per line of a stream whose working set of `bytes` reaches beyond `cache` bytes:
     /// between the two measured working sets around it, in proportion to their logarithms.
     pub fn line_beyond(&self, stream: Stream, cache: f64, bytes: f64) -> Option<f64> {
         let of = |row: &&(Stream, f64, f64)| row.0 == stream && row.1 > cache;

@@ -27,11 +27,11 @@ pub struct Machine {
     pub counting: Counting,
     /// The CPUs that threads may have.
     pub cpu_order: CpuOrder,
-    /// Ticks a second.
+    /// Ticks per second.
     pub rate: Rate,
     /// Decides every random layout.
     pub seed: u64,
-    /// The measured ladder: a random walk, one line an element, in ascending working sets.
+    /// The measured ladder: a random walk, one line per element, in ascending working sets.
     pub ladder: Vec<Rung>,
     /// The ranges derived from it.
     pub ranges: Ranges,

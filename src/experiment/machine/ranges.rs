@@ -5,7 +5,7 @@
 
 use crate::stats::{Interval, knees};
 
-/// A rung of the ladder: a random walk, one line an element.
+/// A rung of the ladder: a random walk, one line per element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rung {
     /// Working set in bytes.

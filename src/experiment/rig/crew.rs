@@ -30,7 +30,7 @@ pub struct ThreadStats {
     pub members: u32,
     /// On how many CPUs.
     pub cpus: u32,
-    /// Median of the quickest member's ticks an operation.
+    /// Median of the quickest member's ticks per operation.
     pub fastest: f64,
     /// Median of the slowest member's.
     pub slowest: f64,
@@ -97,7 +97,7 @@ impl Monitor for Disturbed<'_> {
     }
 }
 
-/// Measures ticks an operation of `members` that run at once, each doing its own operations.
+/// Measures ticks per operation of `members` that run at once, each doing its own operations.
 ///
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
@@ -167,7 +167,7 @@ pub(crate) struct Runs<'r> {
     pub less: Option<f64>,
 }
 
-/// Measures ticks an operation of runs that `members` share, from their common start until the
+/// Measures ticks per operation of runs that `members` share, from their common start until the
 /// last of them is done.
 ///
 /// # Errors

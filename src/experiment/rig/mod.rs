@@ -28,7 +28,7 @@ const COUNTED_NANOS: f64 = 1e6;
 /// it.
 const COUNTED_SAMPLES: u64 = 3;
 
-/// The most samples a point keeps.
+/// The most samples that a point keeps.
 const MOST_SAMPLES: usize = 400;
 
 /// How much time a point may take in a pass, in seconds, and how many passes there are.
@@ -237,7 +237,7 @@ impl<'a> Rig<'a> {
         }
     }
 
-    /// Measures the ladder: a random walk, one line an element, from 4 KiB up to `largest` bytes
+    /// Measures the ladder: a random walk, one line per element, from 4 KiB up to `largest` bytes
     /// in half octaves, in 2 MiB pages where there are any: it is to show caches, not the TLB.
     /// Beyond 256 MiB it ends once memory's own level is flat. Calls `each` with every rung; rungs
     /// that could not be measured are left out.

@@ -30,11 +30,11 @@ pub struct Ahead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dependence {
     /// The next node's address depends on the work, so that it is fetched only after it, as on a
-    /// CPU that looks ahead less than the work is long. About 2 cycles a step beyond the work.
+    /// CPU that looks ahead less than the work is long. About 2 cycles per step beyond the work.
     Serial,
     /// It does not: a CPU that runs out of order fetches the next node while it works, if it
     /// looks that far ahead. Multiplications that wait for each other fill a scheduler queue, and
-    /// what comes after them waits for a place: 53 a node in the L1d take 98 cycles a step on
+    /// what comes after them waits for a place: 53 a node in the L1d take 98 cycles per step on
     /// Zen 4, where they take 165 serially, and not as many as their throughput would allow.
     Independent,
 }

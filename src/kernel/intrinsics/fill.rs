@@ -62,7 +62,7 @@ fills! {
 }
 
 /// Writes `groups` groups of `lines` lines by `movntdq`, a quarter of each line of a group in turn;
-/// returns the address behind them. 1 store, 16 bytes an iteration of the inner loop.
+/// returns the address behind them. 1 store, 16 bytes per iteration of the inner loop.
 ///
 /// # Safety
 /// `at` is the address of `groups * lines` lines that are valid for writes; `sfence` follows.

@@ -45,18 +45,18 @@ macro_rules! loads {
 }
 
 loads! {
-    /// `movdqa`: 4 loads of 16 bytes an iteration.
+    /// `movdqa`: 4 loads of 16 bytes per iteration.
     cached(__m128i, _mm_setzero_si128, _mm_add_epi64, _mm_load_si128) [0 1 2 3];
     /// `movntdqa`, the same: needs SSE4.1.
     #[target_feature(enable = "sse4.1")]
     stream(__m128i, _mm_setzero_si128, _mm_add_epi64, _mm_stream_load_si128) [0 1 2 3];
-    /// `vmovdqa`: 2 loads of 32 bytes an iteration; needs AVX2.
+    /// `vmovdqa`: 2 loads of 32 bytes per iteration; needs AVX2.
     #[target_feature(enable = "avx2")]
     cached32(__m256i, _mm256_setzero_si256, _mm256_add_epi64, _mm256_load_si256) [0 1];
     /// `vmovntdqa`, the same.
     #[target_feature(enable = "avx2")]
     stream32(__m256i, _mm256_setzero_si256, _mm256_add_epi64, _mm256_stream_load_si256) [0 1];
-    /// `vmovdqa64`: 1 load of 64 bytes an iteration; needs AVX-512.
+    /// `vmovdqa64`: 1 load of 64 bytes per iteration; needs AVX-512.
     #[target_feature(enable = "avx512f")]
     cached64(__m512i, _mm512_setzero_si512, _mm512_add_epi64, _mm512_load_si512) [0];
     /// `vmovntdqa`, the same.

@@ -89,16 +89,16 @@ macro_rules! walks {
 }
 
 walks! {
-    "No prefetch, and no load of the address for it: 1 load, 8 bytes a step"
+    "No prefetch, and no load of the address for it: 1 load, 8 bytes per step"
         none none_serial |at, _jump| {}
-    "`prefetcht0`: 2 loads, 16 bytes a step"
+    "`prefetcht0`: 2 loads, 16 bytes per step"
         t0 t0_serial |at, jump| { prefetcht0(from(word(at, jump))) }
-    "`prefetcht1`: 2 loads, 16 bytes a step"
+    "`prefetcht1`: 2 loads, 16 bytes per step"
         t1 t1_serial |at, jump| { prefetcht1(from(word(at, jump))) }
-    "`prefetcht2`: 2 loads, 16 bytes a step"
+    "`prefetcht2`: 2 loads, 16 bytes per step"
         t2 t2_serial |at, jump| { prefetcht2(from(word(at, jump))) }
-    "`prefetchnta`: 2 loads, 16 bytes a step"
+    "`prefetchnta`: 2 loads, 16 bytes per step"
         nta nta_serial |at, jump| { prefetchnta(from(word(at, jump))) }
-    "`prefetchw`: 2 loads, 16 bytes a step"
+    "`prefetchw`: 2 loads, 16 bytes per step"
         w w_serial |at, jump| { prefetchw(from(word(at, jump))) }
 }

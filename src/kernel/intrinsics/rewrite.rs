@@ -9,7 +9,7 @@ use crate::cpu::{
 use crate::kernel::intrinsics::one_at_a_time;
 
 /// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them; returns the value behind
-/// the last. 1 store, 8 bytes an iteration.
+/// the last. 1 store, 8 bytes per iteration.
 ///
 /// # Safety
 /// `at` is a multiple of 8 and valid for a write of 8 bytes.

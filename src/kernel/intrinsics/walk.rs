@@ -7,7 +7,7 @@
 use crate::kernel::intrinsics::one_at_a_time;
 use core::ptr::{with_exposed_provenance as from, with_exposed_provenance_mut as from_mut};
 
-/// `at = *at`, `steps` times; returns the last address. 1 load, 8 bytes a step.
+/// `at = *at`, `steps` times; returns the last address. 1 load, 8 bytes per step.
 ///
 /// # Safety
 /// `at` is the address of a readable word that holds such an address in turn, for `steps` steps.

@@ -18,7 +18,7 @@ use crate::os::interrupt;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///
-/// Walks lists of growing size in random order, one cache line an element: the cost of a step rises
+/// Walks lists of growing size in random order, one cache line per element: the cost of a step rises
 /// where a cache ends. Then lists and sequences that fall into one set, loads across the end of a
 /// line, lines of many pages, stores to many lines or behind a long latency: some fifteen seconds in
 /// all, and up to three times as many while others use the same core. From these curves alone come

@@ -16,7 +16,7 @@ pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16)
     for part in runs.chunk_by(|a, b| a.experiment.id == b.experiment.id) {
         let experiment = part[0].experiment;
         text += &format!(
-            "{} {}: events an operation\n",
+            "{} {}: events per operation\n",
             experiment.id, experiment.title
         );
         text += &of_experiment(axis(experiment), counted, part, width);
@@ -141,7 +141,7 @@ mod tests {
         ]);
         let text = table(&counted, &refused, &runs, 100);
         for expected in [
-            "events an operation",
+            "events per operation",
             "instructions",
             "4 KiB",
             "2.00",

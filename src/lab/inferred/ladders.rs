@@ -67,7 +67,7 @@ pub(super) fn either(dense: Option<Found<f64>>, sparse: Option<Found<f64>>) -> O
     }
 }
 
-/// Core cycles a tick, from every point of the ladder; they agree where neither clock changed.
+/// Core cycles per tick, from every point of the ladder; they agree where neither clock changed.
 pub(super) fn clock(ladder: &[Point]) -> Option<Found<f64>> {
     let ratios = ladder.iter().filter_map(|point| match &point.state {
         State::Measured(measured) => measured.core_per_tick,

@@ -44,7 +44,7 @@ pub struct Inferred {
     pub line: Option<Found<u32>>,
     /// Sets and ways of L1d.
     pub l1: Option<Found<Sets>>,
-    /// The policies that explain which lines a set of L1d gives up; empty if none that is known
+    /// The policies that explain which line a set of L1d evicts; empty if none that is known
     /// does.
     pub policy: Option<Found<Vec<&'static str>>>,
     /// Bytes of L2.
@@ -59,7 +59,7 @@ pub struct Inferred {
     pub combining: Option<Found<u32>>,
     /// Misses of L1d that are on their way at once: at least, and at most.
     pub parallel: Option<Interval>,
-    /// Core cycles a tick.
+    /// Core cycles per tick.
     pub clock: Option<Found<f64>>,
 }
 

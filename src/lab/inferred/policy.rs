@@ -1,4 +1,4 @@
-//! Which lines a set of L1d gives up.
+//! Which line a set of L1d evicts.
 
 use super::sets::conflicts;
 use crate::experiment::topics::hierarchy::replacement;

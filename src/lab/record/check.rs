@@ -70,7 +70,7 @@ const MOST_TICKS: f64 = 1e15;
 /// Rates of a time-stamp counter in Hz.
 const RATES: RangeInclusive<f64> = 1e6..=1e12;
 
-/// Core cycles a tick.
+/// Core cycles per tick.
 const RATIOS: RangeInclusive<f64> = 1e-3..=1e3;
 
 /// Seconds since 1970, up to the year 9999.

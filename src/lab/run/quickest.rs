@@ -93,7 +93,7 @@ fn crowded(point: &Point) -> bool {
     matches!(&point.state, State::Measured(measured) if 2 * measured.disturbed > measured.samples.len())
 }
 
-/// Ticks a step; what could not be measured takes for ever.
+/// Ticks per step; what could not be measured takes forever.
 fn time(point: &Point) -> f64 {
     match &point.state {
         State::Measured(measured) => measured.ticks.median,

@@ -27,7 +27,7 @@ pub(super) fn calibrate() -> Result<Rate, RateError> {
     Rate::between(start().saturating_sub(ticks), elapsed)
 }
 
-/// Core cycles a tick now. `None` if the yardstick gave nothing.
+/// Core cycles per tick now. `None` if the yardstick gave nothing.
 pub(super) fn core_per_tick() -> Option<f64> {
     let mut looks = [0; LOOKS];
     looks.fill_with(yardstick::ticks);

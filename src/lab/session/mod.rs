@@ -97,7 +97,7 @@ pub struct Session {
     pub context: Context,
     /// What can be counted, and by which event.
     pub counters: Vec<(Quantity, Event)>,
-    /// Ticks a second.
+    /// Ticks per second.
     pub rate: Rate,
     _pinned: Option<Pinned>,
 }

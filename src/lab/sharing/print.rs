@@ -121,7 +121,7 @@ fn predicted(scheme: &Scheme, layout: &Layout, measured: Option<&Measured>) -> S
     let mut text = "Predicted, if the threads make one access each in turn (MESI):".to_owned();
     for (index, thread) in scheme.threads().into_iter().enumerate() {
         let (own, waited) = (asked.of_thread[index], asked.waited_for[index]);
-        text += &format!("\n  thread {thread} asks for a line {own:.2} times a round");
+        text += &format!("\n  thread {thread} asks for a line {own:.2} times per round");
         if let Some(trip) = trip.filter(|_| waited > 0.0) {
             text += &format!(
                 ", and waits for {waited:.2} ways of a line: at most {} ns",
@@ -153,7 +153,7 @@ fn timed(scheme: &Scheme, measured: &Measured, rate: Option<Rate>, width: u16) -
     }
     let headings = [
         "layout",
-        "ns a round, slowest",
+        "ns per round, slowest",
         "quickest",
         "times own lines",
         "times pairs",

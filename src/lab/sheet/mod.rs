@@ -83,7 +83,7 @@ fn core(header: &Header) -> Row {
         name: "core clock".into(),
         measured: ratio.map(|ratio| {
             let clock = gigahertz(header.tick_hz * ratio);
-            format!("{clock}, {ratio:.3} cycles a tick")
+            format!("{clock}, {ratio:.3} cycles per tick")
         }),
         ..Row::default()
     }

@@ -103,7 +103,7 @@ fn to_the_right(table: &mut Table, first: usize) {
     }
 }
 
-/// What the cases of an experiment came to: misses an operation, a row a case and configuration.
+/// What the cases of an experiment came to: misses per operation, a row a case and configuration.
 pub fn case_table(runs: &[CaseRun], x: Option<Axis>, width: u16) -> String {
     let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
     let names: Vec<String> = traced()

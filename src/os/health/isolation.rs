@@ -18,7 +18,7 @@ pub(super) fn scheduler(root: &Root, cpu: usize) -> Check {
 pub(super) fn tick(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
         name: "tickless CPU",
-        why: "The kernel's timer interrupts each busy CPU 100 to 1000 times a second; each \
+        why: "The kernel's timer interrupts each busy CPU 100 to 1000 times per second; each \
               interrupt costs microseconds and some cache lines.",
     };
     judge(&subject, root, cpu, "nohz_full", "nohz_full")

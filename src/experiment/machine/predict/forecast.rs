@@ -21,7 +21,7 @@ pub struct Model {
 /// A predicted time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Core cycles an operation.
+    /// Core cycles per operation.
     pub cycles: f64,
     /// The model that says so.
     pub model: &'static Model,

@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-/// What a thread of a series gets in a place, in bytes a core cycle.
+/// What a thread of a series gets in a place, in bytes per core cycle.
 fn level(
     e: &Evidence<'_>,
     what: &str,

@@ -26,7 +26,7 @@ const FREE: usize = 2048;
 /// How far apart flat values may lie.
 const FLAT: f64 = 1.1;
 
-/// What two loads a cycle are at least, loop and clock allowed for.
+/// What two loads per cycle are at least, loop and clock allowed for.
 const TWO: f64 = 1.8;
 
 const FIG_6_6: Experiment = Experiment {

@@ -23,7 +23,7 @@ const NEXT: &str = "an FSB of 1,333 MHz over one of 800, %";
 /// Megahertz of the two machines' memory modules.
 const MODULES: [f64; 2] = [667.0, 800.0];
 
-/// The figure's points: log2 of the working set, cycles an element with slow and fast memory
+/// The figure's points: log2 of the working set, cycles per element with slow and fast memory
 /// (`reference/drepper-fig-3.32.csv`).
 const FIGURE: [(u32, f64, f64); 18] = [
     (12, 6.880, 6.530),

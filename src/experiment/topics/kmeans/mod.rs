@@ -136,7 +136,7 @@ fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
     cases
 }
 
-/// The curves as ns a point: operations are iterations over all points.
+/// The curves as ns per point: operations are iterations over all points.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = plain_curves(e);
     curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));

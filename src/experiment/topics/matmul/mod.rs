@@ -74,7 +74,7 @@ fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// Core cycles a multiply-add over N, beside the paper's columns.
+/// Core cycles per multiply-add over N, beside the paper's columns.
 const fn plot(columns: &'static [Reference]) -> Option<Plot> {
     Some(Plot {
         shape: Shape::Bars,

@@ -13,7 +13,7 @@ use crate::experiment::{
 const NESTED_2: &str = "nested boxes, pages of 2 MiB";
 const FLAT_2: &str = "flat, pages of 2 MiB";
 
-/// The document's operations a second (`reference/tensor_series.csv`): flat, nested as the post
+/// The document's operations per second (`reference/tensor_series.csv`): flat, nested as the post
 /// quotes it, and nested in huge pages, the best of part 6.
 const POST_FLAT: f64 = 287.63;
 const POST_QUOTED: f64 = 140.0;
