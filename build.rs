@@ -1,5 +1,5 @@
-//! Assembles `asm/*.S`, the kernels whose bytes are the experiment, and notes the compiler and the
-//! revision for the records.
+//! Assembles `asm/*.S`, the kernels whose bytes are the experiment, lists their symbols, and notes the
+//! compiler and the revision for the records.
 
 use std::path::Path;
 use std::process::Command;
@@ -45,7 +45,32 @@ fn assemble() {
              x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names. For \
              {target}: {error}"
         );
+        return;
     }
+    let out = std::path::PathBuf::from(variable("OUT_DIR"));
+    let archive = std::fs::read(out.join("liblinefill_asm.a")).expect("cc has made the library");
+    let mut kernels: Vec<&str> = symbols(&archive)
+        .filter(|name| name.starts_with("linefill_") && !name.ends_with("_end"))
+        .collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    assert!(!kernels.is_empty(), "the library's index names no kernel");
+    let list = format!("code! {{ {} }}", kernels.join(" "));
+    std::fs::write(out.join("symbols.rs"), list).expect("OUT_DIR is writable");
+}
+
+/// The symbols in the index of a library, its first member: a header of 60 bytes, the number of
+/// symbols, as many offsets, and the names, each with a 0 behind it (System V, also GNU and COFF).
+fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
+    let index = archive
+        .strip_prefix(b"!<arch>\n/ ")
+        .expect("a library with an index");
+    let index = &index[58..];
+    let count = u32::from_be_bytes(index[..4].try_into().expect("4 bytes")) as usize;
+    let names = index[4 + 4 * count..].split(|&byte| byte == 0);
+    names
+        .take(count)
+        .filter_map(|name| std::str::from_utf8(name).ok())
 }
 
 /// Whether the environment names a compiler for this target, as `cc` reads it.

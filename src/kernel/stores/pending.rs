@@ -15,7 +15,11 @@ pub struct TooManyStores(pub u32);
 
 impl core::fmt::Display for TooManyStores {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} stores per round; {MOST_PENDING} are the most", self.0)
+        write!(
+            f,
+            "{} stores per round; {MOST_PENDING} are the most",
+            self.0
+        )
     }
 }
 
