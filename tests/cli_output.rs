@@ -86,12 +86,14 @@ fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
     let run = ["run", "D11", "D14", SMALL[0], SMALL[1]];
     let whole = Ran::of(&mut on_disk_of(1 << 17, folder.linefill(&run)));
     let whole = whole.refused(&["linefill-out/record.jsonl", "File too large", "--resume"]);
-    assert!(whole.out.contains("D11"), "{whole:?}");
     assert!(!whole.out.contains("report:"), "{whole:?}");
     let text = fs::read(folder.at("linefill-out/record.jsonl")).unwrap();
     assert!(text.ends_with(b"}\n"), "the last line is whole");
     let before = folder.record();
     assert_eq!(before.interrupted, None);
+    // How far the disk reaches depends on how many samples the points take.
+    let measured = before.points.iter().any(|point| point.experiment == "D11");
+    assert_eq!(whole.out.contains("D11"), measured, "{whole:?}");
     assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl"]);
 
     folder.run(&["run", "--resume"]).ok();

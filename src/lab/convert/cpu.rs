@@ -104,7 +104,7 @@ fn tlb_line(tlb: &Tlb) -> TlbLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::Vendor;
+    use crate::cpu::{Vectors, Vendor};
 
     /// Among them those whose names have brackets of their own.
     #[test]
@@ -121,6 +121,7 @@ mod tests {
                 vendor,
                 family,
                 model,
+                vectors: Vectors::Sse,
                 ..here
             };
             let line = cpu_line(&identity, Features::detect());
