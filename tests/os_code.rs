@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 
 use linefill::os::code::{Alias, Code, View};
 use linefill::os::{Memory, Pages};
@@ -51,6 +52,8 @@ fn code_is_written_first_and_executable_ever_after() {
 #[test]
 fn a_patch_through_the_first_view_is_executed_in_the_second() {
     let mut alias = Alias::new(100, View::Code).unwrap();
+    assert_eq!(alias.word(0).load(Ordering::Relaxed), 0, "fresh pages");
+    assert_eq!(alias.word(4).load(Ordering::Relaxed), 0, "fresh pages");
     assert_eq!(alias.len(), 4096);
     assert_eq!(permissions(alias.first().addr()), "rw-s");
     assert_eq!(permissions(alias.second().addr()), "r-xs");

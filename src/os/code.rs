@@ -27,6 +27,8 @@ pub enum CodeError {
         /// The kernel's answer.
         answer: String,
     },
+    /// What is written through one address does not change the code that runs at the other.
+    Stale,
 }
 
 impl CodeError {
@@ -47,6 +49,10 @@ impl fmt::Display for CodeError {
                 f,
                 "{call} refused executable memory ({answer}); a security module may forbid it \
                  (SELinux: the boolean deny_execmem; systemd: MemoryDenyWriteExecute=)"
+            ),
+            CodeError::Stale => f.write_str(
+                "code that was modified through another address runs unchanged, as in an emulator \
+                 that keeps its translation",
             ),
         }
     }
@@ -162,7 +168,8 @@ impl Alias {
     /// Maps `bytes` bytes, rounded up to whole pages, twice. They hold zeros.
     ///
     /// # Errors
-    /// If the kernel refuses one of the calls.
+    /// If the kernel refuses one of the calls, or the CPU, which is tried first, does not notice
+    /// writes to code.
     pub fn new(bytes: usize, view: View) -> Result<Alias, CodeError> {
         let len = bytes.max(1).next_multiple_of(PAGE);
         let file = shared_memory(len)?;
@@ -172,18 +179,32 @@ impl Alias {
             View::Data => data,
             View::Code => libc::PROT_READ | libc::PROT_EXEC,
         };
-        match map(&file, len, permission) {
-            Ok(second) => Ok(Alias {
-                first,
-                second,
-                len,
-                view,
-            }),
-            Err(error) => {
-                unmap(first, len);
-                Err(error)
-            }
+        let second = map(&file, len, permission).inspect_err(|_| unmap(first, len))?;
+        let mut alias = Alias {
+            first,
+            second,
+            len,
+            view,
+        };
+        match view {
+            View::Code if !alias.follows_writes() => Err(CodeError::Stale),
+            _ => Ok(alias),
         }
+    }
+
+    /// Whether a function does what was last written into it, having run before. Leaves zeros.
+    fn follows_writes(&mut self) -> bool {
+        // More than enough for a CPU that fetched the old code ahead.
+        const CALLS: usize = 1000;
+        let follows = [1, 2].into_iter().all(|number| {
+            self.write(0, &[0xB8, number, 0, 0, 0, 0xC3]); // mov eax, number; ret
+            let function = self.function(0);
+            // SAFETY: there is a function at 0, of which a write changes no more than the number
+            // that it returns.
+            (0..CALLS).any(|_| unsafe { function(0) } == u64::from(number))
+        });
+        self.write(0, &[0; 6]);
+        follows
     }
 
     /// Bytes of one view.
