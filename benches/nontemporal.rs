@@ -43,11 +43,8 @@ fn main() {
         );
     }
     let hot = bench.machine.ranges.l2.hi;
-    let alone = bench.time(&fills, "period after nothing", hot);
-    for series in [
-        "period after cached stores",
-        "period after non-temporal stores",
-    ] {
+    let alone = bench.time(&fills, "lap after nothing", hot);
+    for series in ["lap after cached stores", "lap after non-temporal stores"] {
         let period = bench.time(&fills, series, hot);
         bench.ratio(
             &format!("hot set, {series} over undisturbed"),

@@ -32,10 +32,10 @@ fn main() {
         let load = bench.time(&hints, series, swept);
         bench.ratio(&format!("first load, {series}, over a hit"), &load, &hit);
     }
-    let alone = bench.time(&hints, "period after nothing", ranges.l2.hi);
+    let alone = bench.time(&hints, "lap after nothing", ranges.l2.hi);
     for series in [
-        "period after prefetcht0 and loads",
-        "period after prefetchnta and loads",
+        "lap after prefetcht0 and loads",
+        "lap after prefetchnta and loads",
     ] {
         let period = bench.time(&hints, series, ranges.l2.hi);
         bench.ratio(

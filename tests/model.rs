@@ -17,7 +17,7 @@ fn shuffled(count: u64, rng: &mut Rng) -> Vec<u64> {
     order
 }
 
-/// The share of hits in the second period of a walk through `bytes` in random order, in a cache that
+/// The share of hits in the second lap of a walk through `bytes` in random order, in a cache that
 /// sees the addresses that `frames` gives the pages.
 fn simulated(size: u64, ways: u64, bytes: u64, element: u64, scattered: bool) -> f64 {
     let mut rng = Rng::new(bytes + element);

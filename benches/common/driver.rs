@@ -36,7 +36,7 @@ const SUBJECTS: &[&str] = &[
 /// Samples a benchmark.
 const SAMPLES: usize = 20;
 
-/// Long enough for a period of a random walk through 128 MiB.
+/// Long enough for a lap of a random walk through 128 MiB.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// Spread over all samples.

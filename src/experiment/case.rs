@@ -248,9 +248,9 @@ pub enum Workload<'m> {
 impl core::fmt::Debug for Workload<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Workload::Steady { period, .. } => write!(f, "Steady {{ period: {period} }}"),
+            Workload::Steady { period, .. } => write!(f, "Steady {{ lap: {period} }}"),
             Workload::Beside { period, chore, .. } => {
-                write!(f, "Beside {{ period: {period}, chore: {chore:?} }}")
+                write!(f, "Beside {{ lap: {period}, chore: {chore:?} }}")
             }
             Workload::ThreadGroup { members, pace, .. } => {
                 write!(f, "ThreadGroup {{ members: {members:?}, pace: {pace:?} }}")

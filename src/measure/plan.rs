@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicBool;
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     /// Operations run before the first sample, to bring caches and predictors to their steady
-    /// state: usually one period of the working set.
+    /// state: usually one lap of the working set.
     pub warm_up: u64,
     /// Ticks after which the warm-up ends even if operations are left.
     pub warm_up_ticks: u64,

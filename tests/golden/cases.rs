@@ -29,7 +29,7 @@ const FEW_ACCESSES: usize = 1_000;
 const OPERATIONS: u64 = 20_000;
 
 /// Numbers and set-ups that are not compared: the experiment, and how its series begins.
-const LEFT_OUT: [(&str, &str); 29] = [
+const LEFT_OUT: [(&str, &str); 31] = [
     // Published numbers of the CPU that runs the test, and its topology.
     ("A4", "outstanding misses of L1d, as published"),
     ("E2", "write-combining buffers, as published"),
@@ -50,6 +50,8 @@ const LEFT_OUT: [(&str, &str); 29] = [
     ("B6", "3P"),
     ("B6", "own sums"),
     ("B10", ""),
+    ("D24", "a write to a line that another core"),
+    ("D34", "another core"),
     ("D44", "read, beside"),
     ("D44", "write, beside"),
     ("E38", ""),

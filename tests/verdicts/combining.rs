@@ -53,9 +53,9 @@ fn planted(machine: &Machine, writes: Writes) -> Planted {
         "non-temporal, three quarters of each line" => time(writes.parts[2]),
         "non-temporal, half of each line, by one store of 32 bytes" => time(writes.half_by_one),
         "write-combining buffers, as published" => writes.published,
-        "period after nothing" => time(writes.laps[0]),
-        "period after cached stores" => time(writes.laps[1]),
-        "period after non-temporal stores" => time(writes.laps[2]),
+        "lap after nothing" => time(writes.laps[0]),
+        "lap after cached stores" => time(writes.laps[1]),
+        "lap after non-temporal stores" => time(writes.laps[2]),
         _ if x > writes.buffers => time(writes.open),
         _ => time(writes.whole),
     })
@@ -217,7 +217,7 @@ pub fn rows() -> Vec<Row> {
             planted(m, Writes { laps, ..USUAL })
         }),
         row("E2", SPARED, Untestable, |m| {
-            usual(m).without(|series, _| series == "period after nothing")
+            usual(m).without(|series, _| series == "lap after nothing")
         }),
         row("E2", EVICTED, Holds, usual),
         row("E2", EVICTED, DoesNotHold, |m| {
@@ -229,7 +229,7 @@ pub fn rows() -> Vec<Row> {
             planted(m, Writes { laps, ..USUAL })
         }),
         row("E2", EVICTED, Untestable, |m| {
-            usual(m).without(|series, _| series == "period after cached stores")
+            usual(m).without(|series, _| series == "lap after cached stores")
         }),
     ]
 }

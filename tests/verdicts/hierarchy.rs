@@ -61,7 +61,7 @@ pub fn rows() -> Vec<Row> {
                 Value::WithoutCoreClock(Interval::exact(5.0))
             })
         })
-        .says("has no value in core cycles"),
+        .says("has no value in cycles"),
         row("B11", TWICE, Holds, |m| {
             levels("B11", m, [0.3, 1.5, 5.0, 25.0, 90.0])
         }),

@@ -116,7 +116,7 @@ fn addresses() -> Vec<Row> {
                 Value::WithoutCoreClock(linefill::stats::Interval::exact(4.0)),
             )
         })
-        .says("has no value in core cycles"),
+        .says("has no value in cycles"),
         row("X2", SCALED, Holds, different),
         row("X2", SCALED, DoesNotHold, alike),
         row("X2", SCALED, Inconclusive, |m| loads(m, &[("rax*8", 0.9)])),

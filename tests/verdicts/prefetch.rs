@@ -27,17 +27,17 @@ fn hints(machine: &Machine, load: impl Fn(&str) -> Value) -> Planted {
     Planted::new("E36", machine, |series, _| match series {
         SURVIVED => Value::Counted(20.0),
         "flushed" => time(400.0),
-        "period after nothing" => time(10_000.0),
+        "lap after nothing" => time(10_000.0),
         _ => load(series),
     })
 }
 
-/// What a period costs after `prefetcht0` and after `prefetchnta`, over undisturbed.
+/// What a lap costs after `prefetcht0` and after `prefetchnta`, over undisturbed.
 fn laps(machine: &Machine, t0: f64, nta: f64) -> Planted {
     hints(machine, |series| {
         time(match series {
-            "period after prefetcht0 and loads" => 10_000.0 * t0,
-            "period after prefetchnta and loads" => 10_000.0 * nta,
+            "lap after prefetcht0 and loads" => 10_000.0 * t0,
+            "lap after prefetchnta and loads" => 10_000.0 * nta,
             _ => 5.0,
         })
     })
@@ -141,9 +141,9 @@ pub fn rows() -> Vec<Row> {
         row("E36", NTA, DoesNotHold, |m| laps(m, 2.0, 2.0)),
         row("E36", NTA, Inconclusive, |m| laps(m, 2.0, 1.3)),
         row("E36", NTA, Untestable, |m| {
-            laps(m, 2.0, 1.1).without(|series, _| series == "period after nothing")
+            laps(m, 2.0, 1.1).without(|series, _| series == "lap after nothing")
         })
-        .says("no point of `period after nothing`"),
+        .says("no point of `lap after nothing`"),
         row("E36", T0, Holds, |m| laps(m, 2.0, 1.1)),
         row("E36", T0, DoesNotHold, |m| laps(m, 1.1, 1.1)),
         row("E36", T0, Inconclusive, |m| laps(m, 1.3, 1.1)),

@@ -6,12 +6,12 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
-const L2: &str = "of a list that L2 holds the first period";
+const L2: &str = "of a list that L2 holds the first lap";
 const L1: &str = "so it does of one that L1d holds";
 const ONCE: &str = "lines move over once";
 const SHARED: &str = "a line that two cores need";
 
-/// The first and the second period after a move over one at home, in L1d and in L2, and a write to a
+/// The first and the second lap after a move over one at home, in L1d and in L2, and a write to a
 /// shared line over one to an own one.
 fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Planted {
     Planted::new("D24", machine, |series, x| {
@@ -19,8 +19,8 @@ fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Plante
         let first = by_level(machine, x, [first[0], first[1], first[1], first[1]]);
         time(match series {
             "the thread stays" => stays,
-            "the first period after a move" => stays * first,
-            "the second period after a move" => stays * second,
+            "the first lap after a move" => stays * first,
+            "the second lap after a move" => stays * second,
             "a write to a line of one's own" => 20.0,
             _ => 20.0 * shared,
         })
@@ -35,24 +35,24 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("D24", L2, Holds, paper),
         row("D24", L2, DoesNotHold, |m| plant(m, [30.0, 1.2], 1.0, 10.0))
-            .says("first period over staying, L2 1.20"),
+            .says("first lap over staying, L2 1.20"),
         row("D24", L2, Inconclusive, |m| {
             plant(m, [30.0, 1.5], 1.0, 10.0)
         }),
         row("D24", L2, Untestable, |m| paper(m).on(siblings::alone(m))).says("it takes two cores"),
         row("D24", L1, Holds, paper),
         row("D24", L1, DoesNotHold, |m| plant(m, [1.2, 8.0], 1.0, 10.0))
-            .says("first period over staying, L1d 1.20"),
+            .says("first lap over staying, L1d 1.20"),
         row("D24", L1, Inconclusive, |m| plant(m, [1.5, 8.0], 1.0, 10.0)),
         row("D24", L1, Untestable, |m| {
-            paper(m).without(|series, _| series == "the first period after a move")
+            paper(m).without(|series, _| series == "the first lap after a move")
         })
-        .says("no point of `the first period"),
+        .says("no point of `the first lap"),
         row("D24", ONCE, Holds, paper),
         row("D24", ONCE, DoesNotHold, |m| {
             plant(m, [30.0, 8.0], 2.0, 10.0)
         })
-        .says("second period over staying, L2 2.00"),
+        .says("second lap over staying, L2 2.00"),
         row("D24", ONCE, Inconclusive, |m| {
             plant(m, [30.0, 8.0], 1.2, 10.0)
         }),

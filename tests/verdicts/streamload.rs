@@ -30,9 +30,9 @@ fn loads(machine: &Machine, width: &str, faster: [f64; 4]) -> Planted {
 /// Bandwidths of laps after nothing, plain loads and `movntdqa`.
 fn laps(machine: &Machine, laps: [f64; 3]) -> Planted {
     Planted::new("E5", machine, |series, _| match series {
-        "period after nothing" => time(laps[0]),
-        "period after plain loads" => time(laps[1]),
-        "period after movntdqa" => time(laps[2]),
+        "lap after nothing" => time(laps[0]),
+        "lap after plain loads" => time(laps[1]),
+        "lap after movntdqa" => time(laps[2]),
         _ => time(16.0),
     })
 }
@@ -82,14 +82,14 @@ pub fn rows() -> Vec<Row> {
         row("E5", SPARED, DoesNotHold, |m| laps(m, [2.0, 1.0, 1.0])),
         row("E5", SPARED, Inconclusive, |m| laps(m, [1.3, 0.5, 1.0])),
         row("E5", SPARED, Untestable, |m| {
-            lacking(m, "period after movntdqa")
+            lacking(m, "lap after movntdqa")
         })
         .says("this CPU lacks it"),
         row("E5", EVICTED, Holds, |m| laps(m, [2.0, 1.0, 2.0])),
         row("E5", EVICTED, DoesNotHold, |m| laps(m, [2.0, 2.0, 2.0])),
         row("E5", EVICTED, Inconclusive, |m| laps(m, [1.3, 1.0, 1.3])),
         row("E5", EVICTED, Untestable, |m| {
-            laps(m, [2.0; 3]).without(|series, _| series == "period after nothing")
+            laps(m, [2.0; 3]).without(|series, _| series == "lap after nothing")
         }),
     ]
 }

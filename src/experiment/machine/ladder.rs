@@ -1,7 +1,7 @@
 //! The ladder: walks in random order through growing working sets, from which all ranges come; and
 //! a sparse one that tells where L2 ends.
 //!
-//! On a walk's way round, whoever else uses the core's caches takes lines away: a period through 1 MiB
+//! On a walk's way round, whoever else uses the core's caches takes lines away: a lap through 1 MiB
 //! takes a tenth of a millisecond, and a neighbour needs no longer to fill L2. A walk that leaves
 //! out seven lines of eight meets the others in an eighth of the sets, so that it leaves L2 at the
 //! same working set, but it comes round eight times as often, and what is used more often is what a

@@ -9,7 +9,7 @@ use crate::mem::LINE;
 /// Flushes the lines of `bytes` bytes from the line at `first` on.
 ///
 /// A pattern that was just laid out leaves part of itself in the caches, and a walk over much
-/// more than they hold would find it there on its first period, and never again.
+/// more than they hold would find it there on its first lap, and never again.
 ///
 /// # Safety
 /// The bytes are mapped and readable.

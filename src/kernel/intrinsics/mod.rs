@@ -1,5 +1,5 @@
 //! Kernels as compiled loops over the intrinsics of `core::arch`, beside those of
-//! [`asm`](crate::kernel::x86_64::asm): the same arguments, accesses and results, one family a file.
+//! the assembled kernels: the same arguments, accesses and results, one family a file.
 //!
 //! Each is a function of its own, never inlined, so that its loop is the same wherever it is called
 //! from. Optimised, an iteration makes the accesses that its document says and touches no other

@@ -24,7 +24,7 @@ pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.
 ///
-/// `report` gets the symbol of each kernel of [`asm`](crate::kernel::x86_64::asm) and what became of it,
+/// `report` gets the symbol of each kernel of [`symbols`](crate::kernel::symbols) and what became of it,
 /// once a kernel. Kernels that need a feature missing from `features` are not run and not
 /// reported. A region smaller than [`ROOM`] fails every kernel.
 pub fn check_all(

@@ -109,7 +109,7 @@ pub(in crate::experiment) fn in_order(
     stores: bool,
 ) -> Option<Forecast> {
     if places.stride > FOLLOWED {
-        // Each period comes by every line, and every page, once.
+        // Each lap comes by every line, and every page, once.
         let mut walk = parameters.latencies()?;
         let translation = walk.translation.take();
         let walk = crowded(walk, places, parameters.page);

@@ -21,8 +21,8 @@ pub(crate) static ALL: &[Experiment] = &[SITUATIONS];
 
 const LAPS: [(&str, Lap); 3] = [
     ("the thread stays", Lap::Home),
-    ("the first period after a move", Lap::First),
-    ("the second period after a move", Lap::Second),
+    ("the first lap after a move", Lap::First),
+    ("the second lap after a move", Lap::Second),
 ];
 
 const OWN: &str = "a write to a line of one's own";
@@ -50,11 +50,11 @@ const SITUATIONS: Experiment = Experiment {
              thread changes all elements of a list on one core, is moved to the nearest other one, \
              and goes on",
     today: "The thread's lines stay behind, modified, in the caches of the core that it left. The \
-            first period fetches every one of them from there, at the price of a transfer each, and \
-            the second finds them at hand: the price is paid once a move and not a period, but for a \
-            list in L2 it is that of a whole period in the last level or worse. A list in L1d is \
-            walked so quickly that its first period's last requests for ownership are still under way \
-            in the second. What the first period also pays for is a core whose TLB and branch \
+            first lap fetches every one of them from there, at the price of a transfer each, and \
+            the second finds them at hand: the price is paid once a move and not a lap, but for a \
+            list in L2 it is that of a whole lap in the last level or worse. A list in L1d is \
+            walked so quickly that its first lap's last requests for ownership are still under way \
+            in the second. What the first lap also pays for is a core whose TLB and branch \
             predictors know nothing of the thread. A \
             line that is truly shared is paid for again whenever the other core has looked at it; \
             X13 has the price by state, and B8 what becomes of programs that write one line.",
@@ -98,12 +98,12 @@ const SITUATIONS: Experiment = Experiment {
     events: &[],
     claims: &[
         Claim {
-            text: "of a list that L2 holds the first period after a move takes more than 1.5 times as \
+            text: "of a list that L2 holds the first lap after a move takes more than 1.5 times as \
                    long as one of a thread that stays",
             judge: |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[1].0, l2)?;
-                Ok(at_least("first period over staying, L2", slower, 1.5))
+                Ok(at_least("first lap over staying, L2", slower, 1.5))
             },
         },
         Claim {
@@ -111,16 +111,16 @@ const SITUATIONS: Experiment = Experiment {
             judge: |e| {
                 let [(_, l1), _] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[1].0, l1)?;
-                Ok(at_least("first period over staying, L1d", slower, 1.5))
+                Ok(at_least("first lap over staying, L1d", slower, 1.5))
             },
         },
         Claim {
-            text: "lines move over once: the second period of a list that L2 holds takes less than \
+            text: "lines move over once: the second lap of a list that L2 holds takes less than \
                    1.2 times as long as one of a thread that stays",
             judge: |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 let slower = over_staying(e, LAPS[2].0, l2)?;
-                Ok(at_most("second period over staying, L2", slower, 1.2))
+                Ok(at_most("second lap over staying, L2", slower, 1.2))
             },
         },
         Claim {
@@ -139,13 +139,13 @@ const SITUATIONS: Experiment = Experiment {
     ],
 };
 
-/// A period over one of a thread that stays.
+/// A lap over one of a thread that stays.
 fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Result<Interval, Untestable> {
     cpus(e.machine)?;
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 
-/// Which period is timed, after several at home.
+/// Which lap is timed, after several at home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lap {
     /// Another one at home.
@@ -163,7 +163,7 @@ pub struct MigrateSetup {
     pub layout: Layout,
     /// How many there are.
     pub count: usize,
-    /// Which period is timed.
+    /// Which lap is timed.
     pub period: Lap,
     /// The CPU at home, and the one away.
     pub cpus: [usize; 2],
@@ -267,7 +267,7 @@ mod tests {
                         shot.prepare();
                         let at = if period == Lap::Home { home } else { away };
                         assert_eq!(current_cpu(), Some(at));
-                        assert_eq!(shot.shoot(), 0, "a period ends where it began");
+                        assert_eq!(shot.shoot(), 0, "a lap ends where it began");
                     }
                 }
                 Ok(other) => panic!("{other:?}"),

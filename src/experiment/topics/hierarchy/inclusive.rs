@@ -136,7 +136,7 @@ pub struct RetainSetup {
 /// Lines of the ring: a page of them, an eighth of the smallest L1d.
 const HOT: usize = 64;
 
-/// Lines that stream past between two steps: in a period of the ring 64 KiB, one or less in each set of
+/// Lines that stream past between two steps: in a lap of the ring 64 KiB, one or less in each set of
 /// any L2.
 const BETWEEN: usize = 16;
 

@@ -212,7 +212,7 @@ fn ratios(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The misses of L2 in percent of its reads, of a period of a walk that follows another.
+/// The misses of L2 in percent of its reads, of a lap of a walk that follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RatioSetup {
     /// The walk.

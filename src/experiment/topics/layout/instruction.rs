@@ -318,7 +318,7 @@ impl Missed {
     pub const ALL: [Missed; 4] = [Missed::L1d, Missed::L2, Missed::L2Lines, Missed::Tlb];
 }
 
-/// The misses of a period of a walk that follows another, in percent of its instructions, in the
+/// The misses of a lap of a walk that follows another, in percent of its instructions, in the
 /// caches of the Core 2 of Drepper's section 7: L1d of 32 KiB and 8 ways, L2 of 4 MiB and 16 ways
 /// with a prefetcher that follows streams, 256 TLB entries in sets of 4 for pages of 4 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

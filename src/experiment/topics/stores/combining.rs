@@ -63,14 +63,11 @@ const BYTES: usize = 4 << 20;
 
 const PUBLISHED: &str = "write-combining buffers, as published";
 
-/// What passes between two laps of the hot set, a period at a time.
+/// What passes between two laps of the hot set, a lap at a time.
 const LAPS: [(&str, Passage); 3] = [
-    ("period after nothing", Passage::Nothing),
-    ("period after cached stores", Passage::Store),
-    (
-        "period after non-temporal stores",
-        Passage::NonTemporalStore,
-    ),
+    ("lap after nothing", Passage::Nothing),
+    ("lap after cached stores", Passage::Store),
+    ("lap after non-temporal stores", Passage::NonTemporalStore),
 ];
 
 const SET_BYTES: Experiment = Experiment {
@@ -158,24 +155,18 @@ const SET_BYTES: Experiment = Experiment {
         },
         Claim {
             text: "non-temporal stores do not pollute: after four times as many bytes as a hot set \
-                   in L2 has, a period of it takes less than 1.3 times as long as undisturbed",
+                   in L2 has, a lap of it takes less than 1.3 times as long as undisturbed",
             judge: |e| {
                 Ok(at_most(
-                    "period after non-temporal stores",
+                    "lap after non-temporal stores",
                     slower_lap(e, 2)?,
                     1.3,
                 ))
             },
         },
         Claim {
-            text: "cached stores do: after as many bytes a period takes 1.3 times as long and more",
-            judge: |e| {
-                Ok(at_least(
-                    "period after cached stores",
-                    slower_lap(e, 1)?,
-                    1.3,
-                ))
-            },
+            text: "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
+            judge: |e| Ok(at_least("lap after cached stores", slower_lap(e, 1)?, 1.3)),
         },
     ],
 };
@@ -259,7 +250,7 @@ fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     ))
 }
 
-/// How many times as long a period takes after the passage `index` of [`LAPS`] as undisturbed.
+/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
 /// Bandwidths are judged here, so the quotient is the other way round.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);

@@ -20,11 +20,11 @@ const WIDTHS: [(usize, &str, &str); 3] = [
     (64, "vmovdqa64, 64 bytes", "vmovntdqa, 64 bytes"),
 ];
 
-/// What passes between two laps of a hot set, a period at a time.
+/// What passes between two laps of a hot set, a lap at a time.
 const LAPS: [(&str, Passage); 3] = [
-    ("period after nothing", Passage::Nothing),
-    ("period after plain loads", Passage::Load),
-    ("period after movntdqa", Passage::NonTemporalLoad),
+    ("lap after nothing", Passage::Nothing),
+    ("lap after plain loads", Passage::Load),
+    ("lap after movntdqa", Passage::NonTemporalLoad),
 ];
 
 const LOADS: Experiment = Experiment {
@@ -67,13 +67,13 @@ const LOADS: Experiment = Experiment {
         },
         Claim {
             text: "lines read by movntdqa are not loaded into a cache: after four times as many \
-                   bytes as a hot set in L2 has, a period of it takes less than 1.3 times as long as \
+                   bytes as a hot set in L2 has, a lap of it takes less than 1.3 times as long as \
                    undisturbed",
-            judge: |e| Ok(at_most("period after movntdqa", slower_lap(e, 2)?, 1.3)),
+            judge: |e| Ok(at_most("lap after movntdqa", slower_lap(e, 2)?, 1.3)),
         },
         Claim {
-            text: "lines read by plain loads are: a period takes 1.3 times as long and more",
-            judge: |e| Ok(at_least("period after plain loads", slower_lap(e, 1)?, 1.3)),
+            text: "lines read by plain loads are: a lap takes 1.3 times as long and more",
+            judge: |e| Ok(at_least("lap after plain loads", slower_lap(e, 1)?, 1.3)),
         },
     ],
 };
@@ -126,7 +126,7 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judgement>, Untestable>
     Ok(parts)
 }
 
-/// How many times as long a period takes after the passage `index` of [`LAPS`] as undisturbed.
+/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
 /// Bandwidths are judged here, so the quotient is the other way round.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);

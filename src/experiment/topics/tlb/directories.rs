@@ -23,7 +23,7 @@ const HOT: &str = "page tables in the caches";
 const COLD: &str = "page tables in memory";
 const SPREAD: &str = "page directories of this program";
 
-/// Lines of a period: in as many pages, those of a page.
+/// Lines of a lap: in as many pages, those of a page.
 const COUNT: usize = 64;
 
 /// More pages than the second level of any CPU has entries.
@@ -52,7 +52,7 @@ const TLB_USAGE: Experiment = Experiment {
     question: "What does a page walk cost, with page tables in the caches and in memory, and what \
                if the pages are spread wide?",
     source: "Drepper 6.2.4",
-    today: "A period of 64 lines in random order, timed after other pages displaced the translations \
+    today: "A lap of 64 lines in random order, timed after other pages displaced the translations \
             (a line of each of 8,192 pages), or the page tables and the lines as well. What the \
             same lines cost in one page is the caches' share; the rest is page walks. Eight \
             entries of a page table share a line, so pages in a row share what a walk fetches; \
@@ -274,7 +274,7 @@ pub struct DisplaceSetup {
     pub layout: Layout,
     /// How many there are.
     pub count: usize,
-    /// What is displaced before each period.
+    /// What is displaced before each lap.
     pub displaced: Displaced,
     /// Decides the order of the ring.
     pub seed: u64,
@@ -330,7 +330,7 @@ impl Setup for DisplaceSetup {
         })
     }
 
-    /// A period right after the last one; what is displaced in between is not modelled.
+    /// A lap right after the last one; what is displaced in between is not modelled.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         (dense && self.displaced == Displaced::Nothing).then_some(())?;

@@ -24,11 +24,11 @@ const SWEPT: f64 = 0.0;
 
 const NULL: &str = "prefetches of bad addresses that did not fault";
 
-/// What passes between two laps of the hot set, a period at a time.
+/// What passes between two laps of the hot set, a lap at a time.
 const LAPS: [(&str, Passage); 3] = [
-    ("period after nothing", Passage::Nothing),
-    ("period after prefetcht0 and loads", Passage::T0),
-    ("period after prefetchnta and loads", Passage::Nta),
+    ("lap after nothing", Passage::Nothing),
+    ("lap after prefetcht0 and loads", Passage::T0),
+    ("lap after prefetchnta and loads", Passage::Nta),
 ];
 
 pub(crate) const HINTS: Experiment = Experiment {
@@ -82,21 +82,21 @@ pub(crate) const HINTS: Experiment = Experiment {
             },
         },
         Claim {
-            text: "a stream fetched by prefetchnta leaves a hot set in L2 alone: a period of it takes \
+            text: "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes \
                    less than 1.3 times as long as undisturbed",
             judge: |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
                 let slower = ratio(period(2)?, period(0)?)?;
-                Ok(at_most("period after NTA over undisturbed", slower, 1.3))
+                Ok(at_most("lap after NTA over undisturbed", slower, 1.3))
             },
         },
         Claim {
-            text: "a stream fetched by prefetcht0 evicts a hot set in L2: a period of it takes 1.3 times \
+            text: "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
                    and more as long as undisturbed",
             judge: |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
                 let slower = ratio(period(1)?, period(0)?)?;
-                Ok(at_least("period after T0 over undisturbed", slower, 1.3))
+                Ok(at_least("lap after T0 over undisturbed", slower, 1.3))
             },
         },
     ],
