@@ -4,7 +4,7 @@ use core::f64::consts::SQRT_2;
 use core::iter::successors;
 
 use linefill::kernel::{Kernel, Step, Walk, Work};
-use linefill::measure::{Buffers, Outcome, Plan, Sample, NoMonitor, steady};
+use linefill::measure::{Buffers, NoMonitor, Outcome, Plan, Sample, steady};
 use linefill::mem::{LINE, Region};
 use linefill::pattern::{Layout, Order, Ring};
 use linefill::stats::median;

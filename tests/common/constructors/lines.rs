@@ -2,9 +2,10 @@
 
 use linefill::cpu::SplitLocks;
 use linefill::kernel::{
-    Alias4K, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, Forward, Function, Issue,
-    LoadLines, LoadWay, LockAdd, Motion, Passing, Placed, Places, Reach, Register, Rewrite,
-    RewriteWay, Routine, Speculate, StoreBufferFill, Transfer, Translate, Trip, Vector, Width,
+    Alias4K, Bandwidth, Blocked, Burst, CodeAlign, FillLines, FillWay, FlushLines, FlushWay, Form,
+    Forward, Function, Issue, LoadLines, LoadWay, LockAdd, Motion, Passing, Placed, Places, Reach,
+    Register, Rewrite, RewriteWay, Routine, Speculate, StoreBufferFill, Transfer, Translate, Trip,
+    Vector, Width,
 };
 use linefill::mem::Region;
 use linefill::os::{Code, Pages};
@@ -122,6 +123,20 @@ pub(super) fn forward(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     case.built(Forward::new(region, trip, store, load, case.features), room)
 }
 
+pub(super) fn flush_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
+    let room = region.len();
+    let (optimised, back) = (case.features.clflushopt(), case.features.clwb());
+    let way = match (case.source.byte() % 3, optimised, back) {
+        (0, Some(token), _) => FlushWay::Unordered(token),
+        (1, _, Some(token)) => FlushWay::Back(token),
+        _ => FlushWay::Ordered,
+    };
+    let form = *case.source.among(&Form::ALL);
+    (case.note)(format_args!("FlushLines::new(_, {way:?}).by({form:?})"));
+    case.run(&mut FlushLines::new(region, way).by(form), room);
+    true
+}
+
 pub(super) fn load_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let room = region.len();
     let vector = vector(case);
@@ -129,9 +144,9 @@ pub(super) fn load_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         Some(token) if case.source.flag() => LoadWay::NonTemporal(token, vector),
         _ => LoadWay::Cached(vector),
     };
-    (case.note)(format_args!("LoadLines::new(_, {way:?})"));
-    case.run(&mut LoadLines::new(region, way), room);
-    true
+    let form = *case.source.among(&Form::ALL);
+    (case.note)(format_args!("LoadLines::new(_, {way:?}).by({form:?})"));
+    case.built(LoadLines::new(region, way).by(form), room)
 }
 
 pub(super) fn lock_add(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
@@ -156,8 +171,9 @@ pub(super) fn rewrite(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         (1, Some(token)) => RewriteWay::Through(token),
         _ => RewriteWay::Back,
     };
-    (case.note)(format_args!("Rewrite::new(_, {way:?})"));
-    case.run(&mut Rewrite::new(region, way), room);
+    let form = *case.source.among(&Form::ALL);
+    (case.note)(format_args!("Rewrite::new(_, {way:?}).by({form:?})"));
+    case.run(&mut Rewrite::new(region, way).by(form), room);
     true
 }
 

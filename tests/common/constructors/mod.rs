@@ -62,6 +62,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("CodeAlign", lines::code_align),
     ("Fields", rings::fields),
     ("FillLines", lines::fill_lines),
+    ("FlushLines", lines::flush_lines),
     ("Forward", lines::forward),
     ("Increment", shared::increment),
     ("IndexChase", arrays::jump),

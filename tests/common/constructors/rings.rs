@@ -2,8 +2,8 @@
 
 use linefill::cpu::Hint;
 use linefill::kernel::{
-    Ahead, Chase, Dependence, Direction, Fields, Issue, Mode, Pair, ParallelChase, PrefetchWalk,
-    SpeculateMiss, Step, Walk, WideChase, Width, reference,
+    Ahead, Chase, Dependence, Direction, Fields, Form, Issue, Mode, Pair, ParallelChase,
+    PrefetchWalk, SpeculateMiss, Step, Walk, WideChase, Width, reference,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Lanes, Layout, Link, Links, Order, Path, Ring};
@@ -95,8 +95,10 @@ macro_rules! on_ring {
 
 pub(super) fn walk(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let step = *case.source.among(&Step::ALL);
-    (case.note)(format_args!("Walk::new(_, {step:?})"));
-    on_ring!(case, region, |ring| Walk::new(ring, step))
+    let form = *case.source.among(&Form::ALL);
+    (case.note)(format_args!("Walk::new(_, {step:?}), by({form:?})"));
+    on_ring!(case, region, |ring| Walk::new(ring, step)
+        .map(|walk| walk.by(form)))
 }
 
 pub(super) fn pair(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
