@@ -141,7 +141,7 @@ struct Bench {
     ports: Option<Ports>,
 }
 
-/// What was sampled, in bytes per core cycle and gigabytes a second.
+/// What was sampled, in bytes per core cycle and gigabytes per second.
 #[derive(Clone, Copy)]
 struct Speed {
     a_cycle: Option<f64>,

@@ -8,7 +8,7 @@ use crate::kernel::intrinsics::flush as intrinsics;
 use crate::kernel::{Access, Form, Kernel, Work};
 use crate::mem::{LINE, Region};
 
-/// Which flush. Those that not every CPU has hold the proof that this one does.
+/// The flush instruction. Instructions that not every CPU has carry a token as proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushWay {
     /// `clflush`: evicts lines one after the other.

@@ -91,11 +91,11 @@ pub fn add_to_nearest(way: NearestWay, xs: &[f64], ys: &[f64], means: Means<'_>,
     assert_eq!(means.x.len(), sums.len(), "every mean has its sums");
     let done = match way {
         NearestWay::Plain => 0,
-        // SAFETY: the token proves the instructions.
         #[cfg(target_feature = "sse2")]
+        // SAFETY: the token proves the instructions.
         NearestWay::Avx2(_) => unsafe { vectors::avx2(xs, ys, means, sums) },
-        // SAFETY: the token proves the instructions.
         #[cfg(target_feature = "sse2")]
+        // SAFETY: the token proves the instructions.
         NearestWay::Avx512(_) => unsafe { vectors::avx512(xs, ys, means, sums) },
     };
     crate::kernel::compute::nearest::reference::add_to_nearest(

@@ -51,7 +51,7 @@ pub(super) fn joined(object: &object::File<'_>, name: &str, budget: &Budget) -> 
     Ok(all)
 }
 
-/// For each debug section the bytes of those that have its name and come before it.
+/// For each debug section: the bytes of the earlier sections of the same name.
 fn before(object: &object::File<'_>) -> HashMap<SectionIndex, u64> {
     let mut passed: HashMap<&str, u64> = HashMap::new();
     let mut before = HashMap::new();
