@@ -148,6 +148,10 @@ fn evenly(filling: f64, ways: u32) -> f64 {
 /// The same if chance chooses the sets: a line hits whose companions are fewer than the ways, and of
 /// those there are as many as Poisson's distribution says, of mean `filling`.
 fn by_chance(filling: f64, ways: u32) -> f64 {
+    // The sum takes as many terms as the mean is large, and here it is 0 in double precision.
+    if filling > 128.0 * f64::from(ways) {
+        return 0.0;
+    }
     // Each term over the first, whose exponential wants std, and which the share is free of.
     let [mut term, mut fewer, mut all, mut companions] = [1.0, 0.0, 0.0, 0.0];
     while companions < filling || term > 1e-9 * all {
@@ -174,5 +178,8 @@ mod tests {
         // Half of the sets hold 9 lines, 9 of 17 of all.
         assert!((evenly(8.5, 8) - 8.0 / 17.0).abs() < 1e-9);
         assert!(by_chance(600.0, 16) < 1e-9);
+        assert!(by_chance(128.0 * 8.0, 8) < 1e-300);
+        // A curve whose points are in no order asks for this: it would count to 1e300.
+        assert_eq!(by_chance(1e300, 8), 0.0);
     }
 }
