@@ -9,8 +9,8 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> counters -> { os, infer, sim, model, measure } -> { kernel, pmu, pattern, stats }
-//!     -> { cpu, time, mem }
+//! lab -> experiment -> { counters, record } -> { os, infer, sim, model, measure }
+//!     -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
@@ -56,6 +56,8 @@ pub mod os;
 pub mod pattern;
 #[cfg(target_arch = "x86_64")]
 pub mod pmu;
+#[cfg(target_arch = "x86_64")]
+pub mod record;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]

@@ -19,11 +19,14 @@ use std::time::Duration;
 use cli_common::Folder;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
-use linefill::experiment::{LADDER, State};
+use linefill::experiment::LADDER;
+use linefill::kernel::Work;
 use linefill::kernel::symbols;
-use linefill::lab::convert::{ladder_of, machine_of, point_of};
-use linefill::lab::record::{FORMAT, Line, MACHINE, Outcome};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::parse;
+use linefill::lab::record::{FORMAT, MACHINE, Record};
 use linefill::pmu::Quantity;
+use linefill::stats::Interval;
 
 const QEMU: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";
@@ -132,23 +135,32 @@ impl Boot {
             .collect()
     }
 
-    /// Whether it says that so many of all kernels agree with their twins.
+    /// Whether it says that so many of all kernels agree with their reference implementations.
     fn counts(&self, agreed: usize) -> bool {
         let all = symbols::all().count();
-        let line = format!("# {agreed} of {all} kernels agree with their twins");
+        let line =
+            format!("# {agreed} of {all} kernels agree with their reference implementations");
         self.serial.lines().any(|said| said.trim_end() == line)
     }
 
-    /// The record: every line that is not for people.
-    fn record(&self) -> Vec<Line> {
-        self.serial
+    /// The record, as the lab reads it among the lines for people.
+    fn record(&self) -> Record {
+        let reading = parse(self.serial.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(reading.cut_off, None);
+        reading.record
+    }
+
+    /// The flags of its points, as their lines have them.
+    fn flags(&self) -> Vec<Vec<String>> {
+        let lines = self
+            .serial
             .lines()
-            .map(str::trim_end)
-            .filter(|line| !line.starts_with("# "))
-            .map(|line| {
-                serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
-            })
-            .collect()
+            .filter(|line| line.contains("\"timed\":"));
+        let flags = |line: &str| {
+            let line: serde_json::Value = serde_json::from_str(line.trim_end()).unwrap();
+            serde_json::from_value(line["timed"]["flags"].clone()).unwrap()
+        };
+        lines.map(flags).collect()
     }
 }
 
@@ -186,9 +198,9 @@ fn the_record_is_one_that_the_lab_reads() {
         return;
     }
     let record = plain().record();
-    let [Line::Header(header), points @ .., Line::End(end)] = record.as_slice() else {
-        panic!("no header or no end: {record:?}");
-    };
+    let header = &record.header;
+    let end = record.end.as_ref().expect("an end");
+    assert!(record.verdicts.is_empty());
     assert_eq!(header.format, FORMAT);
     assert_eq!(header.linefill, env!("CARGO_PKG_VERSION"));
     assert_eq!(header.profile, "bare");
@@ -203,31 +215,32 @@ fn the_record_is_one_that_the_lab_reads() {
     assert!(!end.interrupted && end.seconds > 0.0, "{end:?}");
 
     let mut places = Vec::new();
-    for line in points {
-        let Line::Point(point) = line else {
-            panic!("not a point: {line:?}");
+    let flags = plain().flags();
+    assert_eq!(flags.len(), record.points.len());
+    for (line, flags) in record.points.iter().zip(flags) {
+        let point = &line.point;
+        let measured = point.measured().expect("every point is timed");
+        let (ticks, interval) = (measured.ticks, measured.ticks.interval);
+        assert!(interval.lo <= ticks.median && ticks.median <= interval.hi);
+        assert!(ticks.min <= interval.lo && ticks.median > 0.0);
+        assert_eq!(ticks.n, measured.samples.len());
+        let work = Work {
+            loads: 1,
+            bytes_read: 8,
+            ..Work::default()
         };
-        let Outcome::Timed(timed) = &point.outcome else {
-            panic!("not timed: {point:?}");
-        };
-        assert!(timed.lo <= timed.median && timed.median <= timed.hi);
-        assert!(timed.min <= timed.lo && timed.median > 0.0);
-        assert_eq!(timed.n, timed.samples.len());
-        assert_eq!(timed.work, [1, 0, 8, 0]);
-        assert!(timed.counts.is_empty(), "{:?}", timed.counts);
-        assert_eq!((&*point.experiment, &*point.series), (MACHINE, LADDER));
+        assert_eq!(measured.work, work);
+        assert!(measured.counts.is_empty(), "{:?}", measured.counts);
+        assert_eq!((&*line.experiment, &*point.series), (MACHINE, LADDER));
         // The lab decides anew from the interval whether a point is noisy.
-        let State::Measured(measured) = point_of(point).state else {
-            panic!("not measured: {point:?}");
-        };
-        let flagged = timed.flags.iter().any(|flag| flag == "noisy");
+        let flagged = flags.iter().any(|flag| flag == "noisy");
         assert_eq!(flagged, measured.noisy(), "{point:?}");
         places.push(point.x as usize);
     }
     assert!(places.into_iter().eq(working_sets()));
 
     // What the lab makes of it: the machine, with every rung of its ladder.
-    let machine = machine_of(header, &ladder_of(&record));
+    let machine = Analysis::of(record).machine;
     assert_eq!(machine.ladder.len(), working_sets().count());
     assert_eq!(machine.largest, 32 << 20);
 }
@@ -289,9 +302,7 @@ fn counters_are_programmed_and_read() {
     assert_eq!(boot.status, Some(PASSED));
     assert!(boot.serial.contains("# PMU: 4 general counters, 3 fixed"));
     let record = boot.record();
-    let Some(Line::Header(header)) = record.first() else {
-        panic!("no header: {record:?}");
-    };
+    let header = &record.header;
     let by = header
         .counting
         .iter()
@@ -299,22 +310,17 @@ fn counters_are_programmed_and_read() {
     let architectural = Some("architectural event");
     let events = [architectural, architectural, None];
     assert!(by.eq(COUNTED.map(Quantity::name).into_iter().zip(events)));
-    let points: Vec<_> = record.iter().filter_map(Line::point).collect();
-    assert_eq!(points.len(), working_sets().count());
-    for point in points {
-        let Outcome::Timed(timed) = &point.outcome else {
-            panic!("not timed: {point:?}");
-        };
-        let counts = timed
-            .counts
-            .iter()
-            .map(|count| (&*count.of, count.lo, count.hi));
-        assert!(counts.eq([("cycles", 0.0, 0.0), ("instructions", 0.0, 0.0)]));
+    assert_eq!(record.points.len(), working_sets().count());
+    for line in &record.points {
+        let counts = line.point.counts().iter();
+        let counts = counts.map(|count| (count.quantity, count.value, count.multiplexed));
+        let none = |quantity| (quantity, Interval::exact(0.0), false);
+        assert!(counts.eq([Quantity::Cycles, Quantity::Instructions].map(none)));
     }
     // In ring 3 they are left alone.
     let refused = self::boot("plant=pmu ring=3 largest=65536");
     assert_eq!(refused.status, Some(PASSED));
-    let walked = refused.record().iter().filter_map(Line::point).count();
+    let walked = refused.record().points.len();
     assert_eq!(
         walked,
         working_sets().filter(|&bytes| bytes <= 65536).count()
@@ -347,17 +353,15 @@ fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
     needed
 }
 
-/// Every assembled kernel that the emulated CPU can run agrees with its plain twin; those that it cannot run are not reported.
+/// Every assembled kernel that the emulated CPU can run agrees with its reference implementation; those that it cannot run are not reported.
 #[test]
-fn every_kernel_agrees_with_its_twin() {
+fn every_kernel_agrees_with_its_reference_implementation() {
     if !have_qemu() {
         return;
     }
     let boot = plain();
     let record = boot.record();
-    let Some(Line::Header(header)) = record.first() else {
-        panic!("no header: {record:?}");
-    };
+    let header = &record.header;
     let has = |needed: &&str| header.cpu.features.iter().any(|name| name == needed);
     let expected: BTreeSet<_> = symbols::all()
         .filter(|kernel| needed(kernel).iter().all(has))

@@ -6,7 +6,7 @@ mod cli_common;
 use std::fs;
 
 use cli_common::Folder;
-use linefill::lab::record::{Line, Outcome};
+use linefill::lab::record::Line;
 
 /// A run of D14, D15 and D17 on a machine made up for it.
 const PLANTED: &str = include_str!("fixtures/record/planted.jsonl");
@@ -25,19 +25,16 @@ fn plant(folder: &Folder, name: &str, change: impl Fn(&mut Line)) {
 
 /// Makes the points of an experiment from `from` bytes on `factor` times as slow.
 fn slower(line: &mut Line, experiment: &str, from: f64, factor: f64) {
-    let Line::Point(point) = line else { return };
-    let Outcome::Timed(timed) = &mut point.outcome else {
-        return;
-    };
-    if point.experiment == experiment && point.x >= from {
-        for value in [
-            &mut timed.median,
-            &mut timed.min,
-            &mut timed.lo,
-            &mut timed.hi,
-        ] {
-            *value *= factor;
-        }
+    let Line::Point(line) = line else { return };
+    let (of, x) = (&line.experiment, line.point.x);
+    if let Some(measured) = line.point.measured_mut()
+        && of == experiment
+        && x >= from
+    {
+        let ticks = &mut measured.ticks;
+        ticks.median *= factor;
+        ticks.min *= factor;
+        ticks.interval = ticks.interval.scaled(factor);
     }
 }
 
@@ -132,10 +129,10 @@ fn a_ratio_whose_interval_reaches_the_limit_does_not_fail() {
     plant(&folder, "after.jsonl", |line| {
         slower(line, "D15", 0.0, 1.2);
         if let Line::Point(point) = line
-            && let Outcome::Timed(timed) = &mut point.outcome
+            && let Some(measured) = point.point.measured_mut()
         {
-            timed.lo *= 0.7;
-            timed.min = timed.lo;
+            measured.ticks.interval.lo *= 0.7;
+            measured.ticks.min = measured.ticks.interval.lo;
         }
     });
     folder.run(&with(&["--fail-if", "D15 > 1.05"])).ok();
@@ -194,7 +191,7 @@ fn records_without_a_common_point_are_refused() {
     plant(&folder, "before.jsonl", |_| {});
     plant(&folder, "after.jsonl", |line| {
         if let Line::Point(point) = line {
-            point.x += 1.0;
+            point.point.x += 1.0;
         }
     });
     folder

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use cli_common::{Folder, Ran, UnderWay};
 use linefill::cpu::{Identity, PrefetchSwitches};
-use linefill::lab::record::{Outcome, PrefetchersLine};
+use linefill::experiment::{State, Untestable};
+use linefill::lab::record::PrefetchersLine;
 use linefill::os::allowed;
 
 /// What every register holds at first: bit 9 is no switch of any that is known at 1A4h and
@@ -55,9 +56,9 @@ fn reasons(folder: &Folder) -> Vec<String> {
     let off = record
         .of_experiment("E35")
         .into_iter()
-        .filter(|p| p.x == 1.0);
-    let reasons = off.filter_map(|point| match &point.outcome {
-        Outcome::Untestable(reason) => Some(reason.clone()),
+        .filter(|line| line.point.x == 1.0);
+    let reasons = off.filter_map(|line| match &line.point.state {
+        State::Untestable(Untestable(reason)) => Some(reason.clone()),
         _ => None,
     });
     reasons.collect()

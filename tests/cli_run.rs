@@ -6,7 +6,8 @@ mod cli_common;
 use std::fs;
 
 use cli_common::{Folder, Ran, Record, UnderWay};
-use linefill::lab::record::{MACHINE, Outcome};
+use linefill::experiment::{State, Untestable};
+use linefill::lab::record::MACHINE;
 
 /// Little enough for a run of about a second.
 const SMALL: [&str; 2] = ["--memory", "1MiB"];
@@ -23,7 +24,7 @@ fn a_run_writes_a_record_and_a_report_and_prints_the_verdicts() {
     assert_eq!(record.of_experiment("D14").len(), 9, "4 KiB to 1 MiB");
     assert!(!record.of_experiment("D11").is_empty());
     for verdict in &record.verdicts {
-        assert!(ran.out.contains(&verdict.verdict), "{ran:?}");
+        assert!(ran.out.contains(verdict.verdict.name()), "{ran:?}");
     }
     assert!(record.verdicts.iter().any(|v| v.experiment == "D14"));
     let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
@@ -57,10 +58,7 @@ fn a_case_that_another_figure_has_measured_is_not_measured_again() {
     let same = record
         .of_experiment("D15")
         .iter()
-        .filter(|point| match &point.outcome {
-            Outcome::Timed(timed) => timed.flags.iter().any(|flag| flag == "same as D14"),
-            _ => false,
-        })
+        .filter(|line| line.point.measured().is_some() && line.same_as.as_deref() == Some("D14"))
         .count();
     assert_eq!(same, 9, "the curve of 8-byte elements is in both figures");
 }
@@ -119,8 +117,8 @@ fn what_the_limit_refuses_is_untestable_and_says_why() {
     let points = record.of_experiment("E4");
     let reasons: Vec<&str> = points
         .iter()
-        .filter_map(|point| match &point.outcome {
-            Outcome::Untestable(reason) => Some(reason.as_str()),
+        .filter_map(|line| match &line.point.state {
+            State::Untestable(Untestable(reason)) => Some(reason.as_str()),
             _ => None,
         })
         .collect();

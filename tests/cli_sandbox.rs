@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
 use cli_common::{Folder, Ran, Record};
-use linefill::lab::record::Outcome;
+use linefill::experiment::{State, Untestable};
 
 /// What a filter does with a system call.
 #[derive(Clone, Copy)]
@@ -103,8 +103,8 @@ fn has_reasons_for_threads(record: &Record) {
     let reasons = record
         .points
         .iter()
-        .filter_map(|point| match &point.outcome {
-            Outcome::Untestable(reason) => Some(reason.as_str()),
+        .filter_map(|line| match &line.point.state {
+            State::Untestable(Untestable(reason)) => Some(reason.as_str()),
             _ => None,
         });
     let reasons: Vec<&str> = reasons.collect();

@@ -3,8 +3,8 @@
 #![cfg(feature = "lab")]
 
 use linefill::infer::Found;
-use linefill::lab::convert::machine_of;
 use linefill::lab::inferred::Inferred;
+use linefill::lab::machine::machine_of;
 use linefill::lab::read::read;
 use linefill::lab::record::Header;
 use linefill::lab::sheet::sheet;
@@ -15,7 +15,7 @@ fn header(microarchitecture: &str) -> Header {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/fixtures/record/planted.jsonl"
     );
-    let mut header = read(planted.as_ref()).expect("a record").header().clone();
+    let mut header = read(planted.as_ref()).expect("a record").record.header;
     header.cpu.microarchitecture = Some(microarchitecture.to_owned());
     header
 }

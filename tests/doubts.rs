@@ -2,26 +2,31 @@
 //! its CPUs were to each other, for a point whose threads were far apart.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::{Case, Machine, Pass, Point, Quality, State, Verdict, find};
-use linefill::lab::convert::{ladder_of, machine_of, points_of};
-use linefill::lab::judge::{doubts, judge};
-use linefill::lab::read::{Reading, read};
+use linefill::experiment::{
+    Case, Machine, Pass, PassVariation, Point, Quality, State, Verdict, find,
+};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::read;
+use linefill::lab::record::{MACHINE, Record};
 use linefill::stats::Interval;
 
 /// The last record.
-fn last() -> Reading {
+fn last() -> Record {
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    read(&records.join("2026-11-22-zen4-guest.jsonl")).unwrap()
+    read(&records.join("2026-11-22-zen4-guest.jsonl"))
+        .unwrap()
+        .record
 }
 
 /// Its machine, and its walk in memory.
 fn recorded() -> (Machine, Point, usize) {
-    let reading = last();
-    let lines = &reading.lines;
-    let machine = machine_of(reading.header(), &ladder_of(lines));
-    let machine = doubts(machine, |id| points_of(lines, id));
+    let Analysis {
+        machine, answers, ..
+    } = Analysis::of(last());
     let of_d19 = (find("D19").unwrap().cases)(&machine);
-    let points = points_of(lines, "D19").into_iter();
+    let mut answers = answers.into_iter();
+    let answer = answers.find(|answer| answer.experiment.id == "D19");
+    let points = answer.unwrap().points.into_iter();
     let walks = points.filter(|point| point.series == "random");
     let far = walks.max_by(|a, b| a.x.total_cmp(&b.x)).unwrap();
     let same = |case: &&Case| far.series == case.series && far.x == case.x;
@@ -76,39 +81,38 @@ fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
 #[test]
 fn without_points_nothing_is_known_and_nothing_doubted() {
     let (machine, far, bytes) = recorded();
-    let machine = doubts(machine, |_| Vec::new());
+    let machine = Machine {
+        spread: PassVariation::of(&machine, &[]),
+        ..machine
+    };
     let before = with(&far, &[Quality::Clean, Quality::Disturbed]);
     assert_eq!(machine.spread.doubt(&machine, &before, bytes), before);
 }
 
-/// The points with their first two threads on CPUs 0 and 1, so many ticks apart.
-fn apart(mut points: Vec<Point>, ticks: f64) -> Vec<Point> {
-    for point in &mut points {
-        if let State::Measured(measured) = &mut point.state
+/// What F1 and F2 alone come to, with the first two threads of each on CPUs 0 and 1, so many ticks apart.
+fn apart(f1: f64, f2: f64) -> Analysis {
+    let mut record = last();
+    record.verdicts.clear();
+    let kept = [MACHINE, "F1", "F2"];
+    record
+        .points
+        .retain(|line| kept.contains(&line.experiment.as_str()));
+    for line in &mut record.points {
+        let ticks = if line.experiment == "F1" { f1 } else { f2 };
+        if let Some(measured) = line.point.measured_mut()
             && let Some(crew) = measured.crew.as_mut().filter(|crew| crew.members > 1)
         {
             crew.pair = Some([0, 1]);
             crew.round_trip = Some(ticks);
         }
     }
-    points
+    Analysis::of(record)
 }
 
 /// False sharing at a distance that the host had for once says little of the nearest cores.
 #[test]
 fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
-    let reading = last();
-    let lines = &reading.lines;
-    let of = |id: &str, ticks: f64| apart(points_of(lines, id), ticks);
-    let verdict = |f1: f64, f2: f64| {
-        let machine = machine_of(reading.header(), &ladder_of(lines));
-        let machine = doubts(machine, |id| match id {
-            "F1" => of("F1", f1),
-            "F2" => of("F2", f2),
-            _ => Vec::new(),
-        });
-        judge(find("F1").unwrap(), &machine, &of("F1", f1))[0].verdict
-    };
+    let verdict = |f1, f2| apart(f1, f2).answer("F1").unwrap().claims[0].verdict;
     assert_eq!(verdict(200.0, 200.0), Verdict::Holds);
     assert_eq!(verdict(600.0, 600.0), Verdict::Holds, "as far as ever");
     assert_eq!(verdict(600.0, 200.0), Verdict::Inconclusive);

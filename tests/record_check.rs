@@ -8,7 +8,6 @@ use std::fs;
 
 use cli_common::Folder;
 use linefill::lab::read::{Reading, parse};
-use linefill::lab::record::Line;
 use serde_json::{Value, json};
 
 const PLANTED: &str = include_str!("fixtures/record/planted.jsonl");
@@ -38,8 +37,9 @@ fn refused(text: &str) -> (Option<usize>, String) {
 
 #[test]
 fn the_planted_record_is_one() {
-    let Reading { lines, cut_off } = parse(PLANTED.as_bytes()).unwrap();
-    assert_eq!((lines.len(), cut_off), (PLANTED.lines().count(), None));
+    let Reading { record, cut_off } = parse(PLANTED.as_bytes()).unwrap();
+    let lines = record.lines().count();
+    assert_eq!((lines, cut_off), (PLANTED.lines().count(), None));
 }
 
 #[test]
@@ -302,10 +302,7 @@ fn what_a_terminal_obeys_is_spelled_out_in_every_text_of_a_record() {
         line["cpu"]["brand"] = json!(evil);
         line["notes"] = json!([evil]);
     });
-    let lines = parse(text.as_bytes()).unwrap().lines;
-    let Line::Header(header) = &lines[0] else {
-        panic!("a record starts with a header");
-    };
+    let header = parse(text.as_bytes()).unwrap().record.header;
     assert_eq!(header.cpu.brand, spelled);
     assert_eq!(header.notes, [spelled]);
 

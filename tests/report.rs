@@ -1,58 +1,59 @@
 //! The report, from planted records and views: what is on the page, and what must not be.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::Verdict;
-use linefill::lab::record::{CountLine, CountingLine, Line, Outcome};
+use linefill::counters::Quantity;
+use linefill::experiment::{Count, Verdict};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::parse;
+use linefill::lab::record::{CountingLine, Record, VerdictLine};
 use linefill::lab::report::view::{
-    AxisView, ClaimView, CurveView, Figure, Form, ReferenceView, Section, UntestableView, Value,
+    AxisView, CurveView, Figure, Form, ReferenceView, Section, UntestableView, Value,
 };
-use linefill::lab::report::{ReportView, of_record, render};
+use linefill::lab::report::{ReportView, build, render};
+use linefill::stats::Interval;
 
 /// A run of D14, D15 and D17 on a machine made up for this, stopped before the verdicts of D15 were
 /// written, with a reason and a brand that look like markup.
 const PLANTED: &str = include_str!("fixtures/record/planted.jsonl");
 
-fn planted_lines() -> Vec<Line> {
-    let parse = |line| serde_json::from_str(line).expect("a line of a record");
-    PLANTED.lines().map(parse).collect()
+fn planted_record() -> Record {
+    parse(PLANTED.as_bytes()).expect("a record").record
+}
+
+fn report(record: Record) -> ReportView {
+    build(&Analysis::of(record)).expect("a report")
 }
 
 fn planted() -> ReportView {
-    of_record(&planted_lines()).expect("a report")
+    report(planted_record())
 }
 
 /// The planted record of a machine that counts misses of L1d and has no event for walks of the
 /// page tables: half a miss at every point of D14, by a counter that was shared.
 fn counting() -> ReportView {
-    let mut lines = planted_lines();
+    let mut record = planted_record();
     let answer = |counts: &str, by: Option<&str>, refused: Option<&str>| CountingLine {
         counts: counts.to_owned(),
         by: by.map(str::to_owned),
         refused: refused.map(str::to_owned),
     };
-    for line in &mut lines {
-        match line {
-            Line::Header(header) => {
-                header.counting = vec![
-                    answer("L1d misses", Some("ls_dmnd_fills_from_sys.all"), None),
-                    answer("L2 misses", None, Some("<nobody> counts them")),
-                    answer("page walks for loads", None, Some("<nobody> counts them")),
-                ];
-            }
-            Line::Point(point) if point.experiment == "D14" => {
-                if let Outcome::Timed(timed) = &mut point.outcome {
-                    timed.counts.push(CountLine {
-                        of: "L1d misses".to_owned(),
-                        lo: 0.5,
-                        hi: 0.5,
-                        multiplexed: true,
-                    });
-                }
-            }
-            _ => {}
+    record.header.counting = vec![
+        answer("L1d misses", Some("ls_dmnd_fills_from_sys.all"), None),
+        answer("L2 misses", None, Some("<nobody> counts them")),
+        answer("page walks for loads", None, Some("<nobody> counts them")),
+    ];
+    for line in &mut record.points {
+        if let Some(measured) = line.point.measured_mut()
+            && line.experiment == "D14"
+        {
+            measured.counts.push(Count {
+                quantity: Quantity::L1dMisses,
+                value: Interval::exact(0.5),
+                multiplexed: true,
+            });
         }
     }
-    of_record(&lines).expect("a report")
+    report(record)
 }
 
 #[test]
@@ -121,7 +122,8 @@ fn section(id: &str, form: Form) -> Section {
             })
             .collect(),
     };
-    let claim = |verdict: Verdict| ClaimView {
+    let claim = |verdict: Verdict| VerdictLine {
+        experiment: id.to_owned(),
         claim: format!("{id} claims & <{}>", verdict.name()),
         verdict,
         numbers: format!("numbers of {id}, {}", verdict.name()),

@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use linefill::counters::Quantity;
 use linefill::experiment::find;
-use linefill::lab::record::{CountingLine, Line, Outcome};
+use linefill::lab::record::{CountingLine, Record};
 use linefill::lab::run::{RECORD, Recorder, Run, run};
 use linefill::lab::session::{Request, Session, root};
 use linefill::os::perf::{Event, Software, probe_software};
+use linefill::stats::Interval;
 
 /// A folder that is removed at the end.
 struct Folder(PathBuf);
@@ -46,8 +47,8 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
 
     let name = format!("linefill-run-counts-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
-    let header = Line::Header(Box::new(session.header.clone()));
-    let (recorder, _) = Recorder::create(&folder.0, &[header]).unwrap();
+    let header = Record::new(session.header.clone());
+    let (recorder, _) = Recorder::create(&folder.0, header.lines()).unwrap();
     let stop = AtomicBool::new(false);
     let of_this = Run {
         session: &session,
@@ -60,23 +61,24 @@ fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
 
     // Every timed point of both passes has its count: no read of a tensor faults a page.
     let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();
-    let points = reading.lines.iter().filter_map(Line::point);
     let mut counted = 0;
-    for point in points.filter(|point| point.experiment == "C9") {
-        let Outcome::Timed(timed) = &point.outcome else {
-            panic!("C9 is timed: {point:?}");
+    let points = reading.record.points.iter();
+    for line in points.filter(|line| line.experiment == "C9") {
+        assert!(line.point.measured().is_some(), "C9 is timed: {line:?}");
+        let [count] = line.point.counts() else {
+            panic!("one thing was counted: {line:?}");
         };
-        let [count] = &timed.counts[..] else {
-            panic!("one thing was counted: {:?}", timed.counts);
-        };
-        assert_eq!(count.of, "instructions");
-        assert_eq!((count.lo, count.hi, count.multiplexed), (0.0, 0.0, false));
+        assert_eq!(count.quantity, Quantity::Instructions);
+        assert_eq!(
+            (count.value, count.multiplexed),
+            (Interval::exact(0.0), false)
+        );
         // What was alone in neither pass has a third one.
-        counted += u32::from(point.pass < 2);
+        counted += u32::from(line.pass < 2);
     }
     assert_eq!(counted, 2 * 4, "four cases, two passes");
     // The claim about instructions is judged on them, and there is no ratio of nothing.
-    let claims = finished.verdicts.iter();
+    let claims = finished.analysis.verdicts.iter();
     let mut about = claims.filter(|verdict| verdict.claim.contains("instructions"));
     assert!(about.next().unwrap().numbers.starts_with("no ratio of 0"));
     let page = std::fs::read_to_string(&finished.report).unwrap();

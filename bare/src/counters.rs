@@ -1,7 +1,7 @@
 //! Performance counters, which ring 0 programs itself.
 
 use linefill::pmu::{Capabilities, Counters, Cpu, Encoding, Maker, Microarch, Quantity, Slot};
-use serde::Serialize;
+use linefill::record::{CountLine, CountingLine};
 
 use crate::exit;
 
@@ -12,27 +12,15 @@ pub const COUNTED: [Quantity; 3] = [
     Quantity::L1dMisses,
 ];
 
+/// Whether something is counted: a record line names the event or the reason.
+pub type Counting = CountingLine<&'static str>;
+
+/// What was counted of a step.
+pub type Count = CountLine<&'static str>;
+
 /// Differences of N and 2N behind a count: the least and the greatest of six enclose their median
 /// with 97 %.
 const ROUNDS: usize = 6;
-
-/// Whether something is counted: a record line names the event or the reason.
-#[derive(Clone, Copy, Serialize)]
-pub struct Counting {
-    counts: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'static str>,
-}
-
-/// What was counted of a step.
-#[derive(Clone, Copy, Serialize)]
-pub struct Count {
-    of: &'static str,
-    lo: f64,
-    hi: f64,
-}
 
 /// Counters for an emulator that has none but takes the registers for granted, as QEMU does:
 /// programmed like any others, they stand at 0.
@@ -117,6 +105,7 @@ impl<'p> Programmed<'p> {
                 of: COUNTED[index].name(),
                 lo: values.clone().fold(f64::INFINITY, f64::min),
                 hi: values.fold(f64::NEG_INFINITY, f64::max),
+                multiplexed: false,
             });
         }
         counts

@@ -14,7 +14,7 @@ const DEBUG_EXIT: u16 = 0xf4;
 pub enum Status {
     /// Every check passed: status 33.
     Passed = 0x10,
-    /// A kernel disagreed with its twin, or a walk went wrong: status 35.
+    /// A kernel disagreed with its reference implementation, or a walk went wrong: status 35.
     Failed = 0x11,
     /// The CPU raised an exception: status 37.
     Exception = 0x12,

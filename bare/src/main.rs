@@ -36,7 +36,7 @@ use linefill::time::{Rate, start};
 use console::Console;
 use counters::Programmed;
 use exit::{Status, exit};
-use record::{End, Header, Point, Run};
+use record::Run;
 
 core::arch::global_asm!(include_str!("../boot.S"), options(att_syntax));
 
@@ -75,14 +75,14 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     instructions::check_all(&Features::detect(), &mut |what, ok| {
         console.check(format_args!("instructions: {what}"), ok);
     });
-    oracles(&mut console, &mut region);
+    verify(&mut console, &mut region);
     let largest = largest.min(region.len());
     walks(&mut console, &mut region, largest, planted);
     console.finish()
 }
 
-/// Checks every kernel that this CPU can run against its plain twin.
-fn oracles(console: &mut Console, region: &mut Region<'_>) {
+/// Checks every kernel that this CPU can run against its reference implementation.
+fn verify(console: &mut Console, region: &mut Region<'_>) {
     let mut agreed = 0;
     check_all(region, &Features::detect(), &mut |kernel, result| {
         console.check(format_args!("kernel {kernel}"), result.is_ok());
@@ -93,7 +93,7 @@ fn oracles(console: &mut Console, region: &mut Region<'_>) {
     });
     let all = symbols::all().count();
     console.say(format_args!(
-        "{agreed} of {all} kernels agree with their twins"
+        "{agreed} of {all} kernels agree with their reference implementations"
     ));
 }
 
@@ -133,7 +133,7 @@ fn walks(
             (None, counters::refused(reason))
         }
     };
-    console.record(&Header::new(&identity, &run, counting));
+    console.record(&record::header(&identity, &run, counting));
     let mut store = walk::Store::new();
     for bytes in walk::working_sets(largest) {
         let walked = walk::walk(
@@ -153,10 +153,10 @@ fn walks(
             format_args!("walk {bytes} visits {visited} of {elements}"),
             visited == elements,
         );
-        console.record(&Point::new(bytes, &walked));
+        console.record(&record::point(bytes, &walked));
     }
     let ticks = start() - began;
-    console.record(&End::new(rate.nanos(ticks as f64) / 1e9));
+    console.record(&record::end(rate.nanos(ticks as f64) / 1e9));
 }
 
 #[panic_handler]

@@ -163,12 +163,25 @@ impl Point {
         point
     }
 
+    /// What was timed, if it was.
+    pub fn measured(&self) -> Option<&Measured> {
+        match &self.state {
+            State::Measured(measured) => Some(measured),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn measured_mut(&mut self) -> Option<&mut Measured> {
+        match &mut self.state {
+            State::Measured(measured) => Some(measured),
+            _ => None,
+        }
+    }
+
     /// What was counted beside its time.
     pub fn counts(&self) -> &[Count] {
-        match &self.state {
-            State::Measured(measured) => &measured.counts,
-            _ => &[],
-        }
+        self.measured().map_or(&[], |measured| &measured.counts)
     }
 
     /// The value in `unit`: a counted value as it is.

@@ -3,14 +3,14 @@
 // They panic if the terminal has gone: `terminal` writes to it.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod analysis;
 mod commands;
 pub mod compare;
-pub mod convert;
 pub mod counters;
 pub mod date;
 pub mod inferred;
-pub mod judge;
 pub mod layout;
+pub mod machine;
 pub mod plain;
 mod progress;
 pub mod read;

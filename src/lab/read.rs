@@ -8,25 +8,26 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::plain;
-use super::record::{Checked, FORMAT, Header, Line};
+use super::record::{Checked, FORMAT, Line, Record};
+use super::run::RECORD;
+use super::terminal::tell;
 
 /// A record as it was read.
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Its lines; the first is a header.
-    pub lines: Vec<Line>,
+    /// The record.
+    pub record: Record,
     /// The number of the last line, if it was cut off and left out: the run was killed as it
     /// wrote it.
     pub cut_off: Option<usize>,
 }
 
-impl Reading {
-    /// The header.
-    pub fn header(&self) -> &Header {
-        match self.lines.first() {
-            Some(Line::Header(header)) => header,
-            _ => unreachable!("a reading starts with a header"),
-        }
+/// Warns of a last line that was cut off in the record of this name, if one was.
+pub(crate) fn warn(name: impl fmt::Display, cut_off: Option<usize>) {
+    if let Some(line) = cut_off {
+        tell(format_args!(
+            "warning: {name}, line {line}, was cut off and is left out: the run was killed as it wrote it"
+        ));
     }
 }
 
@@ -52,6 +53,14 @@ impl fmt::Display for ReadError {
 }
 
 impl std::error::Error for ReadError {}
+
+/// The record at `path`: itself, or the one in the folder of a run.
+pub fn record_at(path: &Path) -> PathBuf {
+    match path.is_dir() {
+        true => path.join(RECORD),
+        false => path.to_owned(),
+    }
+}
 
 /// Reads a record. Empty lines and lines that start with `#` count as none, so that what the boot
 /// image prints on its serial port can be read as it is.
@@ -92,27 +101,33 @@ pub fn parse(bytes: &[u8]) -> Result<Reading, (Option<usize>, String)> {
         .filter(|(text, _)| !text.is_empty() && !text.starts_with(b"#"))
         .map(|(text, number)| (number, text))
         .collect();
-    let Some(&(first, text)) = texts.first() else {
+    let Some((&(first, text), others)) = texts.split_first() else {
         return Err((None, "it is empty, and a record has a header".into()));
     };
     check_format(text).map_err(|problem| (Some(first), problem))?;
 
     let mut checked = Checked::default();
-    let mut lines = Vec::with_capacity(texts.len());
+    let refused = |number, problem: String| Err((Some(number), problem));
+    let mut record = match checked.line(text) {
+        Ok(Line::Header(header)) => Record::new(*header),
+        Ok(_) => return refused(first, "a record starts with a header".to_owned()),
+        Err(wrong) => return refused(first, format!("no line of a record: {wrong}")),
+    };
     let mut cut_off = None;
-    let last = texts.len() - 1;
-    for (index, (number, text)) in texts.into_iter().enumerate() {
+    for (index, &(number, text)) in others.iter().enumerate() {
         match checked.line(text) {
-            Ok(Line::Header(_)) if index > 0 => {
-                let problem = "a second header: two records in one file";
-                return Err((Some(number), problem.to_owned()));
+            Ok(Line::Header(_)) => {
+                return refused(
+                    number,
+                    "a second header: two records in one file".to_owned(),
+                );
             }
-            Ok(line) => lines.push(line),
-            Err(_) if index == last && index > 0 && !whole => cut_off = Some(number),
-            Err(wrong) => return Err((Some(number), format!("no line of a record: {wrong}"))),
+            Ok(line) => record.push(line),
+            Err(_) if index + 1 == others.len() && !whole => cut_off = Some(number),
+            Err(wrong) => return refused(number, format!("no line of a record: {wrong}")),
         }
     }
-    Ok(Reading { lines, cut_off })
+    Ok(Reading { record, cut_off })
 }
 
 /// What every header has, in any version of the format.

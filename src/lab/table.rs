@@ -2,8 +2,8 @@
 
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table, presets};
 
+use super::analysis::Analysis;
 use super::record::VerdictLine;
-use super::report::ReportView;
 use crate::experiment::Verdict;
 
 /// The width of what is no terminal.
@@ -31,7 +31,13 @@ pub fn table(headings: &[&str], width: u16) -> Table {
 pub fn verdicts(lines: &[VerdictLine], width: u16) -> String {
     let mut table = table(&["id", "verdict", "claim", "numbers"], width);
     for line in lines {
-        let mut row = Row::from([&line.experiment, &line.verdict, &line.claim, &line.numbers]);
+        let VerdictLine {
+            experiment,
+            claim,
+            verdict,
+            numbers,
+        } = line;
+        let mut row = Row::from([experiment, verdict.name(), claim, numbers]);
         row.max_height(2);
         table.add_row(row);
     }
@@ -48,10 +54,7 @@ pub fn tally(lines: &[VerdictLine]) -> String {
     let parts: Vec<String> = Verdict::ALL
         .into_iter()
         .map(|verdict| {
-            let count = lines
-                .iter()
-                .filter(|line| line.verdict == verdict.name())
-                .count();
+            let count = lines.iter().filter(|line| line.verdict == verdict).count();
             let words = match verdict {
                 Verdict::Holds if count != 1 => "hold",
                 Verdict::DoesNotHold if count != 1 => "do not hold",
@@ -64,14 +67,15 @@ pub fn tally(lines: &[VerdictLine]) -> String {
 }
 
 /// How far predictions lie from what was measured; empty if nothing was predicted.
-pub fn predictions(view: &ReportView) -> String {
-    let Some(median) = view.predicted() else {
+pub fn predictions(analysis: &Analysis) -> String {
+    let Some(median) = analysis.predicted() else {
         return String::new();
     };
     let percent = |error: f64| format!("{:.0} %", error * 100.0);
     let each = |poor: bool| {
-        let some = view.predictions().filter(move |(_, of)| of.poor() == poor);
-        let each = some.map(|(section, of)| format!("{} {}", section.id, percent(of.error)));
+        let some = analysis.predictions();
+        let some = some.filter(move |(_, of)| of.poor() == poor);
+        let each = some.map(|(experiment, of)| format!("{} {}", experiment.id, percent(of.error)));
         each.collect::<Vec<String>>()
     };
     let (good, poor) = (each(false), each(true));
@@ -99,7 +103,7 @@ mod tests {
         VerdictLine {
             experiment: "D14".into(),
             claim: "a claim of many words ".repeat(20),
-            verdict: verdict.name().into(),
+            verdict,
             numbers: "1.00 [0.99, 1.01] ".repeat(20),
         }
     }

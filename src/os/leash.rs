@@ -54,6 +54,7 @@ pub enum RunAheadBudget {
 
 /// How far a runner was ahead, in steps, each time that it had run on.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunAhead {
     /// The least.
     pub least: u32,

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use linefill::lab::read::{Reading, read};
-use linefill::lab::record::{Header, Line, PointLine, VerdictLine};
+use linefill::lab::read::read;
+use linefill::lab::record::{Header, PointLine, VerdictLine};
 
 /// A folder that is removed at the end.
 pub struct Folder(PathBuf);
@@ -107,7 +107,7 @@ impl Ran {
     }
 }
 
-/// A record, sorted.
+/// A record.
 #[derive(Debug)]
 pub struct Record {
     pub header: Header,
@@ -120,25 +120,13 @@ impl Record {
     /// Reads one.
     #[track_caller]
     pub fn at(path: &Path) -> Self {
-        Self::of(read(path).unwrap())
-    }
-
-    fn of(reading: Reading) -> Self {
-        let mut record = Record {
-            header: reading.header().clone(),
-            points: Vec::new(),
-            verdicts: Vec::new(),
-            interrupted: None,
-        };
-        for line in reading.lines {
-            match line {
-                Line::Header(_) => {}
-                Line::Point(point) => record.points.push(*point),
-                Line::Verdict(verdict) => record.verdicts.push(verdict),
-                Line::End(end) => record.interrupted = Some(end.interrupted),
-            }
+        let record = read(path).unwrap().record;
+        Record {
+            header: record.header,
+            points: record.points,
+            verdicts: record.verdicts,
+            interrupted: record.end.map(|end| end.interrupted),
         }
-        record
     }
 
     /// The points of an experiment in the first pass.
@@ -155,7 +143,7 @@ impl Record {
         let mut places: Vec<_> = self
             .points
             .iter()
-            .map(|p| (&p.experiment, p.pass, &p.series, p.x.to_bits()))
+            .map(|p| (&p.experiment, p.pass, &p.point.series, p.point.x.to_bits()))
             .collect();
         let count = places.len();
         places.sort_unstable();

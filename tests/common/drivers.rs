@@ -8,17 +8,16 @@
 use std::fs;
 use std::path::Path;
 
+use linefill::lab::analysis::Analysis;
 use linefill::lab::compare::{self, Gate, differences, sides};
-use linefill::lab::convert::{ladder_of, machine_of, points_of};
-use linefill::lab::inferred::Inferred;
 use linefill::lab::layout::print::{Style, declaration, numbers};
 use linefill::lab::layout::{Binary, Places, Reorder, Summary, TypeJson};
 use linefill::lab::read::{self, Reading};
-use linefill::lab::report::{of_record, render};
+use linefill::lab::report::{build, render};
 use linefill::lab::simulate::{
     Config, Tally, affordable, feed, heat_text, trace_json, trace_table,
 };
-use linefill::lab::{judge, plain, sharing, sheet, size};
+use linefill::lab::{plain, sharing, size};
 use linefill::sim::trace::lackey;
 use linefill::sim::{Hierarchy, HierarchyDesign, Reference};
 
@@ -29,16 +28,12 @@ use linefill::sim::{Hierarchy, HierarchyDesign, Reference};
 /// The line that is to blame, and what is wrong with it.
 pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, String)> {
     let reading = read::parse(data)?;
-    let (header, lines) = (reading.header(), &reading.lines);
-    let ladder = ladder_of(lines);
-    let machine = machine_of(header, &ladder);
-    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
-    let rows = sheet::sheet(header, &machine, &ladder, &inferred);
-    assert!(!rows.is_empty());
-    for verdict in judge::of_record(lines) {
-        assert!(!verdict.verdict.is_empty());
+    let analysis = Analysis::of(reading.record.clone());
+    assert!(!analysis.sheet().is_empty());
+    for answer in &analysis.answers {
+        assert_eq!(answer.claims.len(), answer.experiment.claims.len());
     }
-    let view = of_record(lines).expect("a record has a report");
+    let view = build(&analysis).expect("a record has a report");
     let named = |name: &str| (name.to_owned(), reading.clone());
     let sides = sides(vec![named("a"), named("a")]).expect("as it has");
     let found = differences(&sides[0], &sides[1]);

@@ -92,8 +92,7 @@ fn nothing_comes_of_nothing() {
 #[cfg(feature = "lab")]
 #[test]
 fn the_recorded_machine_is_found_as_it_is() {
-    use linefill::lab::convert::{ladder_of, machine_of, points_of};
-    use linefill::lab::inferred::Inferred;
+    use linefill::lab::analysis::Analysis;
 
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
     let mut seen = 0;
@@ -103,10 +102,8 @@ fn the_recorded_machine_is_found_as_it_is() {
             continue;
         }
         let reading = linefill::lab::read::read(&path).unwrap();
-        let (header, lines) = (reading.header(), &reading.lines);
-        let ladder = ladder_of(lines);
-        let machine = machine_of(header, &ladder);
-        let found = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
+        let analysis = Analysis::of(reading.record);
+        let (machine, found) = (&analysis.machine, &analysis.inferred);
         let stated = |level| machine.data_cache(level).expect("a cache by CPUID");
         let (l1, l2) = (stated(1), stated(2));
         let name = path.display();
@@ -124,7 +121,10 @@ fn the_recorded_machine_is_found_as_it_is() {
         );
         assert!(found.levels.len() >= 4, "{name}");
         assert!(
-            found.clock.is_some_and(|clock| clock.confidence > 0.5),
+            found
+                .clock
+                .as_ref()
+                .is_some_and(|clock| clock.confidence > 0.5),
             "{name}"
         );
         seen += 1;

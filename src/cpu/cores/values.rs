@@ -7,6 +7,7 @@ use super::fact::{Fact, Source, known};
 /// These are limits of the hardware, by the width of an access; no program can be faster. Where an
 /// access takes several internal accesses, the limit counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ports {
     /// By loads of 16, 32 and 64 bytes.
     pub loads: [u32; 3],

@@ -25,6 +25,13 @@ impl Verdict {
         Verdict::Untestable,
     ];
 
+    /// The verdict with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Verdict::ALL
+            .into_iter()
+            .find(|verdict| verdict.name() == name)
+    }
+
     /// The verdict in words.
     pub const fn name(self) -> &'static str {
         match self {

@@ -15,10 +15,8 @@ use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Case, Point, Rung, State, Unit};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
+pub use crate::record::LADDER;
 use crate::time::Rate;
-
-/// The series of the ladder.
-pub const LADDER: &str = "random walk, one line an element";
 
 /// The series of the sparse walks.
 pub const SPARSE: &str = "random walk, one line of eight";

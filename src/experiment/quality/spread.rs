@@ -48,10 +48,7 @@ impl Kind {
 
 impl PassVariation {
     /// That of a run: of the points that these experiments have on the machine.
-    pub fn of<'a>(
-        machine: &Machine,
-        points: impl IntoIterator<Item = (&'a Experiment, Vec<Point>)>,
-    ) -> Self {
+    pub fn of(machine: &Machine, points: &[(&Experiment, Vec<Point>)]) -> Self {
         let mut ratios: [Vec<f64>; Kind::ALL] = Default::default();
         for (experiment, points) in points {
             for case in (experiment.cases)(machine) {

@@ -25,6 +25,7 @@ pub enum SampleOf {
 
 /// How the members of a measured team spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadStats {
     /// How many threads there were.
     pub members: u32,
@@ -34,17 +35,24 @@ pub struct ThreadStats {
     pub fastest: f64,
     /// Median of the slowest member's.
     pub slowest: f64,
-    /// How far the helper was ahead, if it is a walk with one.
-    pub lead: Option<RunAhead>,
     /// The CPUs of the first two, if there are two.
+    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
     pub pair: Option<[usize; 2]>,
     /// Whether the first two had one core together in most rounds, though the system says that they
     /// had two.
+    #[cfg_attr(
+        feature = "lab",
+        serde(default, skip_serializing_if = "std::ops::Not::not")
+    )]
     pub one_core: bool,
     /// Median of the ticks that a line took from the first to the second and back, by
     /// `lock cmpxchg`, at the beginning of each round; nothing if the system says that they had one
     /// core.
+    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip: Option<f64>,
+    /// How far the helper was ahead, if it is a walk with one.
+    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
+    pub lead: Option<RunAhead>,
 }
 
 impl ThreadStats {

@@ -8,6 +8,7 @@ use super::{Status, say, tell};
 use crate::lab::compare::{
     Difference, Gate, differences, failures, json, load, render, table, verdicts,
 };
+use crate::lab::read::warn;
 use crate::lab::table::width;
 use crate::lab::whole::write_whole;
 
@@ -51,13 +52,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
     let sides = load(&args.records)?;
     for side in &sides {
-        if let Some(line) = side.cut_off {
-            tell(format_args!(
-                "warning: {}: line {line} was cut off and is left out: the run was killed as it \
-                 wrote it",
-                side.name
-            ));
-        }
+        warn(&side.name, side.cut_off);
     }
     let (first, others) = sides.split_first().context("nothing to compare")?;
     let found: Vec<Vec<Difference>> = others.iter().map(|side| differences(first, side)).collect();

@@ -6,11 +6,12 @@ use anyhow::Result;
 use comfy_table::Row;
 
 use super::{Status, cpu_number, say, tell};
+use crate::lab::analysis::Analysis;
 use crate::lab::commands::run::opening;
-use crate::lab::convert::{ladder_of, machine_of, points_of};
 use crate::lab::inferred::{Inferred, probes};
-use crate::lab::read::read;
-use crate::lab::run::{RECORD, measure_cases, measure_ladder};
+use crate::lab::machine::machine_of;
+use crate::lab::read::{read, record_at, warn};
+use crate::lab::run::{measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::table::{table, width};
 use crate::lab::{sheet, size};
@@ -65,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     });
     let of = |id: &str| {
         let found = points.iter().find(|(of, _)| *of == id);
-        found.map(|(_, points)| points.clone()).unwrap_or_default()
+        found.map_or(&[][..], |(_, points)| points)
     };
     let inferred = Inferred::of(&machine, &ladder, of);
     show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
@@ -78,16 +79,10 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 
 /// The sheet of a record's machine.
 fn of_record(path: &Path) -> Result<Status> {
-    let record = match path.is_dir() {
-        true => path.join(RECORD),
-        false => path.to_owned(),
-    };
+    let record = record_at(path);
     let reading = read(&record)?;
-    let (header, lines) = (reading.header(), &reading.lines);
-    let ladder = ladder_of(lines);
-    let machine = machine_of(header, &ladder);
-    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
-    show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
+    warn(record.display(), reading.cut_off);
+    show(&Analysis::of(reading.record).sheet())?;
     Ok(Status::Done)
 }
 

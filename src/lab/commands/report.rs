@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Status, say, tell};
-use crate::lab::judge;
-use crate::lab::read::read;
-use crate::lab::report::of_record;
-use crate::lab::run::{RECORD, REPORT, write_report};
+use super::{Status, say};
+use crate::lab::analysis::Analysis;
+use crate::lab::read::{read, record_at, warn};
+use crate::lab::run::{REPORT, write_report};
 use crate::lab::table::{predictions, tally, verdicts, width};
 
 /// Render the report of a record anew, and print its verdicts.
@@ -29,28 +28,21 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let record = match args.record.is_dir() {
-        true => args.record.join(RECORD),
-        false => args.record.clone(),
-    };
+    let record = record_at(&args.record);
     let reading = read(&record)?;
-    if let Some(line) = reading.cut_off {
-        tell(format_args!(
-            "warning: {}, line {line}, was cut off and is left out: the run was killed as it wrote it",
-            record.display()
-        ));
-    }
+    warn(record.display(), reading.cut_off);
+    let analysis = Analysis::of(reading.record);
     let out = args
         .out
         .clone()
         .unwrap_or_else(|| record.with_file_name(REPORT));
-    write_report(&reading.lines, &out)?;
-    let lines = judge::of_record(&reading.lines);
+    write_report(&analysis, &out)?;
+    let lines = &analysis.verdicts;
     let text = match lines.is_empty() {
         true => "The record has no points of experiments that this version knows.".to_owned(),
-        false => format!("{}\n\n{}", verdicts(&lines, width()), tally(&lines)),
+        false => format!("{}\n\n{}", verdicts(lines, width()), tally(lines)),
     };
-    let predicted = predictions(&of_record(&reading.lines)?);
+    let predicted = predictions(&analysis);
     say(&format!("{text}\n{predicted}report: {}", out.display()))?;
     Ok(Status::Done)
 }

@@ -6,8 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::{Status, cpu_number, say, tell};
 use crate::experiment::{Experiment, Placement};
-use crate::lab::record::{Header, Line, PointLine};
-use crate::lab::report::of_record;
+use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
@@ -160,14 +159,15 @@ pub(super) fn run(args: Args) -> Result<Status> {
         recorder,
     );
     let mut text = String::new();
-    if !finished.verdicts.is_empty() {
-        text += &verdicts(&finished.verdicts, width());
+    let decided = &finished.analysis.verdicts;
+    if !decided.is_empty() {
+        text += &verdicts(decided, width());
         text += "\n\n";
     }
-    text += &predictions(&of_record(&finished.lines)?);
+    text += &predictions(&finished.analysis);
     text += &format!(
         "{}\n{} in {:.0} s\n",
-        tally(&finished.verdicts),
+        tally(decided),
         match experiments.len() {
             1 => "1 experiment".to_owned(),
             count => format!("{count} experiments"),
@@ -217,7 +217,8 @@ fn fresh(args: &Args) -> Result<Prepared> {
         selection: args.patterns.clone(),
     };
     let session = Session::open(&request, &root())?;
-    let (recorder, aside) = Recorder::create(&args.out, &[header_line(&session)])?;
+    let (recorder, aside) =
+        Recorder::create(&args.out, Record::new(session.header.clone()).lines())?;
     if let Some(aside) = aside {
         tell(format_args!(
             "the earlier record is now {}",
@@ -236,7 +237,8 @@ fn fresh(args: &Args) -> Result<Prepared> {
 }
 
 fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
-    let old = unfinished.header;
+    let mut record = unfinished.record;
+    let old = record.header.clone();
     agree(args, &old)?;
     let experiments = select(&old.selection)?;
     let request = Request {
@@ -253,27 +255,21 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
         earlier: unfinished.seconds,
         ..old
     };
-    let mut lines = vec![header_line(&session)];
-    let points = unfinished.points.iter().cloned();
-    lines.extend(points.map(|point| Line::Point(Box::new(point))));
-    let recorder = Recorder::replace(unfinished.claim, &lines)?;
+    record.header = session.header.clone();
+    let recorder = Recorder::replace(unfinished.claim, record.lines())?;
     if unfinished.cut_off {
         tell("the record's last line was cut off; its point is measured again");
     }
     tell(format_args!(
         "going on after {} recorded points",
-        unfinished.points.len()
+        record.points.len()
     ));
     Ok(Prepared {
         session,
         experiments,
-        recorded: unfinished.points,
+        recorded: record.points,
         recorder,
     })
-}
-
-fn header_line(session: &Session) -> Line {
-    Line::Header(Box::new(session.header.clone()))
 }
 
 fn profile_of(header: &Header) -> Result<Profile> {

@@ -8,7 +8,7 @@ use glob::Pattern;
 
 use super::{Status, say, tell};
 use crate::experiment::{Context, Experiment, Machine};
-use crate::lab::convert::machine_of;
+use crate::lab::machine::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{

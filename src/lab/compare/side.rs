@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 
 use crate::experiment::{Evidence, LADDER, Unit};
-use crate::lab::convert::{ladder_of, machine_of};
+use crate::lab::analysis::Analysis;
 use crate::lab::plain;
-use crate::lab::read::{Reading, read};
+use crate::lab::read::{Reading, read, record_at};
 use crate::lab::record::MACHINE;
-use crate::lab::report::of_record;
-use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section, Value};
+use crate::lab::report::build;
+use crate::lab::report::build::at;
+use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section};
 use crate::lab::run::RECORD;
 
 /// A record as it is compared.
@@ -31,11 +32,7 @@ pub struct Side {
 pub fn load(paths: &[PathBuf]) -> Result<Vec<Side>> {
     let mut readings = Vec::new();
     for path in paths {
-        let record = match path.is_dir() {
-            true => path.join(RECORD),
-            false => path.clone(),
-        };
-        readings.push((name_of(path), read(&record)?));
+        readings.push((name_of(path), read(&record_at(path))?));
     }
     sides(readings)
 }
@@ -52,14 +49,15 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
             .iter()
             .filter(|side| side.name == name || side.name.starts_with(&format!("{name} #")))
             .count();
-        let view = of_record(&reading.lines).with_context(|| name.clone())?;
+        let analysis = Analysis::of(reading.record);
+        let view = build(&analysis).with_context(|| name.clone())?;
         sides.push(Side {
             name: match again {
                 0 => name,
                 again => format!("{name} #{}", again + 1),
             },
             view: ReportView {
-                sections: ladder(&reading).into_iter().chain(view.sections).collect(),
+                sections: ladder(&analysis).into_iter().chain(view.sections).collect(),
                 ..view
             },
             cut_off: reading.cut_off,
@@ -82,13 +80,11 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The ladder that every record has, the boot image's too, as a section.
-fn ladder(reading: &Reading) -> Option<Section> {
-    let points = ladder_of(&reading.lines);
-    let machine = machine_of(reading.header(), &points);
+fn ladder(analysis: &Analysis) -> Option<Section> {
     let series = |unit| {
         let evidence = Evidence {
-            machine: &machine,
-            points: &points,
+            machine: &analysis.machine,
+            points: &analysis.ladder,
             unit,
         };
         evidence.series(LADDER).ok()
@@ -102,12 +98,7 @@ fn ladder(reading: &Reading) -> Option<Section> {
         log: true,
         bytes,
     };
-    let points = points.into_iter().map(|(x, value)| Value {
-        x,
-        lo: value.lo,
-        mid: value.middle(),
-        hi: value.hi,
-    });
+    let points = points.into_iter().map(|(x, value)| at(x, value));
     Some(Section {
         id: MACHINE.to_owned(),
         name: "ladder".to_owned(),
@@ -137,15 +128,12 @@ fn ladder(reading: &Reading) -> Option<Section> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::read::parse;
 
     const PLANTED: &str = include_str!("../../../tests/fixtures/record/planted.jsonl");
 
     fn reading() -> Reading {
-        let parse = |line| serde_json::from_str(line).expect("a line of a record");
-        Reading {
-            lines: PLANTED.lines().map(parse).collect(),
-            cut_off: None,
-        }
+        parse(PLANTED.as_bytes()).expect("a record")
     }
 
     #[test]
@@ -167,8 +155,7 @@ mod tests {
     fn the_ladder_is_a_section_if_there_is_one() {
         let with = sides(vec![("a".to_owned(), reading())]).unwrap();
         let mut bare = reading();
-        bare.lines
-            .retain(|line| line.point().is_none_or(|point| point.experiment != MACHINE));
+        bare.record.points.retain(|line| line.experiment != MACHINE);
         let without = sides(vec![("a".to_owned(), bare)]).unwrap();
         let first = |sides: &[Side]| sides[0].view.sections.first().map(|s| s.id.clone());
         assert_eq!(first(&with).as_deref(), Some(MACHINE));

@@ -65,28 +65,32 @@ pub struct Inferred {
 
 impl Inferred {
     /// What the ladder tells, and the points of each experiment that `points` has some of.
-    pub fn of(machine: &Machine, ladder: &[Point], points: impl Fn(&str) -> Vec<Point>) -> Self {
+    pub fn of<'p>(
+        machine: &Machine,
+        ladder: &[Point],
+        points: impl Fn(&str) -> &'p [Point],
+    ) -> Self {
         let rungs = ladders::quickest(ladder, machine.rate);
         let sparse = ladders::usual(ladder, machine.rate);
-        let of = |id: &str, series: &str| curve(machine, &points(id), series);
-        let l1 = sets::of_l1(machine, &points(CONFLICTS));
+        let of = |id: &str, series: &str| curve(machine, points(id), series);
+        let l1 = sets::of_l1(machine, points(CONFLICTS));
         let pages = points(PAGES);
         let levels = infer::levels(&rungs);
         let l2 = ladders::either(infer::size(&rungs, 1), infer::size(&sparse, 1));
         let by_lists = || {
-            let found = policy::by_lists(machine, &points(CONFLICTS), l1.as_ref()?.value)?;
+            let found = policy::by_lists(machine, points(CONFLICTS), l1.as_ref()?.value)?;
             Some(found.map(|policies| vec![policies]))
         };
         Inferred {
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
-            policy: policy::by_sequences(machine, &points(SEQUENCES)).or_else(by_lists),
+            policy: policy::by_sequences(machine, points(SEQUENCES)).or_else(by_lists),
             l1,
-            l2_sets: sets::of_size(sets::of_l2(machine, &points(MACHINE), &levels), l2.as_ref()),
+            l2_sets: sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref()),
             l2,
             levels,
             entries: entries::of_both(
-                &curve(machine, &pages, LINE_A_PAGE),
-                &curve(machine, &pages, LINES_ALONE),
+                &curve(machine, pages, LINE_A_PAGE),
+                &curve(machine, pages, LINES_ALONE),
             ),
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),

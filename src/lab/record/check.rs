@@ -10,12 +10,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    EndLine, Header, Line, MACHINE, Outcome, PointLine, RunAheadLine, ThreadStatsLine, Timed,
-    VerdictLine,
-};
-use crate::experiment::{LADDER, Placement, SPARSE, Verdict};
+use super::point::{Raw, Timed};
+use super::{EndLine, Header, Line, MACHINE, PointLine};
+use crate::experiment::{LADDER, Placement, SPARSE, ThreadStats};
 use crate::lab::plain;
+use crate::os::leash::RunAhead;
 
 /// What is wrong with a line of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,21 +108,37 @@ impl Checked {
     /// # Errors
     /// With the field that is wrong, and what would be accepted.
     pub fn line(&mut self, text: &[u8]) -> Result<Line, Wrong> {
-        let line = parse(text)?;
-        match &line {
-            Line::Header(header) => check_header(header)?,
-            Line::Point(point) => {
-                check_point(point)?;
-                self.count(point)?;
+        let source = Source::of(text)?;
+        let Kind { kind } = source.read()?;
+        Ok(match kind.as_str() {
+            "header" => {
+                let header = source.read()?;
+                check_header(&header)?;
+                Line::Header(Box::new(header))
             }
-            Line::Verdict(verdict) => check_verdict(verdict)?,
-            Line::End(end) => check_end(end)?,
-        }
-        Ok(line)
+            "point" => {
+                let raw: Raw = source.read()?;
+                check_point(&raw)?;
+                self.count(&raw)?;
+                let point = PointLine::try_from(raw).map_err(|problem| wrong("", problem))?;
+                Line::Point(Box::new(point))
+            }
+            "verdict" => Line::Verdict(source.read()?),
+            "end" => {
+                let end: EndLine = source.read()?;
+                within("seconds", end.seconds, 0.0..=MOST_SECONDS)?;
+                Line::End(end)
+            }
+            other => {
+                let problem =
+                    format!("`{other}` is no kind of line: header, point, verdict and end are");
+                return Err(wrong("kind", problem));
+            }
+        })
     }
 
     /// Notes the place of a point: what is inferred of many points costs more than their number.
-    fn count(&mut self, point: &PointLine) -> Check {
+    fn count(&mut self, point: &Raw) -> Check {
         let experiment = self.experiments.entry(point.experiment.clone());
         let experiment = experiment.or_default();
         let series = experiment.series.entry(point.series.clone()).or_default();
@@ -187,23 +202,6 @@ impl<'a> Source<'a> {
             wrong(&field, told(error.inner()))
         })
     }
-}
-
-/// Reads a line, whatever its numbers say.
-fn parse(text: &[u8]) -> Result<Line, Wrong> {
-    let source = Source::of(text)?;
-    let Kind { kind } = source.read()?;
-    Ok(match kind.as_str() {
-        "header" => Line::Header(source.read()?),
-        "point" => Line::Point(source.read()?),
-        "verdict" => Line::Verdict(source.read()?),
-        "end" => Line::End(source.read()?),
-        other => {
-            let problem =
-                format!("`{other}` is no kind of line: header, point, verdict and end are");
-            return Err(wrong("kind", problem));
-        }
-    })
 }
 
 /// What a reader says of a line, without the number that it takes for that of the line.
@@ -287,7 +285,7 @@ fn check_header(header: &Header) -> Check {
     Ok(())
 }
 
-fn check_point(point: &PointLine) -> Check {
+fn check_point(point: &Raw) -> Check {
     let x = point.x;
     let ladder = point.experiment == MACHINE && [LADDER, SPARSE].contains(&point.series.as_str());
     if ladder && !(1.0..=*PLACES.end()).contains(&x) {
@@ -300,11 +298,10 @@ fn check_point(point: &PointLine) -> Check {
             format!("{x:e}: a place is 0, or from {least:e} to {most:e} but for its sign");
         return Err(wrong("x", problem));
     }
-    match &point.outcome {
-        Outcome::Timed(timed) => check_timed(timed),
-        Outcome::Counted(value) => within("counted", *value, -MOST_TICKS..=MOST_TICKS),
-        Outcome::Untestable(_) => Ok(()),
+    if let Some(value) = point.counted {
+        within("counted", value, -MOST_TICKS..=MOST_TICKS)?;
     }
+    point.timed.as_deref().map_or(Ok(()), check_timed)
 }
 
 fn check_timed(timed: &Timed) -> Check {
@@ -344,7 +341,7 @@ fn check_timed(timed: &Timed) -> Check {
             }
         }
     }
-    for (index, count) in timed.counts.iter().enumerate() {
+    for (index, count) in timed.counts.iter().flatten().enumerate() {
         let name = |field: &str| format!("timed.counts[{index}].{field}");
         within(&name("lo"), count.lo, ticks.clone())?;
         within(&name("hi"), count.hi, ticks.clone())?;
@@ -353,7 +350,7 @@ fn check_timed(timed: &Timed) -> Check {
     timed.crew.as_ref().map_or(Ok(()), check_crew)
 }
 
-fn check_crew(crew: &ThreadStatsLine) -> Check {
+fn check_crew(crew: &ThreadStats) -> Check {
     within("timed.crew.members", crew.members as usize, 1..=MOST_CPUS)?;
     within("timed.crew.cpus", crew.cpus as usize, 1..=MOST_CPUS)?;
     let ticks = -MOST_TICKS..=MOST_TICKS;
@@ -362,7 +359,7 @@ fn check_crew(crew: &ThreadStatsLine) -> Check {
     if let Some(round_trip) = crew.round_trip {
         within("timed.crew.round_trip", round_trip, ticks)?;
     }
-    let Some(RunAheadLine {
+    let Some(RunAhead {
         least,
         lower,
         median,
@@ -380,14 +377,6 @@ fn check_crew(crew: &ThreadStatsLine) -> Check {
         ("timed.crew.lead.most", most),
     ];
     ascending(&parts.map(|(field, value)| (field, f64::from(value))))
-}
-
-fn check_verdict(line: &VerdictLine) -> Check {
-    one_of("verdict", &line.verdict, &Verdict::ALL.map(Verdict::name))
-}
-
-fn check_end(end: &EndLine) -> Check {
-    within("seconds", end.seconds, 0.0..=MOST_SECONDS)
 }
 
 /// Whether a number lies in a range; what is no number lies in none.

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
+use super::build::at;
 use super::prose::prose;
-use super::view::{AxisView, CountedView, CurveView, Figure, Form, Value};
+use super::view::{AxisView, CountedView, CurveView, Figure, Form};
 use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};
-use crate::stats::Interval;
 
 /// The counts among `points` as a figure beside that of the times. `None` if nothing was counted.
 pub(super) fn counted(
@@ -25,7 +25,7 @@ pub(super) fn counted(
                 quantities.push(count.quantity);
             }
             let label = format!("{}: {}", point.series, count.quantity);
-            let value = value(point.x, count.value);
+            let value = at(point.x, count.value);
             match curves.iter_mut().find(|curve| curve.label == label) {
                 Some(curve) => curve.points.push(value),
                 None => curves.push(CurveView {
@@ -67,15 +67,6 @@ pub(super) fn counted(
             .collect(),
         multiplexed,
     })
-}
-
-fn value(x: f64, value: Interval) -> Value {
-    Value {
-        x,
-        lo: value.lo,
-        mid: value.middle(),
-        hi: value.hi,
-    }
 }
 
 /// By which events it was counted, below the figure.

@@ -1,16 +1,16 @@
 //! The report: a record as one HTML file that opens offline.
 //!
-//! [`of_record`] turns the lines of a record into a [`ReportView`], plain data; [`render`] turns
-//! that into the page. The page holds its style, its script and plotly.js, and loads nothing.
+//! [`build`] turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], plain data;
+//! [`render`] turns that into the page. The page holds its style, its script and plotly.js, and loads nothing.
 
 pub(in crate::lab) mod axes;
 mod bars;
+pub(in crate::lab) mod build;
 pub(in crate::lab) mod chart;
 mod counted;
 mod facts;
 mod heat;
 mod machine;
-mod of_record;
 pub(in crate::lab) mod page;
 mod predictions;
 pub(in crate::lab) mod prose;
@@ -21,7 +21,7 @@ mod table;
 pub(in crate::lab) mod verdict;
 pub mod view;
 
-pub use of_record::{ReportError, of_record};
+pub use build::build;
 pub use page::render;
 pub(in crate::lab) use scale::{number, place};
 pub use view::ReportView;

@@ -10,8 +10,9 @@ use super::predictions::percent;
 use super::prose::prose;
 use super::table::tables;
 use super::verdict::{badge, class};
-use super::view::{ClaimView, Figure, Form, PredictionView, Section};
+use super::view::{Figure, Form, PredictionView, Section};
 use super::{heat, surface};
+use crate::lab::record::VerdictLine;
 
 /// The section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
@@ -53,7 +54,7 @@ fn heading_id(section: &Section) -> String {
     format!("{}-title", section.id)
 }
 
-fn verdict(claim: &ClaimView) -> Markup {
+fn verdict(claim: &VerdictLine) -> Markup {
     html! {
         li.claim.(class(claim.verdict)) {
             (badge(claim.verdict))

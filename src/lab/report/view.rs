@@ -1,6 +1,7 @@
 //! What a report shows, as plain data: no record and no experiment is needed to render it.
 
 use crate::experiment::Verdict;
+use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 use crate::stats::median;
 
@@ -47,7 +48,7 @@ impl ReportView {
     }
 
     /// Every claim with its section.
-    pub fn claims(&self) -> impl Iterator<Item = (&Section, &ClaimView)> {
+    pub fn claims(&self) -> impl Iterator<Item = (&Section, &VerdictLine)> {
         self.sections
             .iter()
             .flat_map(|section| section.claims.iter().map(move |claim| (section, claim)))
@@ -70,24 +71,13 @@ pub struct Section {
     /// What a modern CPU does differently.
     pub today: String,
     /// The claims and what they come to.
-    pub claims: Vec<ClaimView>,
+    pub claims: Vec<VerdictLine>,
     /// Its numbers, unless no point has any.
     pub figure: Option<Figure>,
     /// What was counted beside its times, if anything was.
     pub counted: Option<CountedView>,
     /// The points that could not be put to the test.
     pub untestable: Vec<UntestableView>,
-}
-
-/// A claim and what it comes to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClaimView {
-    /// The claim in words.
-    pub claim: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The numbers behind it, or the reason why there are none.
-    pub numbers: String,
 }
 
 /// Points of one series that could not be put to the test, for one reason.

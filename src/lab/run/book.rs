@@ -6,9 +6,8 @@ use std::collections::hash_map::Entry;
 use anyhow::Result;
 
 use super::{Experiment, Line, Point, PointLine, Recorder};
-use crate::experiment::{Case, CoreDistances, Quality, State, ThreadStats};
-use crate::lab::convert::{crew_of, point_of, points_among};
-use crate::lab::record::{MACHINE, Outcome};
+use crate::experiment::{Case, CoreDistances, Quality, ThreadStats};
+use crate::lab::record::{MACHINE, points_of};
 
 /// What a point is found by: experiment, pass, series, and the bits of x.
 type Place = (String, u32, String, u64);
@@ -55,10 +54,8 @@ impl Book {
             |crew: Option<ThreadStats>| crew.is_some_and(|crew| ways.shorter(&crew).is_some());
         (0..passes).all(|pass| {
             let line = self.find(&place(experiment.id, pass, &case.series, case.x));
-            match line.map(|line| point_of(line).state) {
-                Some(State::Measured(of)) => of.quality != Quality::Clean || far(of.crew),
-                _ => false,
-            }
+            let measured = line.and_then(|line| line.point.measured());
+            measured.is_some_and(|of| of.quality != Quality::Clean || far(of.crew))
         })
     }
 
@@ -81,19 +78,21 @@ impl Book {
 
     /// The points of the ladder.
     pub(super) fn ladder(&self) -> Vec<Point> {
-        points_among(&self.points, MACHINE)
+        points_of(&self.points, MACHINE)
     }
 }
 
 fn crew_in(line: &PointLine) -> Option<ThreadStats> {
-    match &line.outcome {
-        Outcome::Timed(timed) => timed.crew.map(crew_of),
-        _ => None,
-    }
+    line.point.measured()?.crew
 }
 
 fn place_of(line: &PointLine) -> Place {
-    place(&line.experiment, line.pass, &line.series, line.x)
+    place(
+        &line.experiment,
+        line.pass,
+        &line.point.series,
+        line.point.x,
+    )
 }
 
 /// The place of a point.
@@ -127,20 +126,23 @@ mod tests {
     /// The same alone, with two threads so many ticks apart.
     fn crewed(case: &Case, pass: u32, round_trip: f64) -> PointLine {
         let mut line = line(case, pass, 0);
-        if let Outcome::Timed(timed) = &mut line.outcome {
-            let crew = serde_json::json!({
-                "members": 2, "cpus": 2, "fastest": 1.0, "slowest": 1.0, "pair": [0, 1],
-                "round_trip": round_trip,
-            });
-            timed.crew = Some(serde_json::from_value(crew).unwrap());
-        }
+        line.point.measured_mut().unwrap().crew = Some(ThreadStats {
+            members: 2,
+            cpus: 2,
+            fastest: 1.0,
+            slowest: 1.0,
+            pair: Some([0, 1]),
+            one_core: false,
+            round_trip: Some(round_trip),
+            lead: None,
+        });
         line
     }
 
     #[test]
     fn what_was_settled_in_one_pass_is_not_measured_again() {
         let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
-        let (recorder, _) = Recorder::create(&folder, &[]).unwrap();
+        let (recorder, _) = Recorder::create(&folder, []).unwrap();
         let e18 = find("E18").unwrap();
         let case = |x| {
             Case::new(

@@ -7,9 +7,9 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::book::{Book, place};
-use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule, machine_of};
+use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
 use crate::experiment::{Case, State, calibrating, sparse_rungs};
-use crate::lab::convert::{cache_of, line_of, point_of, reported_sizes};
+use crate::lab::machine::{cache_of, machine_of, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
 use crate::measure::Ended;
@@ -43,7 +43,8 @@ impl<'a> Notebook<'a> {
 /// Whether a point is the one in flight when the run was stopped: it is measured anew when the
 /// run goes on.
 fn cut_short(point: &Point) -> bool {
-    matches!(&point.state, State::Measured(measured) if measured.ended == Ended::Stopped)
+    let measured = point.measured();
+    measured.is_some_and(|measured| measured.ended == Ended::Stopped)
 }
 
 /// The machine, from the ladder, measured in `passes`: from the recorded one if it was measured to
@@ -59,7 +60,7 @@ pub(super) fn machine(
             let mut written = Ok(());
             ladder(rig, header, pass, |pass, point| {
                 if written.is_ok() {
-                    written = book.add(line_of(MACHINE, pass, point, None));
+                    written = book.add(PointLine::new(MACHINE, pass, point.clone()));
                 }
             });
             written?;
@@ -83,7 +84,7 @@ fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Resul
             let point = rig.measure(case).filter(|point| !cut_short(point));
             let Some(point) = point else { return Ok(()) };
             progress.measured();
-            book.add(line_of(MACHINE, pass, &point, None))?;
+            book.add(PointLine::new(MACHINE, pass, point))?;
         }
         rig.move_house();
     }
@@ -290,7 +291,7 @@ fn one(
     let key = format!("{:?} in {:?}", case.setup, case.pages);
     let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = notebook.book.find(&place) {
-        let known = (experiment.id.to_owned(), point_of(line).state);
+        let known = (experiment.id.to_owned(), line.point.state.clone());
         notebook.setups.entry(key).or_insert(known);
         progress.known();
         return Ok(());
@@ -301,7 +302,7 @@ fn one(
             x: case.x,
             state: state.clone(),
         };
-        let same_as = Some(id.clone());
+        let same_as = id.clone();
         // What the other experiment did not want counted is counted now.
         let missing = notebook.rig.missing(&point, experiment.events);
         if let State::Measured(measured) = &mut point.state
@@ -309,9 +310,11 @@ fn one(
         {
             measured.counts.extend(notebook.rig.counts(case, &missing));
         }
-        let line = line_of(experiment.id, pass, &point, same_as.as_deref());
         progress.known();
-        return notebook.book.add(line);
+        return notebook.book.add(PointLine {
+            same_as: Some(same_as),
+            ..PointLine::new(experiment.id, pass, point)
+        });
     }
     progress.next(&format!("{}, {}", case.series, place_name(case.x)));
     let measured = notebook
@@ -322,10 +325,10 @@ fn one(
         return Ok(());
     };
     progress.measured();
+    let known = (experiment.id.to_owned(), point.state.clone());
     notebook
         .book
-        .add(line_of(experiment.id, pass, &point, None))?;
-    let known = (experiment.id.to_owned(), point.state);
+        .add(PointLine::new(experiment.id, pass, point))?;
     notebook.setups.insert(key, known);
     Ok(())
 }

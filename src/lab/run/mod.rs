@@ -17,13 +17,13 @@ pub use output::{Aside, Claim, RECORD, REPORT, Recorder};
 pub use quickest::{measure_cases, measure_ladder};
 pub use resume::{Unfinished, same_machine};
 
-use super::convert::{machine_of, points_among};
+use super::analysis::Analysis;
 use super::progress::Progress;
-use super::record::{EndLine, Header, Line, PointLine, VerdictLine};
+use super::record::{EndLine, Header, Line, PointLine, Record};
+use super::report;
 use super::session::{Profile, Session};
 use super::whole::write_whole;
-use super::{judge, report};
-use crate::experiment::{Case, Experiment, Machine, Point, Rig, State};
+use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
 use crate::time::Rate;
 use measure::Notebook;
@@ -45,14 +45,12 @@ pub struct Run<'a> {
 /// What came of a run.
 #[derive(Debug)]
 pub struct Finished {
-    /// The verdicts.
-    pub verdicts: Vec<VerdictLine>,
+    /// The record, with what it comes to.
+    pub analysis: Analysis,
     /// Seconds that it took, earlier sessions included.
     pub seconds: f64,
     /// Whether it was stopped early.
     pub interrupted: bool,
-    /// The lines of its record.
-    pub lines: Vec<Line>,
     /// Where the record lies: not where it began if the folder was removed meanwhile.
     pub record: PathBuf,
     /// The report.
@@ -72,37 +70,37 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
     let measured = measure_all(&mut notebook, &run, began);
 
     let book = notebook.close();
-    let machine = machine_of(header, &book.ladder());
-    let (mut recorder, points) = (book.recorder, book.points);
-    let verdicts = verdicts(&points, &machine, run.experiments);
+    let mut recorder = book.recorder;
     let end = EndLine {
         seconds: header.earlier + began.elapsed().as_secs_f64(),
         interrupted: run.stop.load(Ordering::Relaxed) || measured.is_err(),
     };
-    let mut lines = vec![Line::Header(Box::new(header.clone()))];
-    lines.extend(points.into_iter().map(|p| Line::Point(Box::new(p))));
-    let judged = lines.len();
-    lines.extend(verdicts.iter().cloned().map(Line::Verdict));
-    lines.push(Line::End(end.clone()));
+    let analysis = Analysis::of(Record {
+        points: book.points,
+        end: Some(end.clone()),
+        ..Record::new(header.clone())
+    });
 
     // Behind a point that is missing, the record tells of no end: the run can go on.
     let closed = measured.and_then(|()| {
-        let close = |line| recorder.append(line);
-        lines[judged..].iter().try_for_each(close)?;
+        let verdicts = analysis.verdicts.iter().cloned();
+        let lines = verdicts.map(Line::Verdict).chain([Line::End(end.clone())]);
+        for line in lines {
+            recorder.append(&line)?;
+        }
         recorder.sync()
     });
     // Drawing it takes a while, in which the folder may go.
-    let reported = page(&lines).and_then(|page| {
+    let reported = page(&analysis).and_then(|page| {
         recorder.stay()?;
         write_page(&page, &recorder.path().with_file_name(REPORT))
     });
     let record = recorder.path().to_owned();
     let report = record.with_file_name(REPORT);
     Finished {
-        verdicts,
+        analysis,
         seconds: end.seconds,
         interrupted: end.interrupted,
-        lines,
         record,
         report,
         unwritten: closed.and(reported).err(),
@@ -146,36 +144,19 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
         .with_counters(session.counters.clone())
 }
 
-/// Writes the report on a record's lines.
+/// Writes the report on a record.
 ///
 /// # Errors
-/// If the lines give no report, or the file cannot be written.
-pub fn write_report(lines: &[Line], path: &Path) -> Result<()> {
-    write_page(&page(lines)?, path)
+/// If the record gives no report, or the file cannot be written.
+pub fn write_report(analysis: &Analysis, path: &Path) -> Result<()> {
+    write_page(&page(analysis)?, path)
 }
 
-fn page(lines: &[Line]) -> Result<String> {
-    Ok(report::render(&report::of_record(lines)?))
+fn page(analysis: &Analysis) -> Result<String> {
+    Ok(report::render(&report::build(analysis)?))
 }
 
 fn write_page(page: &str, path: &Path) -> Result<()> {
     write_whole(path, page.as_bytes())
         .with_context(|| format!("cannot write the report `{}`", path.display()))
-}
-
-/// The verdicts on all experiments of which a point was measured.
-fn verdicts(
-    lines: &[PointLine],
-    machine: &Machine,
-    experiments: &[&'static Experiment],
-) -> Vec<VerdictLine> {
-    let machine = judge::doubts(machine.clone(), |id| points_among(lines, id));
-    let mut verdicts = Vec::new();
-    for experiment in experiments {
-        let points = points_among(lines, experiment.id);
-        if !points.is_empty() {
-            verdicts.extend(judge::verdicts(experiment, &machine, &points));
-        }
-    }
-    verdicts
 }

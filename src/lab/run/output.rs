@@ -1,5 +1,6 @@
 //! The folder that a run writes to: nothing in it is ever lost, and lines arrive whole.
 
+use std::borrow::Borrow;
 use std::fs::{
     File, OpenOptions, TryLockError, {self},
 };
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::lab::date::Date;
-use crate::lab::read;
-use crate::lab::record::Line;
+use crate::lab::read::{Reading, read};
+use crate::lab::record::{Line, Record};
 use crate::lab::terminal::tell;
 use crate::lab::whole::settle;
 
@@ -119,7 +120,10 @@ impl Recorder {
     ///
     /// # Errors
     /// If the folder cannot be written, or another run is writing to it.
-    pub fn create(dir: &Path, lines: &[Line]) -> Result<(Self, Option<Aside>)> {
+    pub fn create(
+        dir: &Path,
+        lines: impl IntoIterator<Item = Line>,
+    ) -> Result<(Self, Option<Aside>)> {
         let unwritable = || format!("cannot write to the output folder `{}`", dir.display());
         let (claim, aside) = fresh(dir).with_context(unwritable)?;
         let mut recorder = Self::of(claim, dir);
@@ -132,7 +136,7 @@ impl Recorder {
     ///
     /// # Errors
     /// If the folder cannot be written.
-    pub fn replace(old: Claim, lines: &[Line]) -> Result<Self> {
+    pub fn replace(old: Claim, lines: impl IntoIterator<Item = Line>) -> Result<Self> {
         let path = old.path.clone();
         // Nobody else touches it: whoever would has to lock the old record.
         let part = path.with_file_name(format!("{RECORD}.part"));
@@ -177,7 +181,7 @@ impl Recorder {
     /// were.
     pub fn append(&mut self, line: &Line) -> Result<()> {
         self.stay()?;
-        self.write(&text_of(std::slice::from_ref(line))?)
+        self.write(&text_of([line])?)
     }
 
     /// Has what was written reach the disk.
@@ -250,10 +254,10 @@ fn fresh(dir: &Path) -> Result<(Claim, Option<Aside>)> {
     }
 }
 
-fn text_of(lines: &[Line]) -> Result<Vec<u8>> {
+fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>> {
     let mut text = Vec::new();
     for line in lines {
-        serde_json::to_writer(&mut text, line)?;
+        serde_json::to_writer(&mut text, line.borrow())?;
         text.push(b'\n');
     }
     Ok(text)
@@ -262,8 +266,8 @@ fn text_of(lines: &[Line]) -> Result<Vec<u8>> {
 /// Renames the record in `dir`, and its report, if there is any.
 fn move_aside(dir: &Path, old: &Claim) -> Result<Aside> {
     let path = old.path();
-    let (started, finished) = match read::read(path) {
-        Ok(reading) => (reading.header().started, ended(&reading.lines)),
+    let (started, finished) = match read(path) {
+        Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
         // Not ours, or of another version: kept all the same.
         Err(_) => (modified(path), true),
     };
@@ -278,9 +282,9 @@ fn move_aside(dir: &Path, old: &Claim) -> Result<Aside> {
     Ok(Aside { record, finished })
 }
 
-/// Whether the lines are those of a run that came to its end.
-fn ended(lines: &[Line]) -> bool {
-    matches!(lines.last(), Some(Line::End(end)) if !end.interrupted)
+/// Whether a record is of a run that came to its end.
+fn ended(record: &Record) -> bool {
+    record.end.as_ref().is_some_and(|end| !end.interrupted)
 }
 
 /// Seconds since 1970 at which a file was last written; 0 if nobody knows.
@@ -324,12 +328,12 @@ mod tests {
     #[test]
     fn an_earlier_record_is_moved_aside_each_time() {
         let dir = folder("aside");
-        let (first, none) = Recorder::create(&dir, &[end(false)]).unwrap();
+        let (first, none) = Recorder::create(&dir, [end(false)]).unwrap();
         assert_eq!(none, None);
         drop(first);
         fs::write(dir.join(REPORT), "old").unwrap();
         for _ in 0..2 {
-            let (_, aside) = Recorder::create(&dir, &[end(false)]).unwrap();
+            let (_, aside) = Recorder::create(&dir, [end(false)]).unwrap();
             assert!(aside.unwrap().record.exists());
         }
         let names = fs::read_dir(&dir).unwrap().count();
@@ -340,8 +344,8 @@ mod tests {
     #[test]
     fn two_runs_do_not_write_to_one_folder() {
         let dir = folder("locked");
-        let (_first, _) = Recorder::create(&dir, &[end(false)]).unwrap();
-        let error = Recorder::create(&dir, &[]).unwrap_err();
+        let (_first, _) = Recorder::create(&dir, [end(false)]).unwrap();
+        let error = Recorder::create(&dir, []).unwrap_err();
         assert!(format!("{error:#}").contains("another run"), "{error:#}");
         fs::remove_dir_all(dir).unwrap();
     }
@@ -356,7 +360,7 @@ mod tests {
             let together = Barrier::new(4);
             let start = || {
                 together.wait();
-                Recorder::create(&dir, &[end(false)])
+                Recorder::create(&dir, [end(false)])
             };
             let tried: Vec<_> = thread::scope(|scope| {
                 let threads: Vec<_> = (0..4).map(|_| scope.spawn(start)).collect();
@@ -372,7 +376,7 @@ mod tests {
                 panic!("one run writes, and finds no other's record: {writing:?}");
             };
             let text = fs::read(recorder.path()).unwrap();
-            assert_eq!(text, text_of(&[end(false)]).unwrap());
+            assert_eq!(text, text_of([end(false)]).unwrap());
             assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
         }
         fs::remove_dir_all(dir).unwrap();
@@ -381,23 +385,23 @@ mod tests {
     #[test]
     fn what_is_resumed_is_locked_before_it_is_read() {
         let dir = folder("resumed");
-        let (first, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        let (first, _) = Recorder::create(&dir, [end(false)]).unwrap();
         let error = Claim::existing(&dir).unwrap_err();
         assert!(format!("{error:#}").contains("another run"), "{error:#}");
         drop(first);
         let claim = Claim::existing(&dir).unwrap().unwrap();
-        assert!(Recorder::create(&dir, &[end(true)]).is_err());
-        let resumed = Recorder::replace(claim, &[end(true), end(true)]).unwrap();
-        assert!(Recorder::create(&dir, &[end(true)]).is_err());
+        assert!(Recorder::create(&dir, [end(true)]).is_err());
+        let resumed = Recorder::replace(claim, [end(true), end(true)]).unwrap();
+        assert!(Recorder::create(&dir, [end(true)]).is_err());
         let text = fs::read(resumed.path()).unwrap();
-        assert_eq!(text, text_of(&[end(true), end(true)]).unwrap());
+        assert_eq!(text, text_of([end(true), end(true)]).unwrap());
         fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn a_record_that_somebody_removes_is_written_anew() {
         let dir = folder("removed");
-        let (mut recorder, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        let (mut recorder, _) = Recorder::create(&dir, [end(false)]).unwrap();
         for lines in 2..5 {
             match lines {
                 2 => fs::remove_dir_all(&dir).unwrap(),
@@ -410,9 +414,9 @@ mod tests {
             }
             recorder.append(&end(false)).unwrap();
             let text = fs::read(dir.join(RECORD)).unwrap();
-            assert_eq!(text, text_of(&vec![end(false); lines]).unwrap());
+            assert_eq!(text, text_of(vec![end(false); lines]).unwrap());
         }
-        assert!(Recorder::create(&dir, &[]).is_err(), "it is locked");
+        assert!(Recorder::create(&dir, []).is_err(), "it is locked");
         assert_eq!(fs::read_dir(&dir).unwrap().count(), 2, "the other is kept");
         fs::remove_dir_all(dir).unwrap();
     }
@@ -420,19 +424,19 @@ mod tests {
     #[test]
     fn a_record_whose_folder_cannot_be_made_again_goes_elsewhere() {
         let dir = folder("elsewhere");
-        let (mut recorder, _) = Recorder::create(&dir, &[end(false)]).unwrap();
+        let (mut recorder, _) = Recorder::create(&dir, [end(false)]).unwrap();
         fs::remove_dir_all(&dir).unwrap();
         fs::write(&dir, "in its way").unwrap();
         recorder.append(&end(false)).unwrap();
         let text = fs::read(recorder.path()).unwrap();
-        assert_eq!(text, text_of(&vec![end(false); 2]).unwrap());
+        assert_eq!(text, text_of(vec![end(false); 2]).unwrap());
         fs::remove_dir_all(recorder.path().parent().unwrap()).unwrap();
         fs::remove_file(dir).unwrap();
     }
 
     #[test]
     fn a_folder_that_cannot_be_is_named() {
-        let error = Recorder::create(Path::new("/dev/null/out"), &[]).unwrap_err();
+        let error = Recorder::create(Path::new("/dev/null/out"), []).unwrap_err();
         assert!(error.to_string().contains("/dev/null/out"), "{error}");
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Case, Point, State, measure, rig};
+use super::{Case, Point, measure, rig};
 use crate::experiment::{SPARSE, merged};
 use crate::lab::session::Session;
 
@@ -90,22 +90,20 @@ fn keep_quickest(rungs: &mut Vec<Point>, point: &Point) -> bool {
 
 /// Whether somebody disturbed more than half of the samples.
 fn crowded(point: &Point) -> bool {
-    matches!(&point.state, State::Measured(measured) if 2 * measured.disturbed > measured.samples.len())
+    let measured = point.measured();
+    measured.is_some_and(|measured| 2 * measured.disturbed > measured.samples.len())
 }
 
 /// Ticks per step; what could not be measured takes forever.
 fn time(point: &Point) -> f64 {
-    match &point.state {
-        State::Measured(measured) => measured.ticks.median,
-        _ => f64::INFINITY,
-    }
+    let measured = point.measured();
+    measured.map_or(f64::INFINITY, |measured| measured.ticks.median)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Untestable;
-    use crate::lab::convert::point_of;
+    use crate::experiment::{State, Untestable};
     use crate::lab::record::PointLine;
 
     fn rung(x: f64, median: f64) -> Point {
@@ -118,7 +116,7 @@ mod tests {
             },
         });
         let line: PointLine = serde_json::from_value(line).unwrap();
-        point_of(&line)
+        line.point
     }
 
     #[test]

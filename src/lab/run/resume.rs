@@ -7,17 +7,15 @@ use anyhow::{Context as _, Result, bail};
 
 use super::output::{Claim, RECORD, modified};
 use crate::lab::read::read;
-use crate::lab::record::{Header, Line, PointLine};
+use crate::lab::record::{EndLine, Header, Record};
 
 /// A record to go on with.
 #[derive(Debug)]
 pub struct Unfinished {
     /// Where it lies: no other run can go on with it.
     pub claim: Claim,
-    /// Its header.
-    pub header: Header,
-    /// Its points.
-    pub points: Vec<PointLine>,
+    /// The record, with the points alone behind its header.
+    pub record: Record,
     /// Seconds that its sessions took so far.
     pub seconds: f64,
     /// Whether its last line was cut off.
@@ -42,27 +40,22 @@ impl Unfinished {
             return Ok(None);
         }
         let reading = read(path)?;
-        let header = reading.header().clone();
-        let mut points = Vec::new();
-        let mut seconds = None;
-        for line in reading.lines {
-            match line {
-                Line::Point(point) => points.push(*point),
-                Line::End(end) => seconds = Some(end.seconds),
-                Line::Header(_) | Line::Verdict(_) => {}
-            }
-        }
+        let mut record = reading.record;
+        record.verdicts.clear();
         // A run that was killed wrote its last line when the file last changed.
-        let killed = || {
-            let began = header.resumed.unwrap_or(header.started);
-            header.earlier + modified(path).saturating_sub(began) as f64
+        let seconds = match record.end.take() {
+            Some(EndLine { seconds, .. }) => seconds,
+            None => {
+                let header = &record.header;
+                let began = header.resumed.unwrap_or(header.started);
+                header.earlier + modified(path).saturating_sub(began) as f64
+            }
         };
         Ok(Some(Unfinished {
-            seconds: seconds.unwrap_or_else(killed),
+            seconds,
             claim,
-            points,
+            record,
             cut_off: reading.cut_off.is_some(),
-            header,
         }))
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
-use super::convert::{counting_lines, cpu_line, kernel_cache_line};
 use super::date;
-use super::record::{CacheLine, FORMAT, Header, PortsLine, PrefetchersLine};
+use super::machine::{counting_lines, cpu_line, kernel_cache_line};
+use super::record::{CacheLine, FORMAT, Header, PrefetchersLine};
 use crate::counters::{Place, Quantity};
-use crate::cpu::{Features, Identity, Ports, tsc_hz};
+use crate::cpu::{Features, Identity, tsc_hz};
 use crate::experiment::{Context, Counting, Effort, Placement};
 use crate::os::health::{
     State, {self},
@@ -178,9 +178,7 @@ impl Session {
             masked: request.masked.clone(),
             largest,
             load_to_use: identity.load_to_use(),
-            ports: identity
-                .ports()
-                .map(|Ports { loads, stores }| PortsLine { loads, stores }),
+            ports: identity.ports(),
             counting: counting_lines(&counting),
             seats: seats(root, cpu),
             placement: Some(request.placement.name().to_owned()),
@@ -238,12 +236,10 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
 }
 
 /// The CPUs that threads may have, the measuring one among them even if nobody's mask has it.
-fn seats(root: &Root, cpu: Option<usize>) -> Vec<[usize; 5]> {
+fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
-    let seats = Sysfs::at(&root.sys).seats(&cpus).into_iter();
-    let line = |seat: CpuLocation| [seat.cpu, seat.core, seat.l2, seat.last_level, seat.package];
-    seats.map(line).collect()
+    Sysfs::at(&root.sys).seats(&cpus)
 }
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {

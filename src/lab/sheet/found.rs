@@ -4,8 +4,9 @@ use super::{Row, SAME_SIZE, level_name};
 use crate::cpu::{Core, Fact};
 use crate::experiment::topics::hierarchy::replacement;
 use crate::infer::{Found, Sets};
-use crate::lab::convert::core_of;
+
 use crate::lab::inferred::Inferred;
+use crate::lab::machine::core_of;
 use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
 use crate::stats::Interval;

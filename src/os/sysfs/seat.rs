@@ -5,6 +5,8 @@ use super::Sysfs;
 /// What a CPU shares with others. Each field but the first names the lowest CPU that shares it,
 /// so that two CPUs share what is equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "lab", serde(from = "[usize; 5]", into = "[usize; 5]"))]
 pub struct CpuLocation {
     /// The CPU itself.
     pub cpu: usize,
@@ -16,6 +18,25 @@ pub struct CpuLocation {
     pub last_level: usize,
     /// Its package (socket).
     pub package: usize,
+}
+
+impl From<[usize; 5]> for CpuLocation {
+    /// The fields in their order.
+    fn from([cpu, core, l2, last_level, package]: [usize; 5]) -> Self {
+        CpuLocation {
+            cpu,
+            core,
+            l2,
+            last_level,
+            package,
+        }
+    }
+}
+
+impl From<CpuLocation> for [usize; 5] {
+    fn from(at: CpuLocation) -> Self {
+        [at.cpu, at.core, at.l2, at.last_level, at.package]
+    }
 }
 
 /// The nearest thing that two CPUs share.

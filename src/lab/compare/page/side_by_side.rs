@@ -4,16 +4,16 @@ use maud::{Markup, html};
 
 use crate::experiment::Verdict;
 use crate::lab::compare::Side;
+use crate::lab::record::VerdictLine;
 use crate::lab::report::prose::prose;
 use crate::lab::report::verdict::badge;
-use crate::lab::report::view::ClaimView;
 use crate::lab::sheet::Row;
 
 /// A claim and what each record makes of it.
 struct Judged<'a> {
     id: &'a str,
     claim: &'a str,
-    views: Vec<Option<&'a ClaimView>>,
+    views: Vec<Option<&'a VerdictLine>>,
 }
 
 impl Judged<'_> {

@@ -1,114 +1,62 @@
-//! A record as a report shows it.
-
-use core::fmt;
+//! What a report shows of an analysis.
 
 use super::counted::{counted, uncounted};
 use super::facts::{facts, machine_name};
 use super::view::{
-    AxisView, ClaimView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule,
-    Section, UntestableView, Value,
+    AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
+    UntestableView, Value,
 };
 use crate::experiment::{
-    Axis, Curve, Evidence, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit,
-    Untestable, Verdict, all, prediction,
+    Axis, Curve, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit, Untestable, all,
 };
-use crate::lab::convert::{ladder_of, machine_of, points_of};
+use crate::lab::analysis::{Analysis, Answer};
 use crate::lab::date::Date;
-use crate::lab::inferred::Inferred;
-use crate::lab::judge::{doubts, judge};
-use crate::lab::record::{EndLine, Header, Line, MACHINE, Outcome, VerdictLine};
+use crate::lab::record::{MACHINE, PointLine, Record};
 use crate::lab::reference::{
     ReferenceError, {self},
 };
-use crate::lab::sheet::{level_name, sheet};
+use crate::lab::sheet::level_name;
 use crate::lab::size::show;
 use crate::stats::{Interval, NOISY};
 
-/// Why a record gives no report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReportError {
-    /// It has no header line, and so no machine.
-    NoHeader,
-    /// An experiment asks for numbers that `reference/` does not have.
-    Reference(ReferenceError),
-}
-
-impl fmt::Display for ReportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReportError::NoHeader => {
-                f.write_str("the record has no header line, which names the machine")
-            }
-            ReportError::Reference(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for ReportError {}
-
-impl From<ReferenceError> for ReportError {
-    fn from(error: ReferenceError) -> Self {
-        ReportError::Reference(error)
-    }
-}
-
-/// What a report of these lines shows: every experiment that has points, in the order of the
-/// registry. A verdict is the record's own; a claim for which the record has none, because the run
-/// was stopped first, is decided from the points.
+/// What the report of a record shows: every experiment that has points, in the order of the registry.
 ///
 /// # Errors
-/// If the record has no header.
-pub fn of_record(lines: &[Line]) -> Result<ReportView, ReportError> {
-    let header = lines.iter().find_map(|line| match line {
-        Line::Header(header) => Some(&**header),
-        _ => None,
-    });
-    let header = header.ok_or(ReportError::NoHeader)?;
-    let end = lines.iter().rev().find_map(|line| match line {
-        Line::End(end) => Some(end),
-        _ => None,
-    });
-    let ladder = ladder_of(lines);
-    let machine = doubts(machine_of(header, &ladder), |id| points_of(lines, id));
-    let inferred = Inferred::of(&machine, &ladder, |id| points_of(lines, id));
+/// If an experiment asks for numbers that `reference/` does not have.
+pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
+    let Record { header, end, .. } = &analysis.record;
+    let machine = &analysis.machine;
     let mut sections = Vec::new();
-    let mut run = Vec::new();
-    let mut not_run = Vec::new();
-    for experiment in all() {
-        let points = points_of(lines, experiment.id);
-        if points.is_empty() {
-            not_run.push((experiment.id.to_owned(), experiment.title.to_owned()));
-        } else {
-            sections.push(section(experiment, &machine, &points, lines)?);
-            run.push(experiment);
-        }
+    for answer in &analysis.answers {
+        sections.push(section(answer, machine)?);
     }
-    let mut notes = notes(header, end, lines);
+    let missing = all()
+        .into_iter()
+        .filter(|of| analysis.answer(of.id).is_none());
+    let run: Vec<&Experiment> = analysis.answers.iter().map(|of| of.experiment).collect();
+    let mut notes = notes(analysis);
     notes.extend(uncounted(&run, &machine.counting));
     Ok(ReportView {
         machine: machine_name(header),
         date: Date::from_unix(header.started).to_string(),
-        facts: facts(header, end),
+        facts: facts(header, end.as_ref()),
         notes,
-        sheet: sheet(header, &machine, &ladder, &inferred),
+        sheet: analysis.sheet(),
         sections,
-        not_run,
+        not_run: missing
+            .map(|of| (of.id.to_owned(), of.title.to_owned()))
+            .collect(),
     })
 }
 
 /// How many samples were disturbed, if it is more than one in a hundred.
-fn disturbed(lines: &[Line]) -> Option<String> {
-    let samples = lines.iter().filter_map(|line| match line {
-        Line::Point(point) => match &point.outcome {
-            Outcome::Timed(timed) => Some(&timed.samples),
-            _ => None,
-        },
-        _ => None,
-    });
+fn disturbed(points: &[PointLine]) -> Option<String> {
+    let measured = points.iter().filter_map(|line| line.point.measured());
+    let samples = measured.map(|of| &of.samples);
     let (mut all, mut out) = (0_usize, 0_usize);
     for samples in samples {
         all += samples.len();
-        out += samples.iter().filter(|sample| sample[3] != 0).count();
+        out += samples.iter().filter(|sample| sample.disturbed).count();
     }
     (100 * out > all).then(|| {
         format!(
@@ -120,7 +68,13 @@ fn disturbed(lines: &[Line]) -> Option<String> {
 }
 
 /// What a reader must know before trusting the numbers.
-fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> {
+fn notes(analysis: &Analysis) -> Vec<String> {
+    let Record {
+        header,
+        points,
+        end,
+        ..
+    } = &analysis.record;
     let mut notes = Vec::new();
     match end {
         None => notes.push("The run did not come to its end: points are missing.".to_owned()),
@@ -135,13 +89,10 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
             "This is a virtual machine ({hypervisor}): others may share its caches and its time."
         ));
     }
-    let ids = all().into_iter().map(|row| row.id).chain([MACHINE]);
-    let timed: Vec<bool> = ids
-        .flat_map(|id| points_of(lines, id))
-        .filter_map(|point| match point.state {
-            State::Measured(measured) => Some(measured.noisy()),
-            _ => None,
-        })
+    let merged = analysis.answers.iter().flat_map(|answer| &answer.points);
+    let timed: Vec<bool> = merged
+        .chain(&analysis.ladder)
+        .filter_map(|point| Some(point.measured()?.noisy()))
         .collect();
     match timed.iter().filter(|noisy| **noisy).count() {
         0 => {}
@@ -152,15 +103,10 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
             100.0 * NOISY
         )),
     }
-    notes.extend(disturbed(lines));
+    notes.extend(disturbed(points));
     let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
-    let mut unknown: Vec<&str> = lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Point(point) if !known(&point.experiment) => Some(point.experiment.as_str()),
-            _ => None,
-        })
-        .collect();
+    let ids = points.iter().map(|line| line.experiment.as_str());
+    let mut unknown: Vec<&str> = ids.filter(|id| !known(id)).collect();
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
@@ -172,17 +118,11 @@ fn notes(header: &Header, end: Option<&EndLine>, lines: &[Line]) -> Vec<String> 
     notes
 }
 
-fn section(
-    experiment: &Experiment,
-    machine: &Machine,
-    points: &[Point],
-    lines: &[Line],
-) -> Result<Section, ReportError> {
-    let evidence = Evidence {
-        machine,
-        points,
-        unit: experiment.unit(),
-    };
+fn section(answer: &Answer, machine: &Machine) -> Result<Section, ReferenceError> {
+    let Answer {
+        experiment, points, ..
+    } = answer;
+    let x = axis(experiment.plot.unwrap_or(TABLE).x);
     Ok(Section {
         id: experiment.id.to_owned(),
         name: experiment.name.to_owned(),
@@ -190,51 +130,10 @@ fn section(
         question: experiment.question.to_owned(),
         source: experiment.source.to_owned(),
         today: experiment.today.to_owned(),
-        claims: claims(experiment, &evidence, lines),
-        figure: figure(experiment, &evidence)?,
-        counted: counted(
-            experiment,
-            points,
-            &machine.counting,
-            axis(experiment.plot.unwrap_or(TABLE).x),
-        ),
+        claims: answer.claims.clone(),
+        figure: figure(answer, machine)?,
+        counted: counted(experiment, points, &machine.counting, x),
         untestable: untestable(points),
-    })
-}
-
-fn claims(experiment: &Experiment, evidence: &Evidence<'_>, lines: &[Line]) -> Vec<ClaimView> {
-    let recorded: Vec<&VerdictLine> = lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Verdict(verdict) if verdict.experiment == experiment.id => Some(verdict),
-            _ => None,
-        })
-        .collect();
-    let last = |text: &str| recorded.iter().rev().find(|verdict| verdict.claim == text);
-    let decided = judge(experiment, evidence.machine, evidence.points);
-    let known = experiment
-        .claims
-        .iter()
-        .zip(decided)
-        .map(|(claim, judgement)| {
-            let view = last(claim.text).and_then(|verdict| claim_view(verdict));
-            view.unwrap_or_else(|| ClaimView {
-                claim: claim.text.to_owned(),
-                verdict: judgement.verdict,
-                numbers: judgement.numbers,
-            })
-        });
-    known.collect()
-}
-
-fn claim_view(line: &VerdictLine) -> Option<ClaimView> {
-    let verdict = Verdict::ALL
-        .into_iter()
-        .find(|verdict| verdict.name() == line.verdict)?;
-    Some(ClaimView {
-        claim: line.claim.clone(),
-        verdict,
-        numbers: line.numbers.clone(),
     })
 }
 
@@ -269,11 +168,12 @@ const TABLE: Plot = Plot {
     reference: &[],
 };
 
-fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Figure>, ReportError> {
-    let curves: Vec<CurveView> = views((experiment.curves)(evidence));
+fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, ReferenceError> {
+    let curves = views(&answer.curves);
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return Ok(None);
     }
+    let experiment = answer.experiment;
     let plot = experiment.plot.unwrap_or(TABLE);
     let form = match (experiment.plot, plot.shape) {
         (None, _) => Form::Table,
@@ -282,9 +182,9 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
         (_, Shape::Heat { depth }) => Form::Heat(depth.to_owned()),
     };
-    let timed = |point: &Point| matches!(point.state, State::Measured(_));
+    let timed = |point: &Point| point.measured().is_some();
     let unit = match form {
-        Form::Table if !evidence.points.iter().any(timed) => "",
+        Form::Table if !answer.points.iter().any(timed) => "",
         _ => plot.unit.label(),
     };
     Ok(Some(Figure {
@@ -292,51 +192,50 @@ fn figure(experiment: &Experiment, evidence: &Evidence<'_>) -> Result<Option<Fig
         x: axis(plot.x),
         y: axis(plot.y),
         unit: unit.to_owned(),
-        rules: rules(&plot, evidence.machine, &curves),
+        rules: rules(&plot, machine, &curves),
         references: references(&plot)?,
-        prediction: predicted(experiment, evidence, &curves),
+        prediction: answer.prediction.as_ref().map(|of| predicted(of, &curves)),
         curves,
     }))
 }
 
-fn views(curves: Vec<Curve>) -> Vec<CurveView> {
-    let value = |(x, value): (f64, Interval)| Value {
-        x,
-        lo: value.lo,
-        mid: value.middle(),
-        hi: value.hi,
-    };
-    let view = |curve: Curve| CurveView {
-        label: curve.label,
-        points: curve.points.into_iter().map(value).collect(),
+fn views<'a>(curves: impl IntoIterator<Item = &'a Curve>) -> Vec<CurveView> {
+    let view = |curve: &Curve| CurveView {
+        label: curve.label.clone(),
+        points: curve
+            .points
+            .iter()
+            .map(|&(x, value)| at(x, value))
+            .collect(),
     };
     curves.into_iter().map(view).collect()
 }
 
+/// A value with its place.
+pub(in crate::lab) fn at(x: f64, value: Interval) -> Value {
+    Value {
+        x,
+        lo: value.lo,
+        mid: value.middle(),
+        hi: value.hi,
+    }
+}
+
 /// The predictions of the curves that are drawn.
-fn predicted(
-    experiment: &Experiment,
-    evidence: &Evidence<'_>,
-    curves: &[CurveView],
-) -> Option<PredictionView> {
-    let found = prediction(experiment, evidence)?;
-    let Prediction {
-        error, points, bar, ..
-    } = found;
-    let mut drawn = found.curves;
-    drawn.retain(|found| {
+fn predicted(found: &Prediction, curves: &[CurveView]) -> PredictionView {
+    let drawn = found.curves.iter().filter(|found| {
         let measured = curves.iter().any(|curve| curve.label == found.label);
         measured && !found.points.is_empty()
     });
     let names = found.models.iter().map(|model| model.name.to_owned());
-    Some(PredictionView {
+    PredictionView {
         curves: views(drawn),
-        error,
-        points,
-        bar,
+        error: found.error,
+        points: found.points,
+        bar: found.bar,
         models: names.collect(),
         lacks: found.lacks.iter().map(|&lack| lack.to_owned()).collect(),
-    })
+    }
 }
 
 fn axis(axis: Axis) -> AxisView {
@@ -448,14 +347,5 @@ mod tests {
             let plausible = |x: f64| !plot.x.bytes || x >= 512.0;
             assert!(points.all(|point| plausible(point.0)), "{}", experiment.id);
         }
-    }
-
-    #[test]
-    fn a_record_without_a_header_gives_no_report() {
-        let end = Line::End(EndLine {
-            seconds: 1.0,
-            interrupted: false,
-        });
-        assert_eq!(of_record(&[end]), Err(ReportError::NoHeader));
     }
 }

@@ -1,8 +1,102 @@
-//! The CPU as a record keeps it.
+//! The machine as a header of a record describes it, both ways.
+//!
+//! A record alone suffices to judge and to draw: the [`Machine`] comes back from the header and the
+//! points of the ladder.
 
+use super::record::{CacheLine, CountingLine, CpuLine, Header, TlbLine};
+use crate::counters::Quantity;
 use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs};
-use crate::lab::record::{CacheLine, CpuLine, TlbLine};
+use crate::experiment::{
+    Calibration, CoreDistances, Counting, CpuOrder, LADDER, Machine, PassVariation, Placement,
+    Point, Ranges, Reach, Rung, rung_of,
+};
 use crate::os::sysfs;
+use crate::time::Rate;
+
+/// The machine that a header and the points of the ladder describe.
+pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
+    let rate = Rate::from_hz(header.tick_hz);
+    let caches: Vec<Cache> = header.cpu.caches.iter().filter_map(cache_of).collect();
+    let mut rungs: Vec<Rung> = ladder
+        .iter()
+        .filter(|point| point.series == LADDER)
+        .filter_map(|point| rung_of(point, rate))
+        .collect();
+    rungs.sort_by(|a, b| a.working_set.total_cmp(&b.working_set));
+    let machine = Machine {
+        load_to_use: header.load_to_use,
+        cpu_order: seating_of(header),
+        ports: header.ports,
+        counting: counting_of(&header.counting),
+        rate,
+        seed: header.seed,
+        ranges: Ranges::from_ladder(&rungs, reported_sizes(&caches)),
+        ladder: rungs,
+        caches,
+        largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
+        full: header.profile == "full",
+        calibration: calibration_of(header),
+        spread: PassVariation::default(),
+        ways: CoreDistances::default(),
+    };
+    let calibration = machine.calibration.clone().with(ladder, &machine);
+    Machine {
+        calibration,
+        ..machine
+    }
+}
+
+/// What a header alone tells for predictions.
+fn calibration_of(header: &Header) -> Calibration {
+    let tlbs = header.cpu.tlbs.iter();
+    let of_loads = tlbs.filter(|tlb| ["data", "unified", "load"].contains(&tlb.holds.as_str()));
+    let tlbs = of_loads.map(|tlb| Reach {
+        level: tlb.level,
+        pages: tlb.pages.clone(),
+        entries: tlb.entries,
+        ways: (tlb.ways > 0).then_some(tlb.ways),
+    });
+    Calibration::known(
+        tlbs.collect(),
+        header.hypervisor.is_some(),
+        core_of(&header.cpu),
+    )
+}
+
+/// Where the threads of a run sat.
+fn seating_of(header: &Header) -> CpuOrder {
+    let placement = header.placement.as_deref().and_then(Placement::named);
+    let seats = header.seats.clone();
+    CpuOrder::placed(header.pinned, seats, placement.unwrap_or_default())
+}
+
+/// The sizes in bytes that `caches` state for L1d, L2 and the last level behind them.
+pub fn reported_sizes(caches: &[Cache]) -> [Option<f64>; 3] {
+    let data = || caches.iter().filter(|c| c.kind != CacheKind::Instruction);
+    let size_of = |level| data().find(|c| c.level == level).map(|c| c.size as f64);
+    let last = data().filter(|c| c.level > 2).max_by_key(|c| c.level);
+    [size_of(1), size_of(2), last.map(|c| c.size as f64)]
+}
+
+/// What a machine counts, as a header keeps it.
+pub fn counting_lines(counting: &Counting) -> Vec<CountingLine> {
+    let line = |(quantity, answer): (Quantity, Result<&str, &str>)| CountingLine {
+        counts: quantity.name().to_owned(),
+        by: answer.ok().map(str::to_owned),
+        refused: answer.err().map(str::to_owned),
+    };
+    counting.answers().map(line).collect()
+}
+
+/// What a header says that the machine counts.
+pub fn counting_of(lines: &[CountingLine]) -> Counting {
+    let answer = |line: &CountingLine| {
+        let quantity = Quantity::named(&line.counts)?;
+        let refused = || line.refused.clone().unwrap_or_default();
+        Some((quantity, line.by.clone().ok_or_else(refused)))
+    };
+    Counting::of(lines.iter().filter_map(answer))
+}
 
 /// What the executing CPU says of itself, with those of its features that are not masked.
 ///
@@ -24,7 +118,7 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
             .map(Feature::name)
             .map(str::to_owned)
             .collect(),
-        caches: Caches::detect().iter().map(cache_line).collect(),
+        caches: Caches::detect().iter().map(CacheLine::from).collect(),
         tlbs: Tlbs::detect().iter().map(tlb_line).collect(),
     }
 }
@@ -33,20 +127,6 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
 pub fn core_of(line: &CpuLine) -> Option<&'static Core> {
     let own = line.core.as_deref().and_then(Core::named);
     own.or_else(|| Core::recorded_as(line.microarchitecture.as_deref()?))
-}
-
-fn cache_line(cache: &Cache) -> CacheLine {
-    CacheLine {
-        level: cache.level,
-        holds: cache.kind.name().to_owned(),
-        bytes: cache.size,
-        ways: cache.ways.filter(|_| !cache.fully_associative).unwrap_or(0),
-        line: cache.line,
-        sets: cache.sets().unwrap_or(0),
-        fully_associative: cache.fully_associative,
-        shared_by: cache.shared_by,
-        inclusive: cache.inclusive,
-    }
 }
 
 /// A cache as the kernel describes it.
@@ -154,7 +234,7 @@ mod tests {
             ..cache
         };
         for cache in [cache, fully, untold] {
-            assert_eq!(cache_of(&cache_line(&cache)), Some(cache));
+            assert_eq!(cache_of(&CacheLine::from(&cache)), Some(cache));
         }
     }
 
@@ -181,5 +261,18 @@ mod tests {
             ..good
         };
         assert_eq!((cache_of(&empty), cache_of(&strange)), (None, None));
+    }
+
+    #[test]
+    fn what_is_counted_and_why_not_comes_back_as_it_was() {
+        let counting = Counting::of([
+            (Quantity::L1dMisses, Ok("MEM_LOAD_RETIRED.L1_MISS".into())),
+            (
+                Quantity::LoopOps,
+                Err("this core has no such buffer".into()),
+            ),
+        ]);
+        assert_eq!(counting_of(&counting_lines(&counting)), counting);
+        assert_eq!(counting_of(&[]), Counting::default());
     }
 }

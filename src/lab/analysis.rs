@@ -1,0 +1,208 @@
+//! What a record comes to. Derived once: the report, the tables, comparisons and the machine sheet
+//! ask it.
+
+use std::collections::HashMap;
+
+use super::inferred::Inferred;
+use super::machine::machine_of;
+use super::record::{MACHINE, Record, VerdictLine};
+use super::sheet::{
+    Row, {self},
+};
+use crate::experiment::{
+    Case, Claim, CoreDistances, Curve, Evidence, Experiment, Judgement, Machine, PassVariation,
+    Point, Prediction, Verdict, all, merged, prediction,
+};
+use crate::stats::median;
+
+/// Why the claims of an experiment whose points are not all there are not judged: a curve that
+/// ends early could make a claim about its end fail, or hold, for no reason.
+const UNFINISHED: &str = "not measured to its end (run stopped)";
+
+/// A record, and all that follows from it.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The record.
+    pub record: Record,
+    /// The machine, with the doubt that the whole run casts on its points.
+    pub machine: Machine,
+    /// The points of the ladder, and of what else predictions want to know.
+    pub ladder: Vec<Point>,
+    /// What the curves tell of the machine.
+    pub inferred: Inferred,
+    /// The experiments that have points, in the order of the registry.
+    pub answers: Vec<Answer>,
+    /// The record's own verdicts; then, for experiments without any because the run was killed first,
+    /// those that their points come to.
+    pub verdicts: Vec<VerdictLine>,
+}
+
+/// An experiment that was measured, and what its points come to.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// Its points, the passes over each merged.
+    pub points: Vec<Point>,
+    /// Its curves, in its unit.
+    pub curves: Vec<Curve>,
+    /// Its claims, in their order: with the record's verdict, or where it has none, because the run was
+    /// stopped first, with that of the points.
+    pub claims: Vec<VerdictLine>,
+    /// What the machine's parameters predict, if a curve has points and a model is known.
+    pub prediction: Option<Prediction>,
+}
+
+impl Analysis {
+    /// Derives everything that follows from a record.
+    pub fn of(record: Record) -> Self {
+        let mut points: HashMap<&str, Vec<Point>> = HashMap::new();
+        for line in &record.points {
+            let of = points.entry(&line.experiment).or_default();
+            of.push(line.point.clone());
+        }
+        let mut measured = |id: &str| merged(points.remove(id).unwrap_or_default());
+        let ladder = measured(MACHINE);
+        let experiments = all().into_iter().map(|of| (of, measured(of.id)));
+        let experiments: Vec<_> = experiments.filter(|(_, of)| !of.is_empty()).collect();
+
+        let machine = doubts(machine_of(&record.header, &ladder), &experiments);
+        let inferred = Inferred::of(&machine, &ladder, |id| {
+            let found = experiments.iter().find(|(of, _)| of.id == id);
+            match id {
+                MACHINE => &ladder,
+                _ => found.map_or(&[], |(_, points)| points),
+            }
+        });
+        let mut verdicts = record.verdicts.clone();
+        let mut answers = Vec::new();
+        for (experiment, points) in experiments {
+            let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
+            let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
+            let decided = judge(experiment, &machine, &points);
+            if recorded.is_empty() {
+                verdicts.extend_from_slice(&decided);
+            }
+            answers.push(Answer::of(experiment, points, decided, &recorded, &machine));
+        }
+        Analysis {
+            machine,
+            ladder,
+            inferred,
+            answers,
+            verdicts,
+            record,
+        }
+    }
+
+    /// What an experiment came to, by its id; `None` if it has no points.
+    pub fn answer(&self, id: &str) -> Option<&Answer> {
+        self.answers
+            .iter()
+            .find(|answer| answer.experiment.id == id)
+    }
+
+    /// The predictions, with their experiments.
+    pub fn predictions(&self) -> impl Iterator<Item = (&'static Experiment, &Prediction)> {
+        let answers = self.answers.iter();
+        answers.filter_map(|answer| Some((answer.experiment, answer.prediction.as_ref()?)))
+    }
+
+    /// The median of their errors, if there are any.
+    pub fn predicted(&self) -> Option<f64> {
+        let mut errors: Vec<f64> = self.predictions().map(|(_, of)| of.error).collect();
+        errors.sort_by(f64::total_cmp);
+        median(&errors)
+    }
+
+    /// The machine sheet.
+    pub fn sheet(&self) -> Vec<Row> {
+        sheet::sheet(
+            &self.record.header,
+            &self.machine,
+            &self.ladder,
+            &self.inferred,
+        )
+    }
+}
+
+impl Answer {
+    /// `recorded` are the record's verdicts on the experiment, `decided` those of the points.
+    fn of(
+        experiment: &'static Experiment,
+        points: Vec<Point>,
+        decided: Vec<VerdictLine>,
+        recorded: &[&VerdictLine],
+        machine: &Machine,
+    ) -> Self {
+        let last = |decided: VerdictLine| {
+            let same = |line: &&&VerdictLine| line.claim == decided.claim;
+            let found = recorded.iter().rev().find(same);
+            found.map_or(decided, |&line| line.clone())
+        };
+        let evidence = Evidence {
+            machine,
+            points: &points,
+            unit: experiment.unit(),
+        };
+        let curves = (experiment.curves)(&evidence);
+        let drawn = curves.iter().any(|curve| !curve.points.is_empty());
+        Answer {
+            experiment,
+            curves,
+            claims: decided.into_iter().map(last).collect(),
+            prediction: drawn.then(|| prediction(experiment, &evidence)).flatten(),
+            points,
+        }
+    }
+}
+
+/// The verdicts on an experiment's claims by its `points`, in order. What could only be measured beside
+/// somebody else decides as little as it may.
+fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<VerdictLine> {
+    let cases = (experiment.cases)(machine);
+    let same = |point: &Point, case: &Case| point.series == case.series && point.x == case.x;
+    let in_doubt = |point: &Point| {
+        let case = cases.iter().find(|case| same(point, case));
+        let bytes = case.map_or(0, |case| case.setup.bytes());
+        let point = machine.spread.doubt(machine, point, bytes);
+        machine.ways.doubt(&point).in_doubt()
+    };
+    let in_doubt: Vec<Point> = points.iter().map(in_doubt).collect();
+    let evidence = Evidence {
+        machine,
+        points: &in_doubt,
+        unit: experiment.unit(),
+    };
+    let whole = cases
+        .iter()
+        .all(|case| points.iter().any(|point| same(point, case)));
+    let decide = |claim: &Claim| {
+        let Judgement { verdict, numbers } = match whole {
+            true => claim.decide(&evidence),
+            false => Judgement {
+                verdict: Verdict::Untestable,
+                numbers: UNFINISHED.to_owned(),
+            },
+        };
+        VerdictLine {
+            experiment: experiment.id.to_owned(),
+            claim: claim.text.to_owned(),
+            verdict,
+            numbers,
+        }
+    };
+    experiment.claims.iter().map(decide).collect()
+}
+
+/// The machine with what the points of all experiments make doubtful: how much their passes differ, and
+/// how near its CPUs were to each other.
+fn doubts(machine: Machine, experiments: &[(&Experiment, Vec<Point>)]) -> Machine {
+    let points = experiments.iter().flat_map(|(_, points)| points);
+    let crews = points.filter_map(|point| point.measured()?.crew);
+    Machine {
+        ways: CoreDistances::of(crews),
+        spread: PassVariation::of(&machine, experiments),
+        ..machine
+    }
+}
