@@ -80,6 +80,13 @@ impl Claim {
     }
 }
 
+/// A threshold as people read it: five digits, or the whole number if that has more.
+pub(crate) fn rounded(value: f64) -> f64 {
+    let magnitude = value.abs().log10().floor();
+    let digits = (4.0 - magnitude).clamp(0.0, 20.0) as usize;
+    format!("{value:.digits$}").parse().unwrap_or(value)
+}
+
 /// Claims that `what` is `least` or more.
 pub fn at_least(what: &str, value: Interval, least: f64) -> Judgement {
     let verdict = match value.side_of(least) {
@@ -89,7 +96,7 @@ pub fn at_least(what: &str, value: Interval, least: f64) -> Judgement {
     };
     Judgement {
         verdict,
-        numbers: format!("{what} {value}, at least {least} wanted"),
+        numbers: format!("{what} {value}, at least {} wanted", rounded(least)),
     }
 }
 
@@ -102,7 +109,7 @@ pub fn at_most(what: &str, value: Interval, most: f64) -> Judgement {
     };
     Judgement {
         verdict,
-        numbers: format!("{what} {value}, below {most} wanted"),
+        numbers: format!("{what} {value}, below {} wanted", rounded(most)),
     }
 }
 
@@ -115,6 +122,7 @@ pub fn between(what: &str, value: Interval, least: f64, most: f64) -> Judgement 
     } else {
         Verdict::Inconclusive
     };
+    let (least, most) = (rounded(least), rounded(most));
     Judgement {
         verdict,
         numbers: format!("{what} {value}, {least} to {most} wanted"),
@@ -168,6 +176,31 @@ mod tests {
         assert_eq!(verdict_of(1.2, 1.5), [No, Yes, Yes]);
         assert_eq!(verdict_of(1.5, 2.5), [Open, Open, Open]);
         assert_eq!(verdict_of(0.5, 0.9), [No, Yes, No]);
+    }
+
+    #[test]
+    fn a_threshold_is_shown_with_few_digits() {
+        let shown = [
+            1.1 * 3.0,
+            0.08008,
+            69.2995170274447,
+            13777.246749623091,
+            1e-9,
+            0.0,
+            -0.5,
+        ];
+        let texts = shown.map(|value| rounded(value).to_string());
+        let expected = [
+            "3.3",
+            "0.08008",
+            "69.3",
+            "13777",
+            "0.000000001",
+            "0",
+            "-0.5",
+        ];
+        assert_eq!(texts, expected);
+        assert!(rounded(f64::INFINITY).is_infinite());
     }
 
     #[test]
