@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use super::inferred::Inferred;
 use super::machine::machine_of;
 use super::record::{MACHINE, Record, VerdictLine};
-use super::sheet::{
-    Row, {self},
-};
+use super::sheet::{self, Row};
 use crate::experiment::{
     Case, Claim, CoreDistances, Curve, Evidence, Experiment, Judgement, Machine, PassVariation,
     Point, Prediction, Verdict, all, merged, prediction,

@@ -7,9 +7,7 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{
-    ErrorKind, Write as _, {self},
-};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 

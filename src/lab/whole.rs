@@ -1,11 +1,7 @@
 //! Files that are written as a whole: the new one, or the old one, and never a part.
 
-use std::fs::{
-    File, OpenOptions, {self},
-};
-use std::io::{
-    ErrorKind, Write as _, {self},
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Writes `text` into the file `path`: beside it first, under a name of this process, and then by

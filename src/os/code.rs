@@ -4,9 +4,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::ptr::{
-    NonNull, {self},
-};
+use std::ptr::{self, NonNull};
 use std::sync::atomic::AtomicU32;
 use std::{fmt, io};
 

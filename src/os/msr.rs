@@ -2,9 +2,7 @@
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
-use std::io::{
-    ErrorKind, {self},
-};
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

@@ -9,9 +9,7 @@
 #![allow(unsafe_code)]
 
 use std::marker::PhantomData;
-use std::ptr::{
-    NonNull, {self},
-};
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{fmt, io};

@@ -5,9 +5,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
-use std::thread::{
-    JoinHandle, {self},
-};
+use std::thread::{self, JoinHandle};
 
 use super::affinity::{AffinityError, pin};
 

@@ -7,9 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{
-    Thread, {self},
-};
+use std::thread::{self, Thread};
 use std::time::Duration;
 use std::{fmt, io};
 

@@ -1,9 +1,7 @@
 //! What the ladders tell: their rungs, and the clock.
 
 use crate::experiment::{LADDER, Point, SPARSE, State, Unit};
-use crate::infer::{
-    Found, {self},
-};
+use crate::infer::{self, Found};
 use crate::stats::Interval;
 use crate::time::Rate;
 

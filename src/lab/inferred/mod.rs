@@ -1,7 +1,6 @@
 //! What the points of a run tell of the machine, beside what it says of itself: the curves that
 //! [`infer`] wants, out of the experiments that draw them.
 
-mod entries;
 mod ladders;
 mod policy;
 mod sets;
@@ -9,9 +8,7 @@ mod sets;
 use crate::experiment::shared::pending::PendingSetup;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Case, Evidence, Machine, Point, Unit, find};
-use crate::infer::{
-    Found, Level, Sets, {self},
-};
+use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::MACHINE;
 use crate::stats::Interval;
@@ -88,7 +85,7 @@ impl Inferred {
             l2_sets: sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref()),
             l2,
             levels,
-            entries: entries::of_both(
+            entries: entries_of_both(
                 &curve(machine, pages, LINE_A_PAGE),
                 &curve(machine, pages, LINES_ALONE),
             ),
@@ -118,6 +115,36 @@ fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interva
     of(Unit::CoreCycles)
         .or_else(|| of(Unit::Nanoseconds))
         .unwrap_or_default()
+}
+
+/// Between them lie the entries of every L1 dTLB, and of every second level.
+const FEW: f64 = 16.0;
+const MIDDLE: f64 = 384.0;
+const MANY: f64 = 8192.0;
+
+/// Entries of both levels: what as many lines without their pages cost is taken off beyond the
+/// first, so that steps of the caches drop out.
+fn entries_of_both(pages: &Curve, lines: &Curve) -> [Option<Interval>; 2] {
+    let of_lines = |count: f64| {
+        lines
+            .iter()
+            .find(|(at, _)| *at == count)
+            .map(|(_, time)| *time)
+    };
+    let beyond = |count: f64, time: Interval| {
+        let (near, far) = (of_lines(MIDDLE)?, of_lines(count)?);
+        let less = Interval::new(far.lo - near.hi, far.hi - near.lo);
+        Some((count, Interval::new(time.lo - less.hi, time.hi - less.lo)))
+    };
+    let behind: Vec<(f64, Interval)> = pages
+        .iter()
+        .filter(|(count, _)| *count >= MIDDLE)
+        .filter_map(|&(count, time)| beyond(count, time))
+        .collect();
+    [
+        infer::entries(pages, FEW, MIDDLE),
+        infer::entries(&behind, MIDDLE, MANY),
+    ]
 }
 
 /// Rounds of up to as many stores as the largest store buffer has, and then some.

@@ -3,9 +3,7 @@
 use super::sets::conflicts;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::{Evidence, Machine, Point, Unit};
-use crate::infer::{
-    Found, Sets, {self},
-};
+use crate::infer::{self, Found, Sets};
 use crate::mem::LINE;
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
 

@@ -3,9 +3,7 @@
 use super::curve;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::{Case, Machine, Point, State};
-use crate::infer::{
-    Curve, Found, Level, Sets, {self},
-};
+use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;

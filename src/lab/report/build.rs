@@ -1,7 +1,6 @@
 //! What a report shows of an analysis.
 
 use super::counted::{counted, uncounted};
-use super::facts::{facts, machine_name};
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -11,10 +10,8 @@ use crate::experiment::{
 };
 use crate::lab::analysis::{Analysis, Answer};
 use crate::lab::date::Date;
-use crate::lab::record::{MACHINE, PointLine, Record};
-use crate::lab::reference::{
-    ReferenceError, {self},
-};
+use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
+use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::level_name;
 use crate::lab::size::show;
 use crate::stats::{Interval, NOISY};
@@ -47,6 +44,59 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
             .map(|of| (of.id.to_owned(), of.title.to_owned()))
             .collect(),
     })
+}
+
+/// The brand, or the vendor and the numbers of a CPU without one.
+fn machine_name(header: &Header) -> String {
+    let cpu = &header.cpu;
+    match cpu.brand.trim() {
+        "" => format!(
+            "{} family {:X}h model {:X}h",
+            cpu.vendor, cpu.family, cpu.model
+        ),
+        brand => brand.to_owned(),
+    }
+}
+
+/// What is known of the run.
+fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
+    let cpu = &header.cpu;
+    let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let facts = [
+        (
+            "CPU",
+            Some(format!(
+                "{} family {:X}h, model {:X}h, stepping {}",
+                cpu.vendor, cpu.family, cpu.model, cpu.stepping
+            )),
+        ),
+        ("microarchitecture", cpu.microarchitecture.clone()),
+        ("features", known(&cpu.features.join(", "))),
+        ("masked away", known(&header.masked)),
+        ("memory", header.memory.map(|size| show(size as f64))),
+        ("hypervisor", header.hypervisor.clone()),
+        ("system", header.os.clone()),
+        ("pinned to", header.pinned.map(|cpu| format!("CPU {cpu}"))),
+        ("profile", known(&header.profile)),
+        ("pages", header.pages.clone()),
+        ("selection", known(&header.selection.join(", "))),
+        ("largest working set", Some(show(header.largest as f64))),
+        ("seed", Some(header.seed.to_string())),
+        ("duration", end.map(|end| format!("{:.0} s", end.seconds))),
+        ("linefill", Some(version(header))),
+        ("compiler", known(&header.rustc)),
+    ];
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
+fn version(header: &Header) -> String {
+    match &header.revision {
+        Some(revision) => format!("{} ({revision})", header.linefill),
+        None => header.linefill.clone(),
+    }
 }
 
 /// How many samples were disturbed, if it is more than one in a hundred.

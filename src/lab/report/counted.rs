@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::build::at;
-use super::prose::prose;
+use super::text::prose;
 use super::view::{AxisView, CountedView, CurveView, Figure, Form};
 use crate::counters::Quantity;
 use crate::experiment::{Counting, Experiment, Point, Shape};

@@ -8,17 +8,13 @@ mod bars;
 pub(in crate::lab) mod build;
 pub(in crate::lab) mod chart;
 mod counted;
-mod facts;
 mod heat;
-mod machine;
 pub(in crate::lab) mod page;
-mod predictions;
-pub(in crate::lab) mod prose;
 pub(in crate::lab) mod scale;
 pub(in crate::lab) mod section;
 pub(in crate::lab) mod surface;
 mod table;
-pub(in crate::lab) mod verdict;
+pub(in crate::lab) mod text;
 pub mod view;
 
 pub use build::build;

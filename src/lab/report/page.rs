@@ -2,13 +2,11 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::machine::machine;
-use super::predictions::predictions;
-use super::prose::prose;
 use super::section::section;
-use super::verdict::{BY_INTEREST, badge, class, mark};
-use super::view::{ReportView, Section};
+use super::text::{BY_INTEREST, badge, class, mark, prose};
+use super::view::{PredictionView, ReportView, Section};
 use crate::experiment::Verdict;
+use crate::lab::sheet::Row;
 
 pub(in crate::lab) const STYLE: &str = include_str!("style.css");
 pub(in crate::lab) const SCRIPT: &str = include_str!("script.js");
@@ -208,6 +206,110 @@ fn claims_of(view: &ReportView, verdict: Verdict) -> Markup {
             }
         }
     }
+}
+
+/// The machine sheet, then the facts of the run.
+fn machine(view: &ReportView) -> Markup {
+    let kernel = view.sheet.iter().any(|row| row.kernel.is_some());
+    let notes = view.sheet.iter().any(|row| row.differs.is_some());
+    html! {
+        section #machine aria-labelledby="machine-title" {
+            h2 #machine-title { "The machine" }
+            @if !view.sheet.is_empty() {
+                div.scroll role="region" tabindex="0" aria-label="Measured beside reported" {
+                    table.sheet {
+                        thead {
+                            tr {
+                                th scope="col" { "" }
+                                th scope="col" { "measured" }
+                                th scope="col" { "CPUID" }
+                                @if kernel { th scope="col" { "kernel" } }
+                                @if notes { th scope="col" { "note" } }
+                            }
+                        }
+                        tbody { @for row in &view.sheet { (sheet_row(row, kernel, notes)) } }
+                    }
+                }
+            }
+            dl.facts {
+                @for (name, value) in &view.facts {
+                    div { dt { (name) } dd { (value) } }
+                }
+            }
+        }
+    }
+}
+
+fn sheet_row(row: &Row, kernel: bool, notes: bool) -> Markup {
+    let cell = |value: &Option<String>| {
+        html! { td { @match value { Some(value) => (value), None => span.none { "–" } } } }
+    };
+    html! {
+        tr {
+            th scope="row" { (row.name) }
+            (cell(&row.measured))
+            (cell(&row.cpuid))
+            @if kernel { (cell(&row.kernel)) }
+            @if notes { td { (row.differs.as_deref().unwrap_or_default()) } }
+        }
+    }
+}
+
+/// The table of all predictions, and what they come to; nothing if nothing was predicted.
+fn predictions(view: &ReportView) -> Markup {
+    let Some(median) = view.predicted() else {
+        return html! {};
+    };
+    let poor = view.predictions().filter(|(_, of)| of.poor()).count();
+    let mut rows: Vec<(&Section, &PredictionView)> = view.predictions().collect();
+    // Poor ones first, and the worst of them at the top.
+    rows.sort_by(|(_, a), (_, b)| (b.error / b.bar).total_cmp(&(a.error / a.bar)));
+    html! {
+        section #predictions aria-labelledby="predictions-title" {
+            h2 #predictions-title { "Predicted beside measured" }
+            p.lead {
+                "The median error over " (rows.len()) " experiments is " (percent(median)) "; "
+                @if poor == 0 { "none misses its bar." } @else { (poor) " miss their bar." }
+            }
+            p {
+                "Predictions follow from the machine's parameters: the ladder, the rate of a stream \
+                 in each level, a step to another page, a line's way to another core, CPUID, and \
+                 what is published of the core. None is fitted to a curve that is predicted. An \
+                 error is the median of |predicted / measured - 1| over an experiment's times."
+            }
+            div.scroll role="region" tabindex="0" aria-label="Errors of predictions" {
+                table.sheet {
+                    thead {
+                        tr {
+                            th scope="col" { "" }
+                            th scope="col" { "error" }
+                            th scope="col" { "bar" }
+                            th scope="col" { "points" }
+                            th scope="col" { "what the model leaves out" }
+                        }
+                    }
+                    tbody { @for (section, of) in rows { (predicted_row(section, of)) } }
+                }
+            }
+        }
+    }
+}
+
+fn predicted_row(section: &Section, of: &PredictionView) -> Markup {
+    html! {
+        tr {
+            th scope="row" { a href={ "#" (section.id) } { (section.id) } " " (section.title) }
+            td { (percent(of.error)) @if of.poor() { ", poor" } }
+            td { (percent(of.bar)) }
+            td { (of.points) }
+            td { @if of.poor() { (prose(&of.lacks.join("; and "))) } }
+        }
+    }
+}
+
+/// A share in percent.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 fn not_run(view: &ReportView) -> Markup {

@@ -2,14 +2,11 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::chart::{
-    Group, {self},
-};
+use super::chart::{self, Group};
 use super::counted::legend as legend_of;
-use super::predictions::percent;
-use super::prose::prose;
+use super::page::percent;
 use super::table::tables;
-use super::verdict::{badge, class};
+use super::text::{badge, class, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use super::{heat, surface};
 use crate::lab::record::VerdictLine;

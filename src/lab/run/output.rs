@@ -1,9 +1,7 @@
 //! The folder that a run writes to: nothing in it is ever lost, and lines arrive whole.
 
 use std::borrow::Borrow;
-use std::fs::{
-    File, OpenOptions, TryLockError, {self},
-};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Sets the scene of a run: one CPU, a clock, a limit of memory, and a header that tells of them.
 
-mod clock;
 mod limit;
-mod place;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,14 +13,15 @@ use super::record::{CacheLine, FORMAT, Header, PrefetchersLine};
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
 use crate::experiment::{Context, Counting, Effort, Placement};
-use crate::os::health::{
-    State, {self},
-};
+use crate::os::clock::monotonic_raw_ns;
+use crate::os::health::{self, State};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::CpuLocation;
-use crate::os::{Pages, Pinned, Root, Switches, Sysfs, allowed, limits, prefetchers};
-use crate::time::Rate;
+use crate::os::{
+    Pages, Pinned, Root, Switches, Sysfs, allowed, limits, measuring_cpu, pin, prefetchers,
+};
+use crate::time::{Rate, RateError, start, yardstick};
 
 /// How much time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -123,15 +122,38 @@ pub fn mask() -> String {
 
 /// The CPU to measure on when nobody says, if the system tells of any.
 pub fn default_cpu(root: &Root) -> Option<usize> {
-    place::default_cpu(root)
+    measuring_cpu(root, &allowed()).map(|choice| choice.cpu)
 }
 
-/// Keeps this thread on `cpu`, or on the [default](default_cpu), and says why it could not.
+/// Pins this thread to `wanted`, or to the CPU least likely to be disturbed. Where the system
+/// refuses, the thread stays free, and the note says so.
 ///
 /// # Errors
-/// If the CPU does not exist or is kept from this process.
-pub fn hold(cpu: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<String>)> {
-    place::hold(cpu, root)
+/// If `wanted` does not exist or is kept from this process.
+pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<String>)> {
+    if let Some(cpu) = wanted {
+        return match pin(cpu) {
+            Ok(pinned) => Ok((Some(pinned), Vec::new())),
+            Err(error) if error.refusal.is_some() => Ok((None, vec![unpinned(&error)])),
+            Err(error) => Err(error).with_context(|| format!("--cpu {cpu}")),
+        };
+    }
+    let mut refusal = "the system names no CPU".to_owned();
+    // An isolated CPU may lie outside the cpuset of this process; the last allowed one does not.
+    for cpu in default_cpu(root)
+        .into_iter()
+        .chain(allowed().last().copied())
+    {
+        match pin(cpu) {
+            Ok(pinned) => return Ok((Some(pinned), Vec::new())),
+            Err(error) => refusal = error.to_string(),
+        }
+    }
+    Ok((None, vec![unpinned(&refusal)]))
+}
+
+fn unpinned(reason: &dyn core::fmt::Display) -> String {
+    format!("not pinned, so the scheduler may move the measurement: {reason}")
 }
 
 impl Session {
@@ -148,9 +170,9 @@ impl Session {
         let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
         let largest = limit::largest(request, memory.available, limits::address_space())?;
         // Everything after this line describes the CPU that measures.
-        let (pinned, mut notes) = place::hold(request.cpu, root)?;
+        let (pinned, mut notes) = hold(request.cpu, root)?;
         let identity = Identity::detect();
-        let rate = clock::calibrate().context("the time-stamp counter cannot be calibrated")?;
+        let rate = calibrate().context("the time-stamp counter cannot be calibrated")?;
         let cpu = pinned.as_ref().map(Pinned::cpu);
         let (counting, counters) = Counting::probe(&place(root, cpu, identity));
         notes.extend(unwatched());
@@ -170,7 +192,7 @@ impl Session {
             pinned: cpu,
             tick_hz: rate.hz(),
             stated_tick_hz: tsc_hz().map(|hz| hz as f64),
-            core_per_tick: clock::core_per_tick(),
+            core_per_tick: core_per_tick(),
             seed: request.seed,
             profile: request.profile.name().to_owned(),
             pages: request.pages.map(|pages| pages.to_string()),
@@ -250,4 +272,49 @@ fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {
         .iter()
         .map(kernel_cache_line)
         .collect()
+}
+
+/// How long both clocks are compared. Reading them takes below a microsecond, so that the rate is
+/// good to a few parts in a million; and a core that was asleep reaches its clock meanwhile.
+const STRETCH: Duration = Duration::from_millis(250);
+
+/// Looks at the yardstick, the median of which counts.
+const LOOKS: usize = 15;
+
+/// The rate of the counter against the system's raw clock.
+fn calibrate() -> Result<Rate, RateError> {
+    let (began, ticks) = (monotonic_raw_ns(), start());
+    // The counter may stand still, and so may the clock: neither decides alone.
+    let mut spins = 0_u64;
+    let elapsed = loop {
+        let elapsed = monotonic_raw_ns().saturating_sub(began);
+        spins += 1;
+        if elapsed >= STRETCH.as_nanos() as u64 || spins > 1 << 28 {
+            break elapsed;
+        }
+    };
+    Rate::between(start().saturating_sub(ticks), elapsed)
+}
+
+/// Core cycles per tick now. `None` if the yardstick gave nothing.
+fn core_per_tick() -> Option<f64> {
+    let mut looks = [0; LOOKS];
+    looks.fill_with(yardstick::ticks);
+    looks.sort_unstable();
+    match looks[LOOKS / 2] {
+        0 => None,
+        ticks => Some(yardstick::CYCLES as f64 / ticks as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_calibrations_agree() {
+        let (first, second) = (calibrate().unwrap().hz(), calibrate().unwrap().hz());
+        assert!((first / second - 1.0).abs() < 1e-3, "{first} {second}");
+        assert!(first > 1e8, "{first}");
+    }
 }

@@ -1,9 +1,7 @@
 //! What can be counted beside time.
 
 use super::{Check, Observed, Subject};
-use crate::os::perf::{
-    Pmu, {self},
-};
+use crate::os::perf::{self, Pmu};
 use crate::os::root::Root;
 
 pub(super) fn hardware(observed: &Observed) -> Check {

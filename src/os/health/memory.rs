@@ -1,9 +1,7 @@
 //! Memory there is, and the page sizes it comes in.
 
 use super::{Check, Observed, Subject};
-use crate::os::hugepages::{
-    Transparent, {self},
-};
+use crate::os::hugepages::{self, Transparent};
 use crate::os::limits::machine_memory;
 use crate::os::memory::Size;
 use crate::os::root::Root;

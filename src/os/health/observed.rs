@@ -4,9 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::cpu::{Features, Identity, PrefetchSwitches};
-use crate::os::perf::{
-    Pmu, Refusal, {self},
-};
+use crate::os::perf::{self, Pmu, Refusal};
 use crate::os::root::{Root, Unreadable, read};
 use crate::os::{affinity, limits, pause};
 use crate::time::SmtContention;

@@ -4,9 +4,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::ptr::{
-    NonNull, {self},
-};
+use std::ptr::{self, NonNull};
 
 pub(super) const BASE_PAGE: usize = 4096;
 pub(super) const HUGE_PAGE: usize = 2 << 20;

@@ -13,9 +13,7 @@ pub use error::{LockRefused, MemoryError};
 pub use granted::{Granted, Via};
 pub use populated::Populated;
 
-use super::hugepages::{
-    Transparent, {self},
-};
+use super::hugepages::{self, Transparent};
 use super::limits;
 use crate::mem::{LINE, Region};
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};

@@ -4,9 +4,7 @@
 #![allow(unsafe_code)]
 
 use std::io;
-use std::ptr::{
-    NonNull, {self},
-};
+use std::ptr::{self, NonNull};
 
 /// `mmap(MAP_POPULATE)`: anonymous memory whose pages are all there when the call returns.
 ///

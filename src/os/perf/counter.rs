@@ -3,9 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::File;
-use std::io::{
-    Read, {self},
-};
+use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;

@@ -3,9 +3,7 @@
 // Forks, and the child may only make calls that are safe between fork and exec.
 #![allow(unsafe_code)]
 
-use std::io::{
-    Read, {self},
-};
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 

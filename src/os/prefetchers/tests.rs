@@ -3,9 +3,7 @@
 // Ends processes by signal.
 #![allow(unsafe_code)]
 
-use std::fs::{
-    File, {self},
-};
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

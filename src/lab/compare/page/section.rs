@@ -2,14 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::chart::{
-    Named, {self},
-};
+use super::chart::{self, Named};
 use crate::lab::compare::{Ahead, Difference, Place, Side};
-use crate::lab::report::prose::prose;
 use crate::lab::report::scale::{heading, number, place};
 use crate::lab::report::section::{legend, spec};
 use crate::lab::report::surface;
+use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Form, Section, Value};
 use crate::stats::Interval;
 

@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use crate::experiment::Verdict;
 use crate::lab::compare::Side;
 use crate::lab::record::VerdictLine;
-use crate::lab::report::prose::prose;
-use crate::lab::report::verdict::badge;
+use crate::lab::report::text::{badge, prose};
 use crate::lab::sheet::Row;
 
 /// A claim and what each record makes of it.

@@ -1,7 +1,6 @@
 //! Object files, their debug sections, and the files in which these may lie instead.
 
 mod bytes;
-mod crc32;
 mod image;
 mod opened;
 mod relocate;

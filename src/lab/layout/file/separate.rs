@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Image, crc32};
+use flate2::Crc;
+
+use super::Image;
 
 /// Where to look.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +122,7 @@ fn fitting(binary: &Image, path: &Path, sum: Option<u32>) -> Option<Image> {
     let file = Image::open(path).ok().filter(informed)?;
     let fits = match (binary.build_id(), file.build_id(), sum) {
         (Some(wanted), Some(found), _) => wanted == found,
-        (_, _, Some(sum)) => crc32::of(file.bytes()) == sum,
+        (_, _, Some(sum)) => crc32(file.bytes()) == sum,
         // Nothing tells them apart: its place has to do.
         _ => true,
     };
@@ -148,4 +150,22 @@ fn advice() -> &'static str {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// CRC-32 as `.gnu_debuglink` holds it.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_value_of_the_catalogue() {
+        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
 }
