@@ -144,7 +144,7 @@ fn an_experiments_own_traces_are_simulated() {
         "64K",
     ];
     let text = folder.run(&args).ok().out;
-    assert!(text.contains("all numbers an operation"), "{text}");
+    assert!(text.contains("all numbers per operation"), "{text}");
 }
 
 #[test]

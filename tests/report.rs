@@ -75,7 +75,7 @@ fn counts_have_a_plot_a_table_and_the_vendors_name() {
     assert_eq!(charts(&page).len(), charts(&render(&planted())).len() + 1);
     let markup = markup(&page);
     for expected in [
-        "Events an operation",
+        "Events per operation",
         "L1d misses by ls_dmnd_fills_from_sys.all",
         "Some events shared a counter",
     ] {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use super::affinity::keep_on;
-use super::pause::pause;
+use super::clock::pause;
 use super::signals::Blocked;
 use crate::kernel::{Bandwidth, Kernel, Motion, Vector};
 use crate::mem::{PAGE, Region};

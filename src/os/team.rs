@@ -13,7 +13,7 @@ use std::{fmt, io};
 
 use super::affinity::{AffinityError, pin};
 use super::apart::{CoreDistance, Lines};
-use super::pause::pause;
+use super::clock::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
 use crate::kernel::Kernel;

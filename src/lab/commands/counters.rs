@@ -19,7 +19,7 @@ use crate::os::{Pinned, interrupt};
 
 /// Count what an operation of an experiment does: misses, page walks, instructions, ...
 ///
-/// Counts events around N operations and around 2N of each case, and prints the difference an
+/// Counts events around N operations and around 2N of each case, and prints the difference per
 /// operation, so that the counters' own cost and the harness's leave. Ranges come from CPUID, not
 /// from a measured ladder.
 ///

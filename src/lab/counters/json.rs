@@ -1,4 +1,4 @@
-//! Counters an operation, as JSON.
+//! Counters per operation, as JSON.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Counters an operation, case by case: what `linefill counters` prints.
+//! Counters per operation, case by case: what `linefill counters` prints.
 
 mod json;
 mod print;

@@ -1,4 +1,4 @@
-//! Counters an operation, as tables.
+//! Counters per operation, as tables.
 
 use comfy_table::{CellAlignment, Row};
 
@@ -9,7 +9,7 @@ use crate::lab::size::show;
 use crate::lab::table;
 use crate::os::perf::Refusal;
 
-/// A table an experiment, a row a case, a column an event; below them what was scaled, and what is
+/// A table per experiment, a row per case, a column per event; below them what was scaled, and what is
 /// not counted and why.
 pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16) -> String {
     let mut text = String::new();

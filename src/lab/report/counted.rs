@@ -55,7 +55,7 @@ pub(super) fn counted(
                 label: "events".to_owned(),
                 ..AxisView::default()
             },
-            unit: "an operation".to_owned(),
+            unit: "per operation".to_owned(),
             curves,
             references: Vec::new(),
             rules: Vec::new(),

@@ -29,7 +29,7 @@ pub(super) fn section(section: &Section) -> Markup {
             }
             @if let Some(counted) = &section.counted {
                 div.counted {
-                    h3 { "Events an operation" }
+                    h3 { "Events per operation" }
                     (drawn(section, &counted.figure))
                     (legend_of(counted))
                 }

@@ -145,7 +145,7 @@ pub struct Talk {
 const COUNTED: u64 = 256;
 const BEFORE: u64 = 4;
 
-/// Lets the threads of an experiment's cases do an operation each in turn, on a core each, and counts
+/// Lets the threads of an experiment's cases do one operation each in turn, on a core each, and counts
 /// what their caches send. An atomic operation is its load and its store.
 ///
 /// # Errors
@@ -207,7 +207,7 @@ fn in_turn(members: &mut [Worker<'_>], caches: &mut Mesi, rounds: u64) {
     }
 }
 
-/// What the threads' caches sent, an operation.
+/// What the threads' caches sent, per operation.
 pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
     let headings = [
         "series",
@@ -249,7 +249,7 @@ pub fn talk_table(runs: &[TeamRun], width: u16) -> String {
     if table.is_empty() {
         return notes;
     }
-    let what = "messages an operation, the threads doing one each in turn";
+    let what = "messages per operation, the threads doing one each in turn";
     format!("{}\n{what}\n{notes}", table.trim_fmt())
 }
 

@@ -46,7 +46,7 @@ fn cells(heat: &[SetCounters]) -> Vec<Cell> {
         .collect()
 }
 
-/// Misses set by set, 64 cells a row, a map a level.
+/// Misses set by set, 64 cells per row, a map per level.
 pub fn heat_text(configs: &[Config]) -> String {
     let mut text = String::new();
     for config in configs {

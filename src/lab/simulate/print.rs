@@ -103,7 +103,7 @@ fn to_the_right(table: &mut Table, first: usize) {
     }
 }
 
-/// What the cases of an experiment came to: misses per operation, a row a case and configuration.
+/// What the cases of an experiment came to: misses per operation, a row per case and configuration.
 pub fn case_table(runs: &[CaseRun], x: Option<Axis>, width: u16) -> String {
     let traced = || runs.iter().filter_map(|run| run.outcome.as_ref().ok());
     let names: Vec<String> = traced()
@@ -149,10 +149,10 @@ pub fn case_table(runs: &[CaseRun], x: Option<Axis>, width: u16) -> String {
         Some([config]) => format!("{}, all ", config.text),
         _ => "all ".to_owned(),
     };
-    format!("{}\n{of}numbers an operation\n{notes}", table.trim_fmt())
+    format!("{}\n{of}numbers per operation\n{notes}", table.trim_fmt())
 }
 
-/// References, misses and page walks an operation.
+/// References, misses and page walks per operation.
 fn counts(traced: &Traced, config: &Config, names: &[String], walked: bool) -> Vec<String> {
     let each = |count: u64| format!("{:.4}", count as f64 / traced.operations as f64);
     let levels = levels(&config.hierarchy);

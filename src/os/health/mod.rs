@@ -3,9 +3,7 @@
 mod clock;
 mod counters;
 mod cpus;
-mod frequency;
 mod hypervisor;
-mod isolation;
 mod load;
 mod memory;
 mod observed;
@@ -93,15 +91,15 @@ pub fn examine(root: &Root, cpu: usize) -> Vec<Check> {
 pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
     vec![
         cpus::chosen(root, cpu, observed),
-        isolation::scheduler(root, cpu),
-        isolation::tick(root, cpu),
+        cpus::scheduler(root, cpu),
+        cpus::tick(root, cpu),
         load::chosen(cpu, observed),
         load::machine(root, observed),
         smt::sibling(root, cpu, observed),
         hypervisor::present(observed),
         hypervisor::steal(cpu, observed),
-        frequency::governor(root, cpu),
-        frequency::turbo(root),
+        clock::governor(root, cpu),
+        clock::turbo(root),
         clock::tsc(root, observed),
         memory::available(root),
         memory::transparent(root),

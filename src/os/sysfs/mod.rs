@@ -7,7 +7,6 @@ mod arrangement;
 mod cache;
 pub(super) mod list;
 mod mask;
-mod node;
 mod seat;
 mod sharing;
 mod topology;
@@ -17,10 +16,9 @@ use std::path::{Path, PathBuf};
 pub use arrangement::Arrangement;
 pub use cache::Cache;
 pub use mask::CpuMask;
-pub use node::Node;
 pub use seat::{CpuLocation, Nearness};
 pub use sharing::Sharing;
-pub use topology::Topology;
+pub use topology::{Node, Topology};
 
 use super::root::{Unreadable, read};
 
@@ -90,7 +88,7 @@ impl Sysfs {
     /// # Errors
     /// [`Unreadable`] when there are none (a kernel built without NUMA) or one is malformed.
     pub fn nodes(&self) -> Result<Vec<Node>, Unreadable> {
-        node::all(&self.nodes)
+        topology::nodes(&self.nodes)
     }
 
     /// The folder of one CPU.

@@ -1,9 +1,9 @@
-//! Where a CPU sits: `cpuN/topology`.
+//! Where a CPU sits: `cpuN/topology`; and memory nodes: `node/nodeN`.
 
 use std::path::Path;
 
-use super::{Sysfs, read_list};
-use crate::os::root::{Unreadable, read_number};
+use super::{Sysfs, list, read_list};
+use crate::os::root::{Unreadable, read, read_number};
 
 /// The place of one CPU in the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,5 +43,44 @@ pub(super) fn of(dir: &Path) -> Result<Topology, Unreadable> {
         core: read_number(&dir.join("core_id"))?,
         package: read_number(&dir.join("physical_package_id"))?,
         threads: read_list(&dir.join("thread_siblings_list"))?,
+    })
+}
+
+/// One memory node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its number.
+    pub id: usize,
+    /// The CPUs next to it; none for a node of memory alone.
+    pub cpus: Vec<usize>,
+    /// Relative distance to each online node in rising order, 10 to itself (ACPI SLIT).
+    pub distances: Vec<u64>,
+}
+
+pub(super) fn nodes(dir: &Path) -> Result<Vec<Node>, Unreadable> {
+    let path = dir.join("online");
+    let text = read(&path)?;
+    let ids = list::parse(&text)
+        .filter(|ids| !ids.is_empty())
+        .ok_or_else(|| Unreadable::malformed(&path, &text, "a list of nodes"))?;
+    ids.into_iter()
+        .map(|id| node(&dir.join(format!("node{id}")), id))
+        .collect()
+}
+
+fn node(dir: &Path, id: usize) -> Result<Node, Unreadable> {
+    let path = dir.join("cpulist");
+    let text = read(&path)?;
+    let cpus =
+        list::parse(&text).ok_or_else(|| Unreadable::malformed(&path, &text, "a list of CPUs"))?;
+    let path = dir.join("distance");
+    let text = read(&path)?;
+    let distances: Result<_, _> = text.split_whitespace().map(str::parse).collect();
+    let distances =
+        distances.map_err(|_| Unreadable::malformed(&path, &text, "a row of distances"))?;
+    Ok(Node {
+        id,
+        cpus,
+        distances,
     })
 }
