@@ -85,7 +85,7 @@ fn iteration(
             turns.map(WorkerTime::until).max().unwrap_or(0)
         })
     });
-    let timed = timed.map_err(Untestable::because)?;
+    let timed = timed?;
     Ok(timed.cycles.or(timed.ticks))
 }
 
@@ -94,9 +94,9 @@ fn members(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
         features: Features::detect(),
     };
     // It lies in memory of its own.
-    let region = Region::new(Box::leak(Box::new([0; 128]))).map_err(Untestable::because)?;
+    let region = Region::new(Box::leak(Box::new([0; 128])))?;
     match setup.prepare(region, &context)? {
-        Workload::ThreadGroup { members, .. } => Ok(members),
+        Workload::Threads { members, .. } => Ok(members),
         other => Err(Untestable(format!("{other:?} is no team"))),
     }
 }

@@ -5,7 +5,7 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
-use linefill::experiment::{Context, SampleOf, Setup, Workload};
+use linefill::experiment::{Context, SampleOf, Setup, Timing, Workload};
 use linefill::mem::Region;
 use linefill::os::{RoundOptions, allowed, team};
 use linefill::pattern::kmeans::{POINTS, Point, scatter};
@@ -135,13 +135,14 @@ fn a_timed_team_goes_on_and_on() {
             Err(_) if way == KMeansWay::Streams => continue,
             prepared => prepared.unwrap(),
         };
-        let Workload::ThreadGroup {
-            mut members, pace, ..
+        let Workload::Threads {
+            mut members,
+            timing: Timing::AtOnce { sample, .. },
         } = prepared
         else {
-            panic!("{way:?} is no team");
+            panic!("{way:?} is no group of threads");
         };
-        assert_eq!(pace, SampleOf::Slowest);
+        assert_eq!(sample, SampleOf::Slowest);
         let work = members[0].kernel.work();
         assert_eq!(
             work.flops,

@@ -6,7 +6,7 @@ use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
     Arena, Case, Context, Counting, CpuOrder, Experiment, Machine, Ranges, Run, SampleOf, Shape,
-    Unit, Untestable, Workload, find,
+    Timing, Unit, Untestable, Workload, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
@@ -247,27 +247,27 @@ impl<'m> Threads<'m> {
 impl<'m> Stretch<'m> {
     fn of(subject: Workload<'m>) -> Result<Self, Untestable> {
         match subject {
+            Workload::Steady {
+                beside: Some(_), ..
+            } => Err(Untestable::because("it takes a second process")),
             Workload::Steady { kernel, .. } => Ok(Stretch::Steady(kernel)),
             Workload::Shot { shot, work } => Ok(Stretch::Shots(shot, work)),
-            Workload::Runs {
-                members,
-                renew,
-                operations,
-                less: None,
-            } => Ok(Stretch::Runs {
-                members,
-                renew,
-                operations,
-            }),
-            Workload::Runs { .. } => Err(Untestable("it is a difference of two".to_owned())),
-            Workload::Beside { .. } => Err(Untestable("it takes a second process".to_owned())),
-            Workload::Helped { .. } => Err(Untestable("it takes a helper thread".to_owned())),
-            Workload::ThreadGroup {
-                members,
-                pace,
-                in_step,
-                ..
-            } => Ok(Stretch::ThreadGroup(Threads::new(members, pace, in_step))),
+            Workload::Threads { members, timing } => match timing {
+                Timing::Runs {
+                    renew,
+                    operations,
+                    less: None,
+                } => Ok(Stretch::Runs {
+                    members,
+                    renew,
+                    operations,
+                }),
+                Timing::Runs { .. } => Err(Untestable::because("it is a difference of two")),
+                Timing::Helped { .. } => Err(Untestable::because("it takes a helper thread")),
+                Timing::AtOnce {
+                    sample, in_step, ..
+                } => Ok(Stretch::ThreadGroup(Threads::new(members, sample, in_step))),
+            },
             Workload::Count(_) => Err(Untestable("it is counted, not timed".to_owned())),
         }
     }

@@ -21,10 +21,16 @@ impl core::fmt::Display for Untestable {
     }
 }
 
-impl core::error::Error for Untestable {}
+/// The error's message is the reason, so that `?` serves in every set-up. (Untestable is no error
+/// type itself, or this would hold for itself, too.)
+impl<E: core::error::Error> From<E> for Untestable {
+    fn from(error: E) -> Self {
+        Untestable::because(error)
+    }
+}
 
 impl Untestable {
-    /// Takes an error's message as the reason.
+    /// The reason in words.
     pub fn because(error: impl core::fmt::Display) -> Self {
         Untestable(error.to_string())
     }
@@ -191,35 +197,15 @@ pub enum Workload<'m> {
         kernel: Box<dyn Kernel + 'm>,
         /// Operations of one round over its working set.
         period: u64,
+        /// What a second process does meanwhile, if there is to be one.
+        beside: Option<BackgroundLoad>,
     },
-    /// The same while a second process is at work, which is there for as long as that takes.
-    Beside {
-        /// The kernel.
-        kernel: Box<dyn Kernel + 'm>,
-        /// Operations of one round over its working set.
-        period: u64,
-        /// What the second process does.
-        chore: BackgroundLoad,
-    },
-    /// Kernels to be timed in their steady state, all at once.
-    ThreadGroup {
+    /// Kernels on threads of their own.
+    Threads {
         /// The threads.
         members: Vec<Worker<'m>>,
-        /// Whose time counts.
-        pace: SampleOf,
-        /// Operations of a member in one round over its working set.
-        period: u64,
-        /// Whether the members wait for each other, so that none may do more than the others.
-        in_step: bool,
-    },
-    /// A kernel to be timed in its steady state while another one helps it.
-    Helped {
-        /// The kernel, and its helper.
-        members: Vec<Worker<'m>>,
-        /// Operations of one round over its working set.
-        period: u64,
-        /// What keeps the helper from running too far ahead.
-        leash: Arc<RunAheadLimit>,
+        /// How they are timed.
+        timing: Timing<'m>,
     },
     /// An operation to be timed once per preparation.
     Shot {
@@ -228,43 +214,102 @@ pub enum Workload<'m> {
         /// What it does.
         work: Work,
     },
-    /// Runs from beginning to end, each of a preparation of its own, by threads that share the
-    /// work.
+    /// A number that is counted, not timed.
+    Count(f64),
+}
+
+/// How several threads are timed.
+pub enum Timing<'m> {
+    /// In their steady state, all at once.
+    AtOnce {
+        /// Whose time counts.
+        sample: SampleOf,
+        /// Operations of a thread in one round over its working set.
+        period: u64,
+        /// Whether the threads wait for each other, so that none may do more than the others.
+        in_step: bool,
+    },
+    /// The first in its steady state, while the second helps it.
+    Helped {
+        /// Operations of one round over its working set.
+        period: u64,
+        /// Keeps the helper from running too far ahead.
+        limit: Arc<RunAheadLimit>,
+    },
+    /// Runs from beginning to end, each of a preparation of its own. A thread does its share of a
+    /// run, whatever number of operations it is told to do.
     Runs {
-        /// The threads. What one is told to do is its share of a run, whatever the number.
-        members: Vec<Worker<'m>>,
         /// Brings the memory into the state in which a run is to find it. Not timed.
         renew: Box<dyn FnMut(Run) + 'm>,
         /// Operations of a run, by all threads together.
         operations: u64,
-        /// If a share is given, a sample is the quickest of four runs less that share of the
-        /// quickest of four others, in turn: what is alike in both at that moment leaves.
+        /// If a share is given, a sample is the fastest of four runs less that share of the fastest
+        /// of four others, in turn: what is alike in both at that moment cancels.
         less: Option<f64>,
     },
-    /// A number that is counted, not timed.
-    Count(f64),
+}
+
+impl<'m> Workload<'m> {
+    /// A kernel to be timed in its steady state, with the operations of one round over its working
+    /// set.
+    pub fn steady(kernel: impl Kernel + 'm, period: u64) -> Self {
+        Workload::Steady {
+            kernel: Box::new(kernel),
+            period,
+            beside: None,
+        }
+    }
+
+    /// An operation to be timed once per preparation, and what it does.
+    pub fn shot(shot: impl Shot + 'm, work: Work) -> Self {
+        Workload::Shot {
+            shot: Box::new(shot),
+            work,
+        }
+    }
+
+    /// Threads to be timed in their steady state, all at once: whose time counts, and the
+    /// operations of one round over the working set of each.
+    pub fn at_once(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
+        let timing = Timing::AtOnce {
+            sample,
+            period,
+            in_step: false,
+        };
+        Workload::Threads { members, timing }
+    }
+
+    /// The same of threads that wait for each other, so that none may do more than the others.
+    pub fn in_step(members: Vec<Worker<'m>>, sample: SampleOf, period: u64) -> Self {
+        let timing = Timing::AtOnce {
+            sample,
+            period,
+            in_step: true,
+        };
+        Workload::Threads { members, timing }
+    }
+
+    /// The kernel of a steady workload, and the operations of one round. What a second process
+    /// would do is none of its accesses.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn kernel(self) -> Result<(Box<dyn Kernel + 'm>, u64), Untestable> {
+        match self {
+            Workload::Steady { kernel, period, .. } => Ok((kernel, period)),
+            _ => Err(Untestable::because(
+                "it is timed once, by several threads, or counted, and has no trace of one core",
+            )),
+        }
+    }
 }
 
 impl core::fmt::Debug for Workload<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Workload::Steady { period, .. } => write!(f, "Steady {{ lap: {period} }}"),
-            Workload::Beside { period, chore, .. } => {
-                write!(f, "Beside {{ lap: {period}, chore: {chore:?} }}")
-            }
-            Workload::ThreadGroup { members, pace, .. } => {
-                write!(f, "ThreadGroup {{ members: {members:?}, pace: {pace:?} }}")
-            }
-            Workload::Helped { members, .. } => write!(f, "Helped {{ members: {members:?} }}"),
+            Workload::Steady { period, .. } => write!(f, "Steady {{ period: {period} }}"),
+            Workload::Threads { members, .. } => write!(f, "Threads {{ members: {members:?} }}"),
             Workload::Shot { work, .. } => write!(f, "Shot {{ work: {work:?} }}"),
-            Workload::Runs {
-                members,
-                operations,
-                ..
-            } => write!(
-                f,
-                "Runs {{ members: {members:?}, operations: {operations} }}"
-            ),
             Workload::Count(value) => write!(f, "Count({value})"),
         }
     }

@@ -14,13 +14,14 @@ pub mod topics;
 mod case;
 mod machine;
 mod point;
+mod prelude;
 mod registry;
 mod rig;
 mod unit;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
 pub use crate::experiment::claim::verdict::{
-    Claim, Judged, Judgement, Verdict, all_of, at_least, at_most, between,
+    Claim, Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, claim, noted,
 };
 pub use crate::experiment::machine::calibration::{Calibration, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
@@ -35,8 +36,8 @@ pub use crate::experiment::quality::passes::{Pass, Quality, merged};
 pub use crate::experiment::quality::spread::PassVariation;
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
-pub use crate::experiment::rig::crew::{SampleOf, ThreadStats};
-pub use case::{Case, Context, PageRequest, Run, Setup, Untestable, Workload};
+pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
+pub use case::{Case, Context, PageRequest, Run, Setup, Timing, Untestable, Workload};
 pub use machine::Machine;
 pub use point::{Measured, Point, State};
 pub use registry::{Named, all, find, nearest};
@@ -44,7 +45,7 @@ pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
 use crate::counters::Quantity;
-use crate::experiment::rig::alone::DisturbanceMonitor;
+use crate::experiment::rig::disturbance::DisturbanceMonitor;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.
@@ -101,15 +102,34 @@ pub struct Plot {
 }
 
 impl Plot {
+    /// A line per series, without the source's own numbers.
+    pub const fn lines(x: Axis, y: Axis, unit: Unit) -> Self {
+        Plot {
+            shape: Shape::Lines,
+            x,
+            y,
+            unit,
+            reference: &[],
+        }
+    }
+
+    /// A bar per series and x, likewise.
+    pub const fn bars(x: Axis, y: Axis, unit: Unit) -> Self {
+        Plot {
+            shape: Shape::Bars,
+            ..Self::lines(x, y, unit)
+        }
+    }
+
+    /// The same, beside the source's own numbers.
+    pub const fn beside(self, reference: &'static [Reference]) -> Self {
+        Plot { reference, ..self }
+    }
+
     /// Core cycles over the working set, both axes logarithmic: most of Drepper's figures.
     pub const fn over_working_set(reference: &'static [Reference]) -> Option<Self> {
-        Some(Plot {
-            shape: Shape::Lines,
-            x: Axis::WORKING_SET,
-            y: Axis::log("time"),
-            unit: Unit::CoreCycles,
-            reference,
-        })
+        let plot = Self::lines(Axis::WORKING_SET, Axis::log("time"), Unit::CoreCycles);
+        Some(plot.beside(reference))
     }
 }
 
@@ -146,11 +166,16 @@ pub struct Axis {
 
 impl Axis {
     /// Working sets, logarithmic.
-    pub const WORKING_SET: Axis = Axis {
-        label: "working set",
-        log: true,
-        bytes: true,
-    };
+    pub const WORKING_SET: Axis = Axis::bytes("working set");
+
+    /// A logarithmic axis of bytes.
+    pub const fn bytes(label: &'static str) -> Self {
+        Axis {
+            label,
+            log: true,
+            bytes: true,
+        }
+    }
 
     /// A logarithmic axis of plain numbers.
     pub const fn log(label: &'static str) -> Self {

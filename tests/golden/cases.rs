@@ -11,7 +11,8 @@ use std::collections::HashMap;
 
 use linefill::cpu::{Feature, Features};
 use linefill::experiment::{
-    Arena, Case, Context, Experiment, Machine, PageRequest, SampleOf, Untestable, Workload, all,
+    Arena, Case, Context, Experiment, Machine, PageRequest, SampleOf, Timing, Untestable, Workload,
+    all,
 };
 use linefill::kernel::{Access, Kernel, Kind, Work};
 use linefill::os::Worker;
@@ -292,57 +293,50 @@ impl Tracer {
 fn hash_of(subject: Workload<'_>, most: usize) -> Hash {
     let mut hash = Hash::default();
     match subject {
-        Workload::Steady { mut kernel, period } => {
-            hash.word(1);
-            hash.word(period);
-            hash_trace(&mut *kernel, most, &mut hash);
-        }
-        Workload::Beside {
-            mut kernel, period, ..
-        } => {
-            hash.word(2);
-            hash.word(period);
-            hash_trace(&mut *kernel, most, &mut hash);
-        }
-        Workload::ThreadGroup {
-            members,
-            pace,
+        Workload::Steady {
+            mut kernel,
             period,
-            in_step,
+            beside,
         } => {
-            hash.word(3);
-            hash.word(match pace {
-                SampleOf::First => 0,
-                SampleOf::Fastest => 1,
-                SampleOf::Median => 2,
-                SampleOf::Slowest => 3,
-            });
+            hash.word(1 + u64::from(beside.is_some()));
             hash.word(period);
-            hash.word(in_step.into());
-            hash_members(members, most, &mut hash);
+            hash_trace(&mut *kernel, most, &mut hash);
         }
-        Workload::Helped {
-            members, period, ..
-        } => {
-            hash.word(4);
-            hash.word(period);
+        Workload::Threads { members, timing } => {
+            match timing {
+                Timing::AtOnce {
+                    sample,
+                    period,
+                    in_step,
+                } => {
+                    hash.word(3);
+                    hash.word(match sample {
+                        SampleOf::First => 0,
+                        SampleOf::Fastest => 1,
+                        SampleOf::Median => 2,
+                        SampleOf::Slowest => 3,
+                    });
+                    hash.word(period);
+                    hash.word(in_step.into());
+                }
+                Timing::Helped { period, .. } => {
+                    hash.word(4);
+                    hash.word(period);
+                }
+                Timing::Runs {
+                    operations, less, ..
+                } => {
+                    hash.word(6);
+                    hash.word(operations);
+                    hash.word(less.map_or(0, f64::to_bits));
+                }
+            }
             hash_members(members, most, &mut hash);
         }
         Workload::Shot { shot, work } => {
             hash.word(5);
             hash.word(shot.operations());
             hash_work(work, &mut hash);
-        }
-        Workload::Runs {
-            members,
-            operations,
-            less,
-            ..
-        } => {
-            hash.word(6);
-            hash.word(operations);
-            hash.word(less.map_or(0, f64::to_bits));
-            hash_members(members, most, &mut hash);
         }
         Workload::Count(value) => {
             hash.word(7);

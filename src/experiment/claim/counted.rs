@@ -1,7 +1,7 @@
 //! Numbers that are found by arithmetic or simulation, and what they must be.
 
 use crate::experiment::{
-    Case, Context, Evidence, Judgement, Setup, Untestable, Workload, all_of, between,
+    Case, Context, Evidence, Judged, Setup, Untestable, Workload, all_of, between,
 };
 use crate::mem::Region;
 
@@ -61,11 +61,9 @@ pub(crate) fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
 }
 
 /// Claims that all of these numbers lie within their bounds.
-pub(crate) fn all(e: &Evidence<'_>, rows: &[Counted]) -> Result<Judgement, Untestable> {
-    let parts = rows.iter().map(|row| {
+pub(crate) fn all(e: &Evidence<'_>, rows: &[Counted]) -> Judged {
+    all_of(rows.iter().map(|row| {
         let (least, most) = row.within;
-        Ok(between(row.series, e.at(row.series, 0.0)?, least, most))
-    });
-    let parts: Result<Vec<Judgement>, Untestable> = parts.collect();
-    Ok(all_of(parts?))
+        between(row.series, e.at(row.series, 0.0), least, most)
+    }))
 }

@@ -1,7 +1,7 @@
 //! What a claim is judged on: an experiment's points, and the machine.
 
 use crate::counters::Quantity;
-use crate::experiment::{Count, Machine, Pass, Point, Range, State, Unit, Untestable};
+use crate::experiment::{Count, Machine, Pass, Point, Range, State, Unit, Untestable, Value};
 use crate::stats::Interval;
 
 /// The least doubt about a number that is compared with another case's, as a share of it. What
@@ -187,7 +187,8 @@ fn widened(point: &Point, value: Interval) -> Interval {
 ///
 /// # Errors
 /// If either is not positive throughout: the difference of two stretches can be, if it is noise.
-pub(crate) fn ratio(of: Interval, to: Interval) -> Result<Interval, Untestable> {
+pub(crate) fn ratio(of: impl Value, to: impl Value) -> Result<Interval, Untestable> {
+    let (of, to) = (of.interval()?, to.interval()?);
     of.ratio(to)
         .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
 }

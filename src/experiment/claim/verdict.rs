@@ -55,13 +55,18 @@ pub struct Judgement {
 /// A judgement, or the reason why there is none.
 pub type Judged = Result<Judgement, Untestable>;
 
-/// A claim of a source document, as code that can say no.
+/// A claim of a source document, as code that can say no: made by [`claim`].
 #[derive(Clone, Copy)]
 pub struct Claim {
     /// The claim in words, with its threshold.
     pub text: &'static str,
     /// Decides it.
-    pub judge: fn(&Evidence<'_>) -> Judged,
+    judge: fn(&Evidence<'_>) -> Judged,
+}
+
+/// The claim that `text` states and `judge` decides.
+pub const fn claim(text: &'static str, judge: fn(&Evidence<'_>) -> Judged) -> Claim {
+    Claim { text, judge }
 }
 
 impl core::fmt::Debug for Claim {
@@ -87,34 +92,63 @@ pub(crate) fn rounded(value: f64) -> f64 {
     format!("{value:.digits$}").parse().unwrap_or(value)
 }
 
+/// What a claim is judged by: an interval, or the reason why there is none.
+pub trait Value {
+    /// The interval.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    fn interval(self) -> Result<Interval, Untestable>;
+}
+
+impl Value for Interval {
+    fn interval(self) -> Result<Interval, Untestable> {
+        Ok(self)
+    }
+}
+
+impl Value for Result<Interval, Untestable> {
+    fn interval(self) -> Result<Interval, Untestable> {
+        self
+    }
+}
+
 /// Claims that `what` is `least` or more.
-pub fn at_least(what: &str, value: Interval, least: f64) -> Judgement {
+///
+/// # Errors
+/// If there is no value.
+pub fn at_least(what: &str, value: impl Value, least: f64) -> Judged {
+    let value = value.interval()?;
     let verdict = match value.side_of(least) {
         Side::Above => Verdict::Holds,
         Side::Across => Verdict::Inconclusive,
         Side::Below => Verdict::DoesNotHold,
     };
-    Judgement {
-        verdict,
-        numbers: format!("{what} {value}, at least {} wanted", rounded(least)),
-    }
+    let numbers = format!("{what} {value}, at least {} wanted", rounded(least));
+    Ok(Judgement { verdict, numbers })
 }
 
 /// Claims that `what` is below `most`.
-pub fn at_most(what: &str, value: Interval, most: f64) -> Judgement {
+///
+/// # Errors
+/// If there is no value.
+pub fn at_most(what: &str, value: impl Value, most: f64) -> Judged {
+    let value = value.interval()?;
     let verdict = match value.side_of(most) {
         Side::Below => Verdict::Holds,
         Side::Across => Verdict::Inconclusive,
         Side::Above => Verdict::DoesNotHold,
     };
-    Judgement {
-        verdict,
-        numbers: format!("{what} {value}, below {} wanted", rounded(most)),
-    }
+    let numbers = format!("{what} {value}, below {} wanted", rounded(most));
+    Ok(Judgement { verdict, numbers })
 }
 
 /// Claims that `what` lies between `least` and `most`.
-pub fn between(what: &str, value: Interval, least: f64, most: f64) -> Judgement {
+///
+/// # Errors
+/// If there is no value.
+pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
+    let value = value.interval()?;
     let verdict = if least <= value.lo && value.hi <= most {
         Verdict::Holds
     } else if value.hi < least || value.lo > most {
@@ -123,36 +157,43 @@ pub fn between(what: &str, value: Interval, least: f64, most: f64) -> Judgement 
         Verdict::Inconclusive
     };
     let (least, most) = (rounded(least), rounded(most));
-    Judgement {
-        verdict,
-        numbers: format!("{what} {value}, {least} to {most} wanted"),
-    }
+    let numbers = format!("{what} {value}, {least} to {most} wanted");
+    Ok(Judgement { verdict, numbers })
+}
+
+/// The same judgement, which says something besides.
+///
+/// # Errors
+/// If there is none.
+pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
+    let Judgement { verdict, numbers } = judged?;
+    let numbers = format!("{numbers}; {note}");
+    Ok(Judgement { verdict, numbers })
 }
 
 /// Claims that all of several parts hold: fails if one part fails, else is as open as the most
 /// open of them. Without any part there is nothing to judge.
-pub fn all_of(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
-    let mut parts = parts.into_iter();
-    let Some(first) = parts.next() else {
-        return Judgement {
+///
+/// # Errors
+/// The reason of the first part that cannot be judged.
+pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
+    let parts: Vec<Judgement> = parts.into_iter().collect::<Result<_, _>>()?;
+    let numbers = parts.iter().map(|part| part.numbers.as_str());
+    let numbers = numbers.collect::<Vec<_>>().join("; ");
+    // From what decides the whole to what decides nothing.
+    let order = [
+        Verdict::DoesNotHold,
+        Verdict::Untestable,
+        Verdict::Inconclusive,
+        Verdict::Holds,
+    ];
+    let is_there = |verdict: &Verdict| parts.iter().any(|part| part.verdict == *verdict);
+    match order.into_iter().find(is_there) {
+        Some(verdict) => Ok(Judgement { verdict, numbers }),
+        None => Ok(Judgement {
             verdict: Verdict::Untestable,
             numbers: "nothing was measured that the claim is about".to_owned(),
-        };
-    };
-    let mut verdict = first.verdict;
-    let mut numbers = vec![first.numbers];
-    for part in parts {
-        verdict = match (verdict, part.verdict) {
-            (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
-            (Verdict::Untestable, _) | (_, Verdict::Untestable) => Verdict::Untestable,
-            (Verdict::Inconclusive, _) | (_, Verdict::Inconclusive) => Verdict::Inconclusive,
-            (Verdict::Holds, Verdict::Holds) => Verdict::Holds,
-        };
-        numbers.push(part.numbers);
-    }
-    Judgement {
-        verdict,
-        numbers: numbers.join("; "),
+        }),
     }
 }
 
@@ -163,10 +204,11 @@ mod tests {
     fn verdict_of(lo: f64, hi: f64) -> [Verdict; 3] {
         let value = Interval::new(lo, hi);
         [
-            at_least("x", value, 2.0).verdict,
-            at_most("x", value, 2.0).verdict,
-            between("x", value, 1.0, 2.0).verdict,
+            at_least("x", value, 2.0),
+            at_most("x", value, 2.0),
+            between("x", value, 1.0, 2.0),
         ]
+        .map(|judged| judged.unwrap().verdict)
     }
 
     #[test]
@@ -208,13 +250,16 @@ mod tests {
         let yes = || at_least("a", Interval::exact(3.0), 2.0);
         let open = || at_least("b", Interval::new(1.0, 3.0), 2.0);
         let no = || at_least("c", Interval::exact(1.0), 2.0);
-        assert_eq!(all_of([yes(), yes()]).verdict, Verdict::Holds);
-        assert_eq!(all_of([yes(), open()]).verdict, Verdict::Inconclusive);
-        assert_eq!(all_of([no(), open(), yes()]).verdict, Verdict::DoesNotHold);
-        assert_eq!(all_of([]).verdict, Verdict::Untestable);
+        let verdict = |parts: &[Judged]| all_of(parts.to_vec()).unwrap().verdict;
+        assert_eq!(verdict(&[yes(), yes()]), Verdict::Holds);
+        assert_eq!(verdict(&[yes(), open()]), Verdict::Inconclusive);
+        assert_eq!(verdict(&[no(), open(), yes()]), Verdict::DoesNotHold);
+        assert_eq!(verdict(&[]), Verdict::Untestable);
         assert_eq!(
-            all_of([yes(), no()]).numbers,
+            all_of([yes(), no()]).unwrap().numbers,
             "a 3.00, at least 2 wanted; c 1.00, at least 2 wanted"
         );
+        let none = |reason: &str| Err(Untestable(reason.to_owned()));
+        assert_eq!(all_of([no(), none("first"), none("second")]), none("first"));
     }
 }

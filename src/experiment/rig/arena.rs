@@ -72,8 +72,7 @@ impl Arena {
         };
         let memory = slot.hold(bytes, kind)?;
         let granted = memory.granted().clone();
-        let region =
-            Region::new(&mut memory.as_mut_slice()[..bytes]).map_err(Untestable::because)?;
+        let region = Region::new(&mut memory.as_mut_slice()[..bytes])?;
         Ok((region, granted))
     }
 }
@@ -102,7 +101,7 @@ impl Slot {
                 Err(_) if self.outgoing.take().is_some() => kind.map(bytes),
                 first => first,
             };
-            self.memory = Some(memory.map_err(Untestable::because)?);
+            self.memory = Some(memory?);
             self.outgoing = None;
         }
         Ok(self.memory.as_mut().expect("just mapped"))

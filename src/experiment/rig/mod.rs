@@ -1,15 +1,15 @@
 //! The rig: measures a case on this thread, and the ladder that all ranges come from.
 
-pub mod alone;
 pub mod arena;
 pub mod cold;
 pub mod counting;
-pub mod crew;
-pub mod laid_out;
+pub mod disturbance;
+pub mod prepared;
+pub mod threads;
 
 use crate::counters::{Each, Quantity};
 use crate::experiment::machine::{half_octaves, ladder, ranges};
-use crate::experiment::rig::laid_out::PreparedCase;
+use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
     Arena, Case, Context, Count, DisturbanceMonitor, Measured, PageRequest, Point, Quality, Rung,
     State, ThreadStats, Untestable, Workload, rung_of,
@@ -67,7 +67,7 @@ pub struct Rig<'a> {
     /// How much of the effort's sampling there is time for.
     share: f64,
     stop: &'a AtomicBool,
-    alone: DisturbanceMonitor,
+    monitor: DisturbanceMonitor,
     arena: Arena,
     /// Pages that replace those of every case, if any.
     pages: Option<PageRequest>,
@@ -86,7 +86,7 @@ impl<'a> Rig<'a> {
             effort,
             share: 1.0,
             stop,
-            alone: DisturbanceMonitor::here(),
+            monitor: DisturbanceMonitor::here(),
             arena: Arena::default(),
             pages: None,
             counters: Vec::new(),
@@ -150,22 +150,22 @@ impl<'a> Rig<'a> {
         let plan = self.plan();
         let wanted = self.events(wanted);
         let pages = self.pages_for(case);
-        let mut laid_out = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
-        if let Workload::Count(value) = laid_out.subject {
+        let mut prepared = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
+        if let Workload::Count(value) = prepared.workload {
             return Ok(Some(State::Counted(value)));
         }
         let buffers = Buffers {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let Some(outcome) = laid_out.time(self.rate, &plan, &mut self.alone, buffers)? else {
+        let Some(outcome) = prepared.time(self.rate, &plan, &mut self.monitor, buffers)? else {
             return Ok(None);
         };
         let samples = self.samples[..outcome.taken].to_vec();
-        let mut measured = measured(outcome, &laid_out, samples);
+        let mut measured = measured(outcome, &prepared, samples);
         if outcome.ended != Ended::Stopped {
             let operations = COUNTED_SAMPLES * outcome.operations;
-            measured.counts = counts(&mut laid_out, &wanted, operations);
+            measured.counts = counts(&mut prepared, &wanted, operations);
         }
         Ok(Some(State::Measured(Box::new(measured))))
     }
@@ -208,17 +208,17 @@ impl<'a> Rig<'a> {
             ..self.plan()
         };
         let pages = self.pages_for(case);
-        let mut laid_out = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
-        if let Workload::Count(_) = laid_out.subject {
+        let mut prepared = PreparedCase::new(case, &mut self.arena, pages, self.context)?;
+        if let Workload::Count(_) = prepared.workload {
             return Ok(Vec::new());
         }
         let buffers = Buffers {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let outcome = laid_out.time(self.rate, &plan, &mut self.alone, buffers)?;
+        let outcome = prepared.time(self.rate, &plan, &mut self.monitor, buffers)?;
         let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
-        Ok(laid_out.each(events, outcome.operations))
+        Ok(prepared.each(events, outcome.operations))
     }
 
     /// Those of `wanted` that this rig can count, with their events.
@@ -269,35 +269,35 @@ impl<'a> Rig<'a> {
 const FARTHEST: usize = 256 << 20;
 
 /// What came of a steady or single measurement, as a point keeps it.
-fn measured(outcome: Outcome, laid_out: &PreparedCase<'_>, samples: Vec<Sample>) -> Measured {
+fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>) -> Measured {
     Measured {
         ticks: outcome.ticks,
         core_per_tick: outcome.core_per_tick,
         operations: outcome.operations,
-        work: laid_out.work(),
+        work: prepared.work(),
         samples,
         disturbed: outcome.disturbed,
-        quality: match laid_out.crew {
+        quality: match prepared.threads {
             Some(ThreadStats { one_core: true, .. }) => Quality::SharedCore,
             _ if outcome.restless() => Quality::Disturbed,
             _ => Quality::Clean,
         },
         ended: outcome.ended,
-        pages: laid_out.granted.to_string(),
+        pages: prepared.granted.to_string(),
         passes: Vec::new(),
         counts: Vec::new(),
-        crew: laid_out.crew,
+        crew: prepared.threads,
     }
 }
 
 /// What was counted of an operation, of all events that the PMU had a counter for.
 fn counts(
-    laid_out: &mut PreparedCase<'_>,
+    prepared: &mut PreparedCase<'_>,
     wanted: &[(Quantity, Event)],
     operations: u64,
 ) -> Vec<Count> {
     let events: Vec<Event> = wanted.iter().map(|(_, event)| *event).collect();
-    named(wanted, laid_out.each(&events, operations))
+    named(wanted, prepared.each(&events, operations))
 }
 
 /// The same for events that were counted already.

@@ -2,9 +2,7 @@
 //! beside a second process.
 
 use crate::experiment::machine::predict::{Flow, moved};
-use crate::experiment::{
-    Context, Forecast, Model, Parameters, SampleOf, Setup, Untestable, Workload,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
 use crate::os::preempt::current_cpu;
@@ -55,12 +53,9 @@ impl Setup for BandwidthSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         let vector = self.mover.vector(context)?;
-        let bandwidth = Bandwidth::new(region, self.motion, vector).map_err(Untestable::because)?;
+        let bandwidth = Bandwidth::new(region, self.motion, vector)?;
         let period = bandwidth.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(bandwidth),
-            period,
-        })
+        Ok(Workload::steady(bandwidth, period))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
@@ -150,18 +145,17 @@ impl Setup for BesideSetup {
             ));
         }
         let vector = self.measured.mover.vector(context)?;
-        let kernel =
-            Bandwidth::new(region, self.measured.motion, vector).map_err(Untestable::because)?;
+        let kernel = Bandwidth::new(region, self.measured.motion, vector)?;
         let period = kernel.pass();
-        Ok(Workload::Beside {
+        Ok(Workload::Steady {
             kernel: Box::new(kernel),
             period,
-            chore: BackgroundLoad {
+            beside: Some(BackgroundLoad {
                 cpu,
                 bytes,
                 motion,
                 vector,
-            },
+            }),
         })
     }
 }
@@ -209,13 +203,8 @@ impl Setup for BandwidthTeamSetup {
             Owner::All => self.together(region, vector, &mut period),
             Owner::Each => self.apart(region, vector, &mut period),
         };
-        Ok(Workload::ThreadGroup {
-            members: members?,
-            // Two that are as fast as each other: the one that was disturbed more.
-            pace: SampleOf::Median,
-            period,
-            in_step: false,
-        })
+        // Two that are as fast as each other: the one that was disturbed more.
+        Ok(Workload::at_once(members?, SampleOf::Median, period))
     }
 }
 
@@ -227,9 +216,7 @@ impl BandwidthTeamSetup {
         period: &mut u64,
     ) -> Result<Vec<Worker<'m>>, Untestable> {
         let words = region.into_atomics();
-        let of = |first| {
-            SharedBandwidth::new(words, self.motion, vector, first).map_err(Untestable::because)
-        };
+        let of = |first| SharedBandwidth::new(words, self.motion, vector, first);
         *period = of(0)?.pass();
         let threads = self.cpus.len() as u64;
         let member = |(index, &cpu): (u64, &usize)| {
@@ -250,8 +237,8 @@ impl BandwidthTeamSetup {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
-            let part = Region::new(part).map_err(Untestable::because)?;
-            let kernel = Bandwidth::new(part, self.motion, vector).map_err(Untestable::because)?;
+            let part = Region::new(part)?;
+            let kernel = Bandwidth::new(part, self.motion, vector)?;
             *period = kernel.pass();
             members.push(Worker {
                 cpu,

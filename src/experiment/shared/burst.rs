@@ -1,6 +1,6 @@
 //! Bursts of independent accesses.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Burst, Places, Transfer, Width};
 use crate::mem::Region;
 
@@ -28,13 +28,9 @@ impl Setup for BurstSetup {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
         // Untouched pages of a mapping all share one page of zeros.
         region.bytes_mut()[..self.bytes()].fill(1);
-        let burst =
-            Burst::new(region, self.places, self.transfer, width).map_err(Untestable::because)?;
+        let burst = Burst::new(region, self.places, self.transfer, width)?;
         let period = burst.round();
-        Ok(Workload::Steady {
-            kernel: Box::new(burst),
-            period,
-        })
+        Ok(Workload::steady(burst, period))
     }
 }
 

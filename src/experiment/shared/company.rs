@@ -1,6 +1,6 @@
 //! Drepper's list walks by several threads at once.
 
-use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{PAGE, Region};
 use crate::os::Worker;
@@ -41,9 +41,7 @@ impl CompanySetup {
     }
 
     fn members<'m>(&self, region: Region<'m>) -> Result<Vec<Worker<'m>>, Untestable> {
-        let ring = |region: Region<'m>| {
-            Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)
-        };
+        let ring = |region: Region<'m>| Ring::new(region, self.layout, self.count, self.order);
         let mut members = Vec::with_capacity(self.cpus.len());
         match self.lists {
             Lists::One => {
@@ -51,8 +49,7 @@ impl CompanySetup {
                 let shared =
                     shared.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
                 for &cpu in &self.cpus {
-                    let walk = SharedWalk::new(shared, Visit::Step(self.step))
-                        .map_err(Untestable::because)?;
+                    let walk = SharedWalk::new(shared, Visit::Step(self.step))?;
                     let kernel = Box::new(walk);
                     members.push(Worker { cpu, kernel });
                 }
@@ -69,7 +66,7 @@ impl CompanySetup {
                     } else {
                         region
                     };
-                    let walk = Walk::new(ring(own)?, self.step).map_err(Untestable::because)?;
+                    let walk = Walk::new(ring(own)?, self.step)?;
                     let kernel = Box::new(walk);
                     members.push(Worker { cpu, kernel });
                 }
@@ -98,12 +95,11 @@ impl Setup for CompanySetup {
                 cpus.len()
             )));
         }
-        Ok(Workload::ThreadGroup {
-            members: self.members(region)?,
-            pace: self.pace,
-            period: self.count as u64,
-            in_step: false,
-        })
+        Ok(Workload::at_once(
+            self.members(region)?,
+            self.pace,
+            self.count as u64,
+        ))
     }
 }
 

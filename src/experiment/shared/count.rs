@@ -1,6 +1,6 @@
 //! Numbers that are counted, not timed.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::mem::Region;
 
 /// A number found by looking at a pattern, or by arithmetic.

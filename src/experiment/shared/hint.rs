@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{Feature, Hint, clflush, lfence, mfence, prefetch};
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -67,14 +67,14 @@ impl Setup for HintSetup {
             rng: Rng::new(self.seed),
             line: 0,
         };
-        Ok(Workload::Shot {
-            shot: Box::new(shot),
-            work: Work {
+        Ok(Workload::shot(
+            shot,
+            Work {
                 loads: 1,
                 bytes_read: 8,
                 ..Work::default()
             },
-        })
+        ))
     }
 }
 
@@ -84,8 +84,8 @@ impl Setup for HintSetup {
 fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
-    let ring = Ring::new(region, layout, count, Order::Sequential).map_err(Untestable::because)?;
-    Walk::new(ring, Step::Follow).map_err(Untestable::because)
+    let ring = Ring::new(region, layout, count, Order::Sequential)?;
+    Ok(Walk::new(ring, Step::Follow)?)
 }
 
 /// Steps of the sweep, and shots after which it is made again: a CPU changes its mind now and then.

@@ -1,8 +1,6 @@
 //! Threads that increment words or take locks, in one place or in neighbouring ones.
 
-use crate::experiment::{
-    Context, Forecast, Model, Parameters, SampleOf, Setup, Untestable, Workload,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
 use crate::model::Contested;
@@ -58,17 +56,9 @@ impl Setup for IncrementSetup {
                 kernel: Box::new(kernel),
             })
         };
-        Ok(Workload::ThreadGroup {
-            members: self
-                .cpus
-                .iter()
-                .enumerate()
-                .map(member)
-                .collect::<Result<_, _>>()?,
-            pace: self.pace,
-            period: 1,
-            in_step: false,
-        })
+        let members = self.cpus.iter().enumerate().map(member);
+        let members = members.collect::<Result<_, Untestable>>()?;
+        Ok(Workload::at_once(members, self.pace, 1))
     }
 
     /// Of words that share a line, which goes around between the threads.

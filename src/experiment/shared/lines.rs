@@ -1,7 +1,7 @@
 //! Runs of lines that are filled or read.
 
 use crate::experiment::machine::predict::{Flow, moved};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{FillLines, FillWay, LoadLines, LoadWay, Vector};
 use crate::mem::{LINE, Region};
 
@@ -20,12 +20,9 @@ impl Setup for FillSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let fill = FillLines::new(region, self.way).map_err(Untestable::because)?;
+        let fill = FillLines::new(region, self.way)?;
         let period = fill.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(fill),
-            period,
-        })
+        Ok(Workload::steady(fill, period))
     }
 
     /// Whole lines alone.
@@ -86,10 +83,7 @@ impl Setup for LoadSetup {
         };
         let load = LoadLines::new(region, way);
         let period = load.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(load),
-            period,
-        })
+        Ok(Workload::steady(load, period))
     }
 
     /// On ordinary memory a non-temporal load is a load.

@@ -1,6 +1,6 @@
 //! Stores behind a long latency.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::StoreBufferFill;
 use crate::mem::{LINE, Region};
 
@@ -17,10 +17,7 @@ impl Setup for PendingSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let pending = StoreBufferFill::new(region, self.stores).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(pending),
-            period: 1,
-        })
+        let pending = StoreBufferFill::new(region, self.stores)?;
+        Ok(Workload::steady(pending, 1))
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{Sse41, movntdq, movntdqa, prefetchnta, prefetcht0, sfence};
-use crate::experiment::{Context, Machine, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -82,23 +82,23 @@ impl Setup for PollutionSetup {
             .split(self.hot)
             .ok_or_else(|| Untestable("no room for lines that pass".to_owned()))?;
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(hot, layout, laps, order).map_err(Untestable::because)?;
-        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let ring = Ring::new(hot, layout, laps, order)?;
+        let walk = Walk::new(ring, Step::Follow)?;
         let loads = laps as u32;
-        Ok(Workload::Shot {
-            shot: Box::new(PollutionShot {
+        Ok(Workload::shot(
+            PollutionShot {
                 walk,
                 period: laps as u64,
                 passing,
                 passage: self.passage,
                 sse41,
-            }),
-            work: Work {
+            },
+            Work {
                 loads,
                 bytes_read: loads * 8,
                 ..Work::default()
             },
-        })
+        ))
     }
 }
 

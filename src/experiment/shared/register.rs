@@ -1,6 +1,6 @@
 //! Work that touches no memory.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::Register;
 use crate::mem::Region;
 
@@ -14,9 +14,6 @@ impl Setup for RegisterSetup {
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        Ok(Workload::Steady {
-            kernel: Box::new(Register::default()),
-            period: 0,
-        })
+        Ok(Workload::steady(Register::default(), 0))
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{clflush, mfence};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{APART, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -260,16 +260,16 @@ impl Setup for RemoteSetup {
             ));
         }
         let stores = u32::from(self.want == Want::Own);
-        Ok(Workload::Shot {
-            shot: Box::new(Remote::new(self).map_err(Untestable::because)?),
-            work: Work {
+        Ok(Workload::shot(
+            Remote::new(self)?,
+            Work {
                 loads: 1,
                 stores,
                 bytes_read: 8,
                 bytes_written: 8 * stores,
                 ..Work::default()
             },
-        })
+        ))
     }
 
     /// A load: of nobody's line from memory, of another's half its way there and back. A hit of one's

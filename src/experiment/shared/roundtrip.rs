@@ -1,6 +1,6 @@
 //! A token that goes around among threads.
 
-use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{RoundTrip, RoundTripWay};
 use crate::mem::{LINE, Region};
 use crate::os::Worker;
@@ -40,12 +40,8 @@ impl Setup for RoundTripSetup {
                 kernel: Box::new(kernel),
             })
         });
-        Ok(Workload::ThreadGroup {
-            members: members.collect::<Result<_, _>>()?,
-            // All are as long under way; the median of them is the least disturbed.
-            pace: SampleOf::Median,
-            period: 1,
-            in_step: true,
-        })
+        let members = members.collect::<Result<_, Untestable>>()?;
+        // All are as long under way; the median of them is the least disturbed.
+        Ok(Workload::in_step(members, SampleOf::Median, 1))
     }
 }

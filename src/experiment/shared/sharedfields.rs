@@ -1,6 +1,6 @@
 //! Threads that touch words of a structure, wherever these lie.
 
-use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::os::Worker;
@@ -146,12 +146,8 @@ impl Setup for SharedFieldsSetup {
             })
         };
         let members = self.words.iter().zip(&self.cpus).map(member);
-        Ok(Workload::ThreadGroup {
-            members: members.collect::<Result<_, _>>()?,
-            pace: self.pace,
-            period: 1,
-            in_step: false,
-        })
+        let members = members.collect::<Result<_, Untestable>>()?;
+        Ok(Workload::at_once(members, self.pace, 1))
     }
 }
 
@@ -184,7 +180,7 @@ mod tests {
             let mut bytes = [7; 256];
             let region = Region::new(&mut bytes).unwrap();
             let mut members = match setup(way).prepare(region, &context) {
-                Ok(Workload::ThreadGroup { members, .. }) => members,
+                Ok(Workload::Threads { members, .. }) => members,
                 other => panic!("{other:?}"),
             };
             let run = |member: &mut Worker<'_>| member.kernel.run(10);

@@ -1,6 +1,6 @@
 //! The first touch of a page.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -45,7 +45,7 @@ impl Setup for TouchSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let page = self.pages.bytes();
-        let mut memory = Memory::new(page * self.count, self.pages).map_err(Untestable::because)?;
+        let mut memory = Memory::new(page * self.count, self.pages)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
             return Err(Untestable(format!(
                 "2 MiB pages were asked for, and the kernel gave: {}",
@@ -62,19 +62,19 @@ impl Setup for TouchSetup {
             Touch::MapPopulate => map_populate(self.pages, memory.mapped())?,
             _ => {}
         }
-        Ok(Workload::Shot {
-            shot: Box::new(TouchShot {
+        Ok(Workload::shot(
+            TouchShot {
                 memory,
                 page,
                 touch: self.touch,
                 populated: None,
-            }),
-            work: Work {
+            },
+            Work {
                 stores: 1,
                 bytes_written: page as u32,
                 ..Work::default()
             },
-        })
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drepper's list walks.
 
 use crate::experiment::machine::predict::{Places, in_order, random};
-use crate::experiment::{Context, Forecast, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Step, Walk};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
@@ -59,13 +59,9 @@ impl Setup for WalkSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let ring =
-            Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)?;
-        let walk = Walk::new(ring, self.step).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(walk),
-            period: self.count as u64,
-        })
+        let ring = Ring::new(region, self.layout, self.count, self.order)?;
+        let walk = Walk::new(ring, self.step)?;
+        Ok(Workload::steady(walk, self.count as u64))
     }
 
     /// A step that writes waits for the same load, but its lines go back.

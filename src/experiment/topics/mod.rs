@@ -118,4 +118,4 @@ pub fn of(id: &str) -> Option<&'static Family> {
 }
 
 /// The machine of most figures of Drepper's section 3.3.
-const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";
+pub(crate) const PENTIUM_4: &str = "Pentium 4, 64-bit, 16 KiB L1d, 1 MiB L2 (2007)";

@@ -4,9 +4,7 @@ use anyhow::{Result, bail};
 use glob::Pattern;
 
 use super::{Config, affordable};
-use crate::experiment::{
-    Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
-};
+use crate::experiment::{Arena, Case, Context, Experiment, Machine, PageRequest, Untestable};
 use crate::kernel::Kernel;
 use crate::sim::{HierarchyDesign, Reference};
 
@@ -132,18 +130,7 @@ fn trace(
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
     let (region, _) = arena.region(bytes, PageRequest::Base)?;
-    let (mut kernel, period) = match case.setup.traced(region, context)? {
-        // What a second process would do is none of its accesses.
-        Workload::Steady { kernel, period } | Workload::Beside { kernel, period, .. } => {
-            (kernel, period)
-        }
-        _ => {
-            return Err(Untestable(
-                "it is timed once, by several threads, or counted, and has no trace of one core"
-                    .to_owned(),
-            ));
-        }
-    };
+    let (mut kernel, period) = case.setup.traced(region, context)?.kernel()?;
     run(&mut *kernel, period, &mut configs);
     for config in &mut configs {
         config.hierarchy.forget_counts();

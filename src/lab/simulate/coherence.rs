@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Choice;
 use super::cases::chosen;
 use crate::experiment::{
-    Arena, Case, Context, Experiment, Machine, PageRequest, Untestable, Workload,
+    Arena, Case, Context, Experiment, Machine, PageRequest, Timing, Untestable, Workload,
 };
 use crate::kernel::Kind;
 use crate::lab::table::table;
@@ -178,7 +178,11 @@ fn of_case(
         return Err(Untestable(format!("{mib} MiB are more than --memory")));
     }
     let (region, _) = arena.region(bytes, PageRequest::Base)?;
-    let Workload::ThreadGroup { mut members, .. } = case.setup.traced(region, context)? else {
+    let Workload::Threads {
+        mut members,
+        timing: Timing::AtOnce { .. },
+    } = case.setup.traced(region, context)?
+    else {
         return Err(Untestable("it is not several threads'".to_owned()));
     };
     let mut caches = Mesi::new(Protocol::MESI, members.len());

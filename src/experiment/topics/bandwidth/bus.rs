@@ -1,12 +1,8 @@
 //! Drepper 3.3.4: what of the way to memory is left for each of several threads.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Untestable, at_most,
-    between, events, plain_curves,
-};
 use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;
@@ -70,7 +66,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// What each of the most threads gets, over what one gets alone.
-fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judgement) -> Judged {
+fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged) -> Judged {
     let alone = e.at(series, 1.0)?;
     let (threads, each) = e.last(series)?;
     if threads < 2.0 {
@@ -80,7 +76,7 @@ fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judgem
         )));
     }
     let what = format!("`{series}`, each of {threads} threads over one alone");
-    Ok(judge(&what, ratio(each, alone)?))
+    judge(&what, ratio(each, alone)?)
 }
 
 /// The same in memory.
@@ -111,17 +107,17 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "with a thread on each core, each reads less from memory than one alone",
-            judge: |e| kept_in_memory(e, READ),
-        },
-        Claim {
-            text: "with a thread on each core, each writes less to memory than one alone",
-            judge: |e| kept_in_memory(e, WRITE),
-        },
-        Claim {
-            text: "from an L2 of its own each reads as much as one alone (0.9 to 1.1)",
-            judge: |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
-        },
+        claim(
+            "with a thread on each core, each reads less from memory than one alone",
+            |e| kept_in_memory(e, READ),
+        ),
+        claim(
+            "with a thread on each core, each writes less to memory than one alone",
+            |e| kept_in_memory(e, WRITE),
+        ),
+        claim(
+            "from an L2 of its own each reads as much as one alone (0.9 to 1.1)",
+            |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
+        ),
     ],
 };

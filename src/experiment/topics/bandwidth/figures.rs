@@ -1,18 +1,13 @@
 //! Figures 3.24, 3.26 and 3.28: what the paper measured on three CPUs, by its 16-byte accesses.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::Mover;
-use crate::experiment::topics::PENTIUM_4;
 use crate::experiment::topics::bandwidth::Place::{
     L1, L2, Memory, {self},
 };
 use crate::experiment::topics::bandwidth::{
     BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, case, level, series, without_repetition,
     working_sets,
-};
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, at_least,
-    at_most, between, events, plain_curves,
 };
 use crate::stats::Interval;
 
@@ -47,10 +42,10 @@ fn compare(
     (of, of_place): (&str, Place),
     (to, to_place): (&str, Place),
     what: &str,
-    judge: impl Fn(&str, Interval) -> Judgement,
+    judge: impl Fn(&str, Interval) -> Judged,
 ) -> Judged {
     let of = level(e, of, PAPER, of_place)?;
-    Ok(judge(what, ratio(of, level(e, to, PAPER, to_place)?)?))
+    judge(what, ratio(of, level(e, to, PAPER, to_place))?)
 }
 
 pub(crate) const FIG_3_24: Experiment = Experiment {
@@ -70,9 +65,9 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "reading L1d is more than twice as fast as reading L2",
-            judge: |e| {
+        claim(
+            "reading L1d is more than twice as fast as reading L2",
+            |e| {
                 compare(
                     e,
                     (READ, L1),
@@ -81,10 +76,10 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 2.0),
                 )
             },
-        },
-        Claim {
-            text: "reading L1d is more than 3 times as fast as writing it, for writes go through",
-            judge: |e| {
+        ),
+        claim(
+            "reading L1d is more than 3 times as fast as writing it, for writes go through",
+            |e| {
                 compare(
                     e,
                     (READ, L1),
@@ -93,10 +88,10 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 3.0),
                 )
             },
-        },
-        Claim {
-            text: "reading memory is more than 5 times as fast as writing it",
-            judge: |e| {
+        ),
+        claim(
+            "reading memory is more than 5 times as fast as writing it",
+            |e| {
                 compare(
                     e,
                     (READ, Memory),
@@ -105,10 +100,10 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 5.0),
                 )
             },
-        },
-        Claim {
-            text: "in memory a copy is as fast as a write alone, within 20 %",
-            judge: |e| {
+        ),
+        claim(
+            "in memory a copy is as fast as a write alone, within 20 %",
+            |e| {
                 compare(
                     e,
                     (COPY, Memory),
@@ -117,7 +112,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                     |what, faster| between(what, faster, 0.8, 1.2),
                 )
             },
-        },
+        ),
     ],
 };
 
@@ -142,21 +137,18 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "reading memory keeps 0.9 of the bandwidth of L1d",
-            judge: |e| {
-                compare(
-                    e,
-                    (READ, Memory),
-                    (READ, L1),
-                    "reads, memory over L1d",
-                    |what, kept| at_least(what, kept, 0.9),
-                )
-            },
-        },
-        Claim {
-            text: "writing L1d is more than 10 times as fast as writing memory",
-            judge: |e| {
+        claim("reading memory keeps 0.9 of the bandwidth of L1d", |e| {
+            compare(
+                e,
+                (READ, Memory),
+                (READ, L1),
+                "reads, memory over L1d",
+                |what, kept| at_least(what, kept, 0.9),
+            )
+        }),
+        claim(
+            "writing L1d is more than 10 times as fast as writing memory",
+            |e| {
                 compare(
                     e,
                     (WRITE, L1),
@@ -165,10 +157,10 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 10.0),
                 )
             },
-        },
-        Claim {
-            text: "writing L1d is more than twice as fast as writing L2",
-            judge: |e| {
+        ),
+        claim(
+            "writing L1d is more than twice as fast as writing L2",
+            |e| {
                 compare(
                     e,
                     (WRITE, L1),
@@ -177,19 +169,16 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 2.0),
                 )
             },
-        },
-        Claim {
-            text: "in L1d writing is as fast as reading, within 20 %",
-            judge: |e| {
-                compare(
-                    e,
-                    (WRITE, L1),
-                    (READ, L1),
-                    "writes over reads",
-                    |what, kept| between(what, kept, 0.8, 1.2),
-                )
-            },
-        },
+        ),
+        claim("in L1d writing is as fast as reading, within 20 %", |e| {
+            compare(
+                e,
+                (WRITE, L1),
+                (READ, L1),
+                "writes over reads",
+                |what, kept| between(what, kept, 0.8, 1.2),
+            )
+        }),
     ],
 };
 
@@ -213,9 +202,9 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "reading L1d is more than 1.5 times as fast as writing it",
-            judge: |e| {
+        claim(
+            "reading L1d is more than 1.5 times as fast as writing it",
+            |e| {
                 compare(
                     e,
                     (READ, L1),
@@ -224,22 +213,19 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 1.5),
                 )
             },
-        },
-        Claim {
-            text: "reading falls to a tenth from L1d to L2",
-            judge: |e| {
-                compare(
-                    e,
-                    (READ, L1),
-                    (READ, L2),
-                    "reads, L1d over L2",
-                    |what, faster| at_least(what, faster, 10.0),
-                )
-            },
-        },
-        Claim {
-            text: "in L1d a copy is less than 0.6 times as fast as a write",
-            judge: |e| {
+        ),
+        claim("reading falls to a tenth from L1d to L2", |e| {
+            compare(
+                e,
+                (READ, L1),
+                (READ, L2),
+                "reads, L1d over L2",
+                |what, faster| at_least(what, faster, 10.0),
+            )
+        }),
+        claim(
+            "in L1d a copy is less than 0.6 times as fast as a write",
+            |e| {
                 compare(
                     e,
                     (COPY, L1),
@@ -248,10 +234,10 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                     |what, kept| at_most(what, kept, 0.6),
                 )
             },
-        },
-        Claim {
-            text: "writing L2 is more than 5 times as fast as writing memory",
-            judge: |e| {
+        ),
+        claim(
+            "writing L2 is more than 5 times as fast as writing memory",
+            |e| {
                 compare(
                     e,
                     (WRITE, L2),
@@ -260,6 +246,6 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                     |what, faster| at_least(what, faster, 5.0),
                 )
             },
-        },
+        ),
     ],
 };

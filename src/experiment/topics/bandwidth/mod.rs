@@ -1,12 +1,8 @@
 //! Drepper 3.5.1, what cores can read, write and copy: the program, and its figures.
 
 use crate::cpu::Ports;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, Untestable,
-    all_of, at_least, at_most, events, plain_curves,
-};
 use crate::kernel::{Motion, Vector};
 use crate::stats::Interval;
 use Place::{L1, L2, Memory};
@@ -130,13 +126,11 @@ fn level(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Result<Int
     }
 }
 
-const BYTES_A_CYCLE: Plot = Plot {
-    shape: Shape::Lines,
-    x: Axis::WORKING_SET,
-    y: Axis::log("bandwidth"),
-    unit: Unit::BytesPerCycle,
-    reference: &[],
-};
+const BYTES_A_CYCLE: Plot = Plot::lines(
+    Axis::WORKING_SET,
+    Axis::log("bandwidth"),
+    Unit::BytesPerCycle,
+);
 
 const PROGRAM: Experiment = Experiment {
     id: "D35",
@@ -176,38 +170,40 @@ const PROGRAM: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "in L1d, loads of every width reach 0.8 of what the load ports can move",
-            judge: |e| of_ports(e, READ, Ports::read),
-        },
-        Claim {
-            text: "in L1d, stores of every width reach 0.8 of what the store ports can move",
-            judge: |e| of_ports(e, WRITE, Ports::write),
-        },
-        Claim {
-            text: "writes to L1d by the widest stores are more than 4 times as fast as to memory",
-            judge: |e| {
+        claim(
+            "in L1d, loads of every width reach 0.8 of what the load ports can move",
+            |e| of_ports(e, READ, Ports::read),
+        ),
+        claim(
+            "in L1d, stores of every width reach 0.8 of what the store ports can move",
+            |e| of_ports(e, WRITE, Ports::write),
+        ),
+        claim(
+            "writes to L1d by the widest stores are more than 4 times as fast as to memory",
+            |e| {
                 let (width, near) = widest(e, WRITE, L1)?;
                 let far = level(e, WRITE, width, Memory)?;
-                let what = format!("{width}-byte writes, L1d over memory");
-                Ok(at_least(&what, ratio(near, far)?, 4.0))
+                at_least(
+                    &format!("{width}-byte writes, L1d over memory"),
+                    ratio(near, far),
+                    4.0,
+                )
             },
-        },
-        Claim {
-            text: "at no level is copying faster than the slower of reading and writing (10 % \
-                   allowed)",
-            judge: |e| {
+        ),
+        claim(
+            "at no level is copying faster than the slower of reading and writing (10 % allowed)",
+            |e| {
                 let mut parts = Vec::new();
                 for place in Place::ALL {
                     let (width, copy) = widest(e, COPY, place)?;
                     let of = |what| level(e, what, width, place);
                     let slower = of(READ)?.least(of(WRITE)?);
                     let what = format!("{width}-byte copies in {}", place.name());
-                    parts.push(at_most(&what, ratio(copy, slower)?, 1.1));
+                    parts.push(at_most(&what, ratio(copy, slower), 1.1));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
@@ -253,5 +249,5 @@ fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32
             parts.push(at_least(&what, share, 0.8));
         }
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }

@@ -1,12 +1,8 @@
 //! Figure 3.31: what a process gets of a cache that another one uses as well.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Reference, Untestable, all_of,
-    at_most, events, plain_curves,
-};
 use crate::kernel::{BLOCK, Motion};
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
@@ -238,7 +234,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
         Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
     };
     let what = format!("where {what}s beside a writer fall over where they fall alone");
-    Ok(at_most(&what, ratio(sooner, fallen)?, 1.0))
+    at_most(&what, ratio(sooner, fallen), 1.0)
 }
 
 /// Judges that the more the other process wants of the cache, the less this one gets, where both
@@ -258,18 +254,18 @@ fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
             shared.level
         )));
     }
-    Ok(all_of([
+    all_of([
         at_most(
             &format!("{what}s of half of the cache beside a reader over alone"),
-            ratio(reader, nobody)?,
+            ratio(reader, nobody),
             1.0,
         ),
         at_most(
             "beside a writer over beside a reader",
-            ratio(writer, reader)?,
+            ratio(writer, reader),
             1.0,
         ),
-    ]))
+    ])
 }
 
 pub(crate) const FIG_3_31: Experiment = Experiment {
@@ -305,25 +301,25 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "reading falls below 0.8 of its plateau at a smaller working set beside a writer \
-                   than alone",
-            judge: |e| falls_sooner(e, READ),
-        },
-        Claim {
-            text: "writing falls below 0.8 of its plateau at a smaller working set beside a writer \
-                   than alone",
-            judge: |e| falls_sooner(e, WRITE),
-        },
-        Claim {
-            text: "half of the cache is read slower beside a reader than alone, and slower still \
-                   beside a writer",
-            judge: |e| in_order(e, READ),
-        },
-        Claim {
-            text: "half of the cache is written slower beside a reader than alone, and slower still \
-                   beside a writer",
-            judge: |e| in_order(e, WRITE),
-        },
+        claim(
+            "reading falls below 0.8 of its plateau at a smaller working set beside a writer than \
+             alone",
+            |e| falls_sooner(e, READ),
+        ),
+        claim(
+            "writing falls below 0.8 of its plateau at a smaller working set beside a writer than \
+             alone",
+            |e| falls_sooner(e, WRITE),
+        ),
+        claim(
+            "half of the cache is read slower beside a reader than alone, and slower still beside \
+             a writer",
+            |e| in_order(e, READ),
+        ),
+        claim(
+            "half of the cache is written slower beside a reader than alone, and slower still \
+             beside a writer",
+            |e| in_order(e, WRITE),
+        ),
     ],
 };

@@ -1,14 +1,9 @@
 //! Figures 3.25, 3.27 and 3.29: two threads read, write and copy the same memory.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
-use crate::experiment::topics::PENTIUM_4;
 use crate::experiment::topics::bandwidth::{
     BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, a_size_a_level, working_sets,
-};
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Range, Reference,
-    Untestable, all_of, at_least, at_most, between, events, plain_curves,
 };
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
@@ -192,23 +187,22 @@ fn of_cores(e: &Evidence<'_>, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
 fn kept(
     level: Level<'_>,
     parts: &[(&str, Threads, Place)],
-    judge: impl Fn(&str, Interval) -> Judgement,
+    judge: impl Fn(&str, Interval) -> Judged,
 ) -> Judged {
-    let each = parts.iter().map(|&(what, threads, place)| {
-        let each = ratio(level(what, threads, place)?, level(what, One, place)?)?;
+    all_of(parts.iter().map(|&(what, threads, place)| {
+        let each = ratio(level(what, threads, place), level(what, One, place))?;
         let what = format!("{what}, {}, {}", threads.name(), place.name());
-        Ok(judge(&format!("{what}: each of two over one alone"), each))
-    });
-    Ok(all_of(each.collect::<Result<Vec<_>, _>>()?))
+        judge(&format!("{what}: each of two over one alone"), each)
+    }))
 }
 
 /// Half, as far as halves come out.
-fn half(what: &str, each: Interval) -> Judgement {
+fn half(what: &str, each: Interval) -> Judged {
     between(what, each, 0.4, 0.65)
 }
 
 /// As much, as far as that comes out.
-fn as_much(what: &str, each: Interval) -> Judgement {
+fn as_much(what: &str, each: Interval) -> Judged {
     between(what, each, 0.9, 1.1)
 }
 
@@ -229,31 +223,31 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "in L1d each of two hyper-threads reads, writes and copies half of what one does \
-                   alone (0.4 to 0.65)",
-            judge: |e| {
+        claim(
+            "in L1d each of two hyper-threads reads, writes and copies half of what one does alone \
+             (0.4 to 0.65)",
+            |e| {
                 let parts = [(READ, Same, L1), (WRITE, Same, L1), (COPY, Same, L1)];
                 let judge = |level: Level<'_>| kept(level, &parts, half);
                 of_pair(e, hyper_threads(e.machine), &judge)
             },
-        },
-        Claim {
-            text: "in L2 each of two hyper-threads reads half of what one does alone (0.4 to 0.65)",
-            judge: |e| {
+        ),
+        claim(
+            "in L2 each of two hyper-threads reads half of what one does alone (0.4 to 0.65)",
+            |e| {
                 let judge = |level: Level<'_>| kept(level, &[(READ, Same, L2)], half);
                 of_pair(e, hyper_threads(e.machine), &judge)
             },
-        },
-        Claim {
-            text: "in memory each of two hyper-threads reads and writes half of what one does alone \
-                   (0.4 to 0.65)",
-            judge: |e| {
+        ),
+        claim(
+            "in memory each of two hyper-threads reads and writes half of what one does alone (0.4 \
+             to 0.65)",
+            |e| {
                 let parts = [(READ, Same, Memory), (WRITE, Same, Memory)];
                 let judge = |level: Level<'_>| kept(level, &parts, half);
                 of_pair(e, hyper_threads(e.machine), &judge)
             },
-        },
+        ),
     ],
 };
 
@@ -286,59 +280,66 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "two threads that read the same memory each read as much as one alone, in L1d and \
-                   L2 (0.9 to 1.1)",
-            judge: |e| {
+        claim(
+            "two threads that read the same memory each read as much as one alone, in L1d and L2 \
+             (0.9 to 1.1)",
+            |e| {
                 let parts = [(READ, Same, L1), (READ, Same, L2)];
                 of_cores(e, &|level| kept(level, &parts, as_much))
             },
-        },
-        Claim {
-            text: "two threads that write, or copy within, the same L1d-sized memory each get less \
-                   than 0.3 of what they get in memory of their own",
-            judge: |e| {
+        ),
+        claim(
+            "two threads that write, or copy within, the same L1d-sized memory each get less than \
+             0.3 of what they get in memory of their own",
+            |e| {
                 of_cores(e, &|level| {
                     let part = |what| {
-                        let same = ratio(level(what, Same, L1)?, level(what, Own, L1)?)?;
-                        let what = format!("{what}, L1d: the same memory over their own");
-                        Ok(at_most(&what, same, 0.3))
+                        let same = ratio(level(what, Same, L1), level(what, Own, L1))?;
+                        at_most(
+                            &format!("{what}, L1d: the same memory over their own"),
+                            same,
+                            0.3,
+                        )
                     };
-                    Ok(all_of([part(WRITE)?, part(COPY)?]))
+                    all_of([part(WRITE), part(COPY)])
                 })
             },
-        },
-        Claim {
-            text: "writing the same L1d-sized memory is no faster than writing memory (0.5 to 2)",
-            judge: |e| {
+        ),
+        claim(
+            "writing the same L1d-sized memory is no faster than writing memory (0.5 to 2)",
+            |e| {
                 of_cores(e, &|level| {
-                    let same = ratio(level(WRITE, Same, L1)?, level(WRITE, One, Memory)?)?;
-                    let what = "the same memory in L1d over one thread in memory";
-                    Ok(between(what, same, 0.5, 2.0))
+                    let same = ratio(level(WRITE, Same, L1), level(WRITE, One, Memory))?;
+                    between(
+                        "the same memory in L1d over one thread in memory",
+                        same,
+                        0.5,
+                        2.0,
+                    )
                 })
             },
-        },
-        Claim {
-            text: "memory of their own: two threads read, write and copy as much each as one alone, \
-                   in L1d and L2 (0.9 to 1.1)",
-            judge: |e| {
+        ),
+        claim(
+            "memory of their own: two threads read, write and copy as much each as one alone, in \
+             L1d and L2 (0.9 to 1.1)",
+            |e| {
                 let places = [L1, L2].into_iter();
                 let parts: Vec<_> = places
                     .flat_map(|place| [READ, WRITE, COPY].map(|what| (what, Own, place)))
                     .collect();
                 of_cores(e, &|level| kept(level, &parts, as_much))
             },
-        },
-        Claim {
-            text: "two threads that write memory get less than 0.75 each of what one gets alone",
-            judge: |e| {
+        ),
+        claim(
+            "two threads that write memory get less than 0.75 each of what one gets alone",
+            |e| {
                 of_cores(e, &|level| {
                     kept(level, &[(WRITE, Same, Memory)], |what, each| {
                         at_most(what, each, 0.75)
                     })
                 })
             },
-        },
+        ),
     ],
 };
 
@@ -364,37 +365,39 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        Claim {
-            text: "two threads that read the same memory each get less than 0.9 of one alone, in L1d \
-                   and in memory",
-            judge: |e| {
+        claim(
+            "two threads that read the same memory each get less than 0.9 of one alone, in L1d and \
+             in memory",
+            |e| {
                 let parts = [(READ, Same, L1), (READ, Same, Memory)];
                 of_cores(e, &|level| {
                     kept(level, &parts, |what, each| at_most(what, each, 0.9))
                 })
             },
-        },
-        Claim {
-            text: "two threads that write the same L1d-sized memory each get less than 0.05 of one \
-                   alone",
-            judge: |e| {
+        ),
+        claim(
+            "two threads that write the same L1d-sized memory each get less than 0.05 of one alone",
+            |e| {
                 of_cores(e, &|level| {
                     kept(level, &[(WRITE, Same, L1)], |what, each| {
                         at_most(what, each, 0.05)
                     })
                 })
             },
-        },
-        Claim {
-            text: "two threads write the same memory faster if it fills the last level than if it \
-                   fits into L1d",
-            judge: |e| {
+        ),
+        claim(
+            "two threads write the same memory faster if it fills the last level than if it fits \
+             into L1d",
+            |e| {
                 of_cores(e, &|level| {
-                    let faster = ratio(level(WRITE, Same, Llc)?, level(WRITE, Same, L1)?)?;
-                    let what = "writes of the same memory, last level over L1d";
-                    Ok(at_least(what, faster, 1.0))
+                    let faster = ratio(level(WRITE, Same, Llc), level(WRITE, Same, L1))?;
+                    at_least(
+                        "writes of the same memory, last level over L1d",
+                        faster,
+                        1.0,
+                    )
                 })
             },
-        },
+        ),
     ],
 };

@@ -1,11 +1,7 @@
 //! Drepper 6.3.1, what stands behind an indirect jump.
 
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::code::footprint::RoutineSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Plot, Range, Shape, Unit, Untestable, at_most,
-    between, events, plain_curves,
-};
 use crate::pattern::{Behind, Indirect, Listing};
 use crate::stats::Interval;
 
@@ -32,13 +28,11 @@ const UNDEFINED: Experiment = Experiment {
             away, and ud2 ends it early, but it was fetched instead of nothing. So ud2 (or int3) \
             behind indirect jumps is found today for another reason: it stops what a CPU would \
             execute there in vain and leave traces of (straight-line speculation).",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("indirect jumps, one a line, all over the place"),
-        y: Axis::log("time"),
-        unit: Unit::CyclesPerInstruction,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("indirect jumps, one a line, all over the place"),
+        Axis::log("time"),
+        Unit::CyclesPerInstruction,
+    )),
     cases: |machine| {
         let counts: &[usize] = if machine.full {
             &[FEW, 64, 256, 1024, 4096, MANY, 4 * MANY]
@@ -58,21 +52,19 @@ const UNDEFINED: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "where there are more jumps than are remembered, ud2 behind each makes them at \
-                   least 5 % cheaper",
-            judge: |e| {
-                let share = ud2_over_code(e, MANY)?;
-                Ok(at_most("ud2 over code, many jumps", share, 0.95))
-            },
-        },
-        Claim {
-            text: "where all are remembered it changes less than 3 %",
-            judge: |e| {
-                let share = ud2_over_code(e, FEW)?;
-                Ok(between("ud2 over code, few jumps", share, 0.97, 1.03))
-            },
-        },
+        claim(
+            "where there are more jumps than are remembered, ud2 behind each makes them at least 5 \
+             % cheaper",
+            |e| at_most("ud2 over code, many jumps", ud2_over_code(e, MANY), 0.95),
+        ),
+        claim("where all are remembered it changes less than 3 %", |e| {
+            between(
+                "ud2 over code, few jumps",
+                ud2_over_code(e, FEW),
+                0.97,
+                1.03,
+            )
+        }),
     ],
 };
 

@@ -1,10 +1,6 @@
 //! Drepper 6.2.2: where in a line code starts.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Pass, Plot, Setup, Shape, Unit,
-    Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{CodeAlign, Placed};
 use crate::mem::{LINE, Region};
 use crate::stats::Interval;
@@ -34,13 +30,11 @@ const CODE_ALIGNMENT: Experiment = Experiment {
             round. A loop of one cycle then takes two; in a longer one the cycle drowns, as it \
             does where a buffer holds whole loops. So compilers align loops to 16 or 32 bytes, \
             and not all of them.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("byte of the line at which it starts"),
-        y: Axis::linear("time of a round"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::linear("byte of the line at which it starts"),
+        Axis::linear("time of a round"),
+        Unit::CoreCycles,
+    )),
     cases: |_| {
         let at = |placed| {
             (0..LINE).map(move |offset| {
@@ -53,22 +47,22 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "the slowest offset takes less than 1.5 times as long as the quickest",
-            judge: |e| {
+        claim(
+            "the slowest offset takes less than 1.5 times as long as the quickest",
+            |e| {
                 each(|placed| {
                     let offsets = offsets(e, placed)?;
                     let (at, worst) = slowest(&offsets, "at all")?;
-                    let slower = ratio(worst, quickest(&offsets)?)?;
+                    let slower = ratio(worst, quickest(&offsets))?;
                     let what = format!("{} at byte {at} over the quickest", name(placed));
-                    Ok(at_most(&what, slower, 1.5))
+                    at_most(&what, slower, 1.5)
                 })
             },
-        },
-        Claim {
-            text: "the slowest offset is one at which the code reaches over a boundary of 32 \
-                   bytes, or of a line if it is longer, and 10 % slower than where it does not",
-            judge: |e| {
+        ),
+        claim(
+            "the slowest offset is one at which the code reaches over a boundary of 32 bytes, or \
+             of a line if it is longer, and 10 % slower than where it does not",
+            |e| {
                 each(|placed| {
                     let boundary = if placed.bytes() < 32 { 32 } else { LINE };
                     let (over, inside): (Vec<_>, Vec<_>) = offsets(e, placed)?
@@ -80,29 +74,31 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                         "{} over {boundary} bytes, at byte {at}, over the slowest inside them",
                         name(placed)
                     );
-                    Ok(at_least(&what, ratio(over, inside)?, 1.1))
+                    at_least(&what, ratio(over, inside), 1.1)
                 })
             },
-        },
-        Claim {
-            text: "code that starts on a line is as quick as any, within 5 %",
-            judge: |e| {
+        ),
+        claim(
+            "code that starts on a line is as quick as any, within 5 %",
+            |e| {
                 each(|placed| {
                     let offsets = offsets(e, placed)?;
                     let (_, first) = slowest(&offsets[..1], "at the start of a line")?;
-                    let slower = ratio(first, quickest(&offsets)?)?;
-                    let what = format!("{} at byte 0 over the quickest", name(placed));
-                    Ok(at_most(&what, slower, 1.05))
+                    let slower = ratio(first, quickest(&offsets))?;
+                    at_most(
+                        &format!("{} at byte 0 over the quickest", name(placed)),
+                        slower,
+                        1.05,
+                    )
                 })
             },
-        },
+        ),
     ],
 };
 
 /// Judges all that is placed.
 fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
-    let parts: Result<Vec<_>, _> = Placed::ALL.into_iter().map(judge).collect();
-    parts.map(all_of)
+    all_of(Placed::ALL.into_iter().map(judge))
 }
 
 /// What was measured at each offset, from the first, in the pass that was disturbed least: another
@@ -164,10 +160,7 @@ impl Setup for CodeAlignSetup {
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let code = CodeAlign::new(self.placed, self.offset).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(code),
-            period: 1,
-        })
+        let code = CodeAlign::new(self.placed, self.offset)?;
+        Ok(Workload::steady(code, 1))
     }
 }

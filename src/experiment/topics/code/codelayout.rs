@@ -1,13 +1,8 @@
 //! Drepper 6.2.2: what of a program lies in L1i, by inlining and by the order of blocks.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::code::footprint::{RoutineSetup, l1i};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Machine, Plot, Range, Shape, Unit, Untestable,
-    at_least, between, events,
-};
 use crate::mem::Region;
 use crate::pattern::{Blocks, Callers, Listing};
 use crate::stats::Interval;
@@ -96,17 +91,11 @@ const INLINING: Experiment = Experiment {
             function of many bytes that is inlined everywhere costs its fetch from L2 at every \
             place, though prefetching hides part of it; the called one is decoded already. The \
             code here lies in another order than it is called, as in a program.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "all functions, if inlined",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::linear("time of a function with its candidate"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("all functions, if inlined"),
+        Axis::linear("time of a function with its candidate"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let bytes = callers(1, true).function();
         let mut cases = Vec::new();
@@ -131,35 +120,38 @@ const INLINING: Experiment = Experiment {
     curves: |e| a_piece(e, [INLINED, CALLED], callers(1, true).function()),
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "inlined into two functions, code takes its own size more than called, within \
-                   5 %",
-            judge: |e| {
+        claim(
+            "inlined into two functions, code takes its own size more than called, within 5 %",
+            |e| {
                 let more = e.at(TWO_INLINED, 2.0)?.middle() - e.at(TWO_CALLED, 2.0)?.middle();
                 let shared = callers(2, false).shared() as f64;
                 let what = format!("{more} bytes more, over the {shared} of the candidate");
-                let over = Interval::exact(more / shared);
-                Ok(between(&what, over, 0.95, 1.05))
+                between(&what, Interval::exact(more / shared), 0.95, 1.05)
             },
-        },
-        Claim {
-            text: "in an eighth of L1i a function is quicker with the candidate inlined, by 5 % \
-                   at least",
-            judge: |e| {
+        ),
+        claim(
+            "in an eighth of L1i a function is quicker with the candidate inlined, by 5 % at least",
+            |e| {
                 let bytes = callers(1, true).function();
-                let slower = at_part(e, [CALLED, INLINED], bytes, SMALL)?;
-                Ok(at_least("called over inlined", slower, 1.05))
+                at_least(
+                    "called over inlined",
+                    at_part(e, [CALLED, INLINED], bytes, SMALL),
+                    1.05,
+                )
             },
-        },
-        Claim {
-            text: "where inlining makes code that fits L1i three times as large as L1i, calling \
-                   is quicker, by 5 % at least",
-            judge: |e| {
+        ),
+        claim(
+            "where inlining makes code that fits L1i three times as large as L1i, calling is \
+             quicker, by 5 % at least",
+            |e| {
                 let bytes = callers(1, true).function();
-                let slower = at_part(e, [INLINED, CALLED], bytes, LARGE)?;
-                Ok(at_least("inlined over called", slower, 1.05))
+                at_least(
+                    "inlined over called",
+                    at_part(e, [INLINED, CALLED], bytes, LARGE),
+                    1.05,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -201,17 +193,11 @@ const BLOCK_ORDER: Experiment = Experiment {
             come one or two a cycle; whatever shares a line with the hot code takes room in L1i, \
             and prefetching brings lines that nobody needs. Rust moves blocks out of the way \
             that call a #[cold] function or core::hint::cold_path().",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "code, hot and cold",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::linear("time of a block"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("code, hot and cold"),
+        Axis::linear("time of a block"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let bytes = blocks(1, false).apart();
         let mut cases = Vec::new();
@@ -227,19 +213,21 @@ const BLOCK_ORDER: Experiment = Experiment {
     curves: |e| a_piece(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart()),
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "though all of it fits L1i, code is quicker by 10 % if what is cold is moved \
-                   away",
-            judge: |e| Ok(at_least("between over moved away", slower(e, BOTH)?, 1.1)),
-        },
-        Claim {
-            text: "it gains 1.2 times as much where L1i holds the hot code alone",
-            judge: |e| {
-                let more = ratio(slower(e, HOT_ALONE)?, slower(e, BOTH)?)?;
-                let what = "between over moved away, at twice L1i over at a quarter of it";
-                Ok(at_least(what, more, 1.2))
+        claim(
+            "though all of it fits L1i, code is quicker by 10 % if what is cold is moved away",
+            |e| at_least("between over moved away", slower(e, BOTH), 1.1),
+        ),
+        claim(
+            "it gains 1.2 times as much where L1i holds the hot code alone",
+            |e| {
+                let more = ratio(slower(e, HOT_ALONE), slower(e, BOTH))?;
+                at_least(
+                    "between over moved away, at twice L1i over at a quarter of it",
+                    more,
+                    1.2,
+                )
             },
-        },
+        ),
     ],
 };
 

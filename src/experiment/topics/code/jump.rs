@@ -1,13 +1,8 @@
 //! Sestoft's note, appendix A: the latency table, Figure 5, and how to fill the array.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::predict::{Places, in_order, random};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Parameters, Plot, Range,
-    Reference, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between,
-    events, plain_curves,
-};
 use crate::kernel::IndexChase;
 use crate::mem::Region;
 use crate::model::{cycle_of_function, long_cycles};
@@ -29,18 +24,14 @@ const JUMP_TABLE: Experiment = Experiment {
     today: "The plateaus are those of the caches and the bounds check is free: its branch is \
             predicted, and runs beside the load that everything waits for. Sixteen elements share \
             a line, so that arrays a little larger than a cache still hit in it now and then.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::log("time"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(Axis::WORKING_SET, Axis::log("time"), Unit::Nanoseconds).beside(&[Reference {
             file: "sestoft_memory_latency.csv",
             machine: "i7-4870HQ and E5-2680v3 (2017)",
             x: "kib",
             columns: &[("i7-4870HQ_ns", "i7-4870HQ"), ("E5-2680v3_ns", "E5-2680v3")],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let seed = machine.seed;
         let mut cases = Vec::new();
@@ -67,52 +58,50 @@ const JUMP_TABLE: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "inside L1d the time is flat within 15 %",
-            judge: |e| {
-                let flat = extremes(e, UNCHECKED, e.machine.ranges.l1)?;
-                Ok(at_most("slowest over fastest size", flat, 1.15))
-            },
-        },
-        Claim {
-            text: "the time jumps by more than 1.3 times from L1d to L2, from there to the last \
-                   level, and from there to memory",
-            judge: |e| {
+        claim("inside L1d the time is flat within 15 %", |e| {
+            let flat = extremes(e, UNCHECKED, e.machine.ranges.l1)?;
+            at_most("slowest over fastest size", flat, 1.15)
+        }),
+        claim(
+            "the time jumps by more than 1.3 times from L1d to L2, from there to the last level, \
+             and from there to memory",
+            |e| {
                 let ranges = &e.machine.ranges;
                 let level = |range| e.level(UNCHECKED, range);
-                let jump = |name: &str, from, to| {
-                    Ok(at_least(name, ratio(level(to)?, level(from)?)?, 1.3))
-                };
-                Ok(all_of([
-                    jump("L2 over L1d", ranges.l1, ranges.l2)?,
-                    jump("last level over L2", ranges.l2, ranges.llc)?,
-                    jump("memory over last level", ranges.llc, ranges.memory)?,
-                ]))
+                let jump =
+                    |name: &str, from, to| at_least(name, ratio(level(to), level(from)), 1.3);
+                all_of([
+                    jump("L2 over L1d", ranges.l1, ranges.l2),
+                    jump("last level over L2", ranges.l2, ranges.llc),
+                    jump("memory over last level", ranges.llc, ranges.memory),
+                ])
             },
-        },
-        Claim {
-            text: "the slowest size takes more than 20 times as long as the fastest",
-            judge: |e| {
-                let span = extremes(e, UNCHECKED, EVERYWHERE)?;
-                Ok(at_least("slowest over fastest size", span, 20.0))
+        ),
+        claim(
+            "the slowest size takes more than 20 times as long as the fastest",
+            |e| {
+                at_least(
+                    "slowest over fastest size",
+                    extremes(e, UNCHECKED, EVERYWHERE),
+                    20.0,
+                )
             },
-        },
-        Claim {
-            text: "a larger array is never faster (5 % allowed)",
-            judge: |e| never_faster(e, UNCHECKED),
-        },
-        Claim {
-            text: "checking the index costs less than 10 %, in L1d and in memory",
-            judge: |e| {
+        ),
+        claim("a larger array is never faster (5 % allowed)", |e| {
+            never_faster(e, UNCHECKED)
+        }),
+        claim(
+            "checking the index costs less than 10 %, in L1d and in memory",
+            |e| {
                 let mut parts = Vec::new();
                 let ranges = &e.machine.ranges;
                 for (name, range) in [("L1d", ranges.l1), ("memory", ranges.memory)] {
-                    let cost = ratio(e.level(CHECKED, range)?, e.level(UNCHECKED, range)?)?;
+                    let cost = ratio(e.level(CHECKED, range), e.level(UNCHECKED, range))?;
                     parts.push(at_most(&format!("checked over not, {name}"), cost, 1.1));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
@@ -157,8 +146,11 @@ fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
         }));
     }
     let (x, step) = worst.ok_or_else(|| Untestable("only one size was measured".to_owned()))?;
-    let what = format!("{:.0} KiB over the size before it", x / 1024.0);
-    Ok(at_least(&what, step, 0.95))
+    at_least(
+        &format!("{:.0} KiB over the size before it", x / 1024.0),
+        step,
+        0.95,
+    )
 }
 
 /// The example of Figure 5.
@@ -182,8 +174,7 @@ const FIG_5: Experiment = Experiment {
                 count: |region, _| {
                     let slots = region.into_u32s();
                     slots[..EXAMPLE.len()].copy_from_slice(&EXAMPLE);
-                    let chain =
-                        Chain::given(&mut slots[..EXAMPLE.len()]).map_err(Untestable::because)?;
+                    let chain = Chain::given(&mut slots[..EXAMPLE.len()])?;
                     Ok(chain.cycle_length() as f64)
                 },
                 argument: 0,
@@ -192,13 +183,13 @@ const FIG_5: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "the cycle from 0 has length 8 and covers all 32 bytes",
-        judge: |e| {
+    claims: &[claim(
+        "the cycle from 0 has length 8 and covers all 32 bytes",
+        |e| {
             let length = e.at("cycle length from 0", 8.0)?;
-            Ok(between("cycle length", length, 8.0, 8.0))
+            between("cycle length", length, 8.0, 8.0)
         },
-    }],
+    )],
 };
 
 /// Array lengths for which the fifth fill must be one cycle.
@@ -220,13 +211,11 @@ const PITFALLS: Experiment = Experiment {
     source: "Sestoft, appendix A.2",
     today: "Nothing about the arithmetic. A constant small stride is even less of a latency test \
             than it was, since prefetchers follow strides of several lines.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::WORKING_SET,
-        y: Axis::log("time"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::WORKING_SET,
+        Axis::log("time"),
+        Unit::Nanoseconds,
+    )),
     cases: |machine| {
         let seed = machine.seed;
         let bytes = machine.in_memory();
@@ -282,68 +271,63 @@ const PITFALLS: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "fill 5 is one cycle through all elements, whatever their number",
-            judge: |e| {
+        claim(
+            "fill 5 is one cycle through all elements, whatever their number",
+            |e| {
                 let mut parts = Vec::new();
                 for length in LENGTHS {
                     let x = length as f64;
                     let cycle = e.at(ONE_CYCLE, x)?;
                     parts.push(between(&format!("cycle of {length}"), cycle, x, x));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "fill 3 runs onto a cycle of sqrt(pi S / 8) elements in the mean (10 % allowed)",
-            judge: |e| {
+        ),
+        claim(
+            "fill 3 runs onto a cycle of sqrt(pi S / 8) elements in the mean (10 % allowed)",
+            |e| {
                 let x = SAMPLE as f64;
                 let expected = cycle_of_function(SAMPLE);
                 let mean = e.at(FUNCTION, x)?;
-                Ok(between(
-                    "mean cycle length",
-                    mean,
-                    0.9 * expected,
-                    1.1 * expected,
-                ))
+                between("mean cycle length", mean, 0.9 * expected, 1.1 * expected)
             },
-        },
-        Claim {
-            text: "fill 4 leaves the cycle through 0 at any length: one in ten, 8 to 12 %, is 0.9 S \
-                   or longer",
-            judge: |e| {
+        ),
+        claim(
+            "fill 4 leaves the cycle through 0 at any length: one in ten, 8 to 12 %, is 0.9 S or \
+             longer",
+            |e| {
                 let share = e.at(PERMUTATION, SAMPLE as f64)?;
                 let expected = long_cycles(SAMPLE, SAMPLE * 9 / 10);
                 let (least, most) = (0.8 * expected, 1.2 * expected);
-                Ok(between("share of long cycles", share, least, most))
+                between("share of long cycles", share, least, most)
             },
-        },
-        Claim {
-            text: "in memory the order matters: sequential is faster than a small stride, and that \
-                   is 3 times and more faster than a random cycle",
-            judge: |e| {
+        ),
+        claim(
+            "in memory the order matters: sequential is faster than a small stride, and that is 3 \
+             times and more faster than a random cycle",
+            |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let time = |series| e.at(series, x);
                 let stride = time("2: stride of 17")?;
-                Ok(all_of([
+                all_of([
                     at_least(
                         "stride over sequential",
-                        ratio(stride, time("1: sequential")?)?,
+                        ratio(stride, time("1: sequential")),
                         1.0,
                     ),
                     at_least(
                         "random cycle over stride",
-                        ratio(time("5: one random cycle")?, stride)?,
+                        ratio(time("5: one random cycle"), stride),
                         3.0,
                     ),
-                ]))
+                ])
             },
-        },
+        ),
     ],
 };
 
 fn chain(region: Region<'_>, size: u64, fill: Fill) -> Result<Chain<'_>, Untestable> {
-    Chain::new(region, size as usize, fill).map_err(Untestable::because)
+    Ok(Chain::new(region, size as usize, fill)?)
 }
 
 fn one_cycle(region: Region<'_>, size: u64) -> Result<f64, Untestable> {
@@ -386,12 +370,12 @@ impl Setup for JumpSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let chain = Chain::new(region, self.size, self.fill).map_err(Untestable::because)?;
+        let chain = Chain::new(region, self.size, self.fill)?;
         let jump = IndexChase::new(chain);
-        Ok(Workload::Steady {
-            kernel: Box::new(if self.checked { jump.checked() } else { jump }),
-            period: self.size as u64,
-        })
+        Ok(Workload::steady(
+            if self.checked { jump.checked() } else { jump },
+            self.size as u64,
+        ))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {

@@ -1,10 +1,6 @@
 //! Drepper 6.3.3, speculation: loads that are done before an earlier store.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Machine, Plot, Setup, Shape, Unit, Untestable,
-    Workload, at_least, at_most, events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Issue, Kernel, Speculate, SpeculateMiss};
 use crate::measure::Shot;
 use crate::mem::{PAGE, Region};
@@ -48,49 +44,50 @@ const SPECULATION: Experiment = Experiment {
             store forwarding), and take no longer than for places apart. What costs is the \
             unexpected: one shared place makes the loads behind it wait too, until the predictor \
             trusts them again, so that one in 16 may cost as much as if none were ever early.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("loads of the place just stored to, %"),
-        y: Axis::linear("a store, a load, and what each waits for"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::linear("loads of the place just stored to, %"),
+        Axis::linear("a store, a load, and what each waits for"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        Claim {
-            text: "a load of another place does not wait: both waits take less than three quarters \
-                   of what they take one after the other",
-            judge: |e| {
-                let free = ratio(e.at(FREE, NEVER)?, e.at(ORDERED, NEVER)?)?;
-                Ok(at_most("early over ordered", free, 0.75))
+        claim(
+            "a load of another place does not wait: both waits take less than three quarters of \
+             what they take one after the other",
+            |e| {
+                at_most(
+                    "early over ordered",
+                    ratio(e.at(FREE, NEVER), e.at(ORDERED, NEVER)),
+                    0.75,
+                )
             },
-        },
-        Claim {
-            text: "the same where both waits are misses",
-            judge: |e| {
-                e.machine.place_in_memory(e.machine.in_memory())?;
-                let free = ratio(e.at(MISS_FREE, NEVER)?, e.at(MISS_ORDERED, NEVER)?)?;
-                Ok(at_most("early over ordered, both miss", free, 0.75))
+        ),
+        claim("the same where both waits are misses", |e| {
+            e.machine.place_in_memory(e.machine.in_memory())?;
+            let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
+            at_most("early over ordered, both miss", free, 0.75)
+        }),
+        claim(
+            "a load of the place just stored to waits: it takes 1.5 times and more as long as one \
+             of another place",
+            |e| {
+                at_least(
+                    "shared over apart",
+                    ratio(e.at(FREE, ALWAYS), e.at(FREE, NEVER)),
+                    1.5,
+                )
             },
-        },
-        Claim {
-            text: "a load of the place just stored to waits: it takes 1.5 times and more as long as \
-                   one of another place",
-            judge: |e| {
-                let slower = ratio(e.at(FREE, ALWAYS)?, e.at(FREE, NEVER)?)?;
-                Ok(at_least("shared over apart", slower, 1.5))
+        ),
+        claim(
+            "one load in 16 that is of the place just stored to, nobody knows which, makes all of \
+             them cost 1.2 times and more on average",
+            |e| {
+                let slower = ratio(e.at(FREE, SOMETIMES), e.at(FREE, NEVER))?;
+                at_least("one in 16 shared over apart", slower, 1.2)
             },
-        },
-        Claim {
-            text: "one load in 16 that is of the place just stored to, nobody knows which, makes \
-                   all of them cost 1.2 times and more on average",
-            judge: |e| {
-                let slower = ratio(e.at(FREE, SOMETIMES)?, e.at(FREE, NEVER)?)?;
-                Ok(at_least("one in 16 shared over apart", slower, 1.2))
-            },
-        },
+        ),
     ],
 };
 
@@ -147,18 +144,13 @@ impl Setup for SpeculateSetup {
         let (first, second) = region
             .split(Speculate::BYTES.next_multiple_of(PAGE))
             .ok_or_else(|| Untestable("no room for places apart".to_owned()))?;
-        let speculate = |region, shared| {
-            Speculate::new(region, self.issue, shared, self.seed).map_err(Untestable::because)
-        };
+        let speculate = |region, shared| Speculate::new(region, self.issue, shared, self.seed);
         let shot = SpeculateShot {
             apart: speculate(first, 0)?,
             shared: speculate(second, self.shared)?,
         };
         let work = shot.shared.work();
-        Ok(Workload::Shot {
-            shot: Box::new(shot),
-            work,
-        })
+        Ok(Workload::shot(shot, work))
     }
 }
 
@@ -204,12 +196,9 @@ impl Setup for SpeculateMissSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let count = NODE.count(self.working_set);
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, NODE, count, order).map_err(Untestable::because)?;
-        let speculate = SpeculateMiss::new(ring, self.issue).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(speculate),
-            // Either walk comes to half of the nodes.
-            period: count as u64 / 2,
-        })
+        let ring = Ring::new(region, NODE, count, order)?;
+        let speculate = SpeculateMiss::new(ring, self.issue)?;
+        // Either walk comes to half of the nodes.
+        Ok(Workload::steady(speculate, count as u64 / 2))
     }
 }

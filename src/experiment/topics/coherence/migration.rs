@@ -1,13 +1,8 @@
 //! Drepper 3.3.4, the two situations in which a core must ask for ownership of lines.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired_at;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::remote;
-use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Untestable, Workload,
-    at_least, at_most, plain_curves,
-};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -97,45 +92,47 @@ const SITUATIONS: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "of a list that L2 holds the first lap after a move takes more than 1.5 times as \
-                   long as one of a thread that stays",
-            judge: |e| {
+        claim(
+            "of a list that L2 holds the first lap after a move takes more than 1.5 times as long \
+             as one of a thread that stays",
+            |e| {
                 let [_, (_, l2)] = sizes(e.machine);
-                let slower = over_staying(e, LAPS[1].0, l2)?;
-                Ok(at_least("first lap over staying, L2", slower, 1.5))
+                at_least(
+                    "first lap over staying, L2",
+                    over_staying(e, LAPS[1].0, l2),
+                    1.5,
+                )
             },
-        },
-        Claim {
-            text: "so it does of one that L1d holds",
-            judge: |e| {
-                let [(_, l1), _] = sizes(e.machine);
-                let slower = over_staying(e, LAPS[1].0, l1)?;
-                Ok(at_least("first lap over staying, L1d", slower, 1.5))
-            },
-        },
-        Claim {
-            text: "lines move over once: the second lap of a list that L2 holds takes less than \
-                   1.2 times as long as one of a thread that stays",
-            judge: |e| {
+        ),
+        claim("so it does of one that L1d holds", |e| {
+            let [(_, l1), _] = sizes(e.machine);
+            at_least(
+                "first lap over staying, L1d",
+                over_staying(e, LAPS[1].0, l1),
+                1.5,
+            )
+        }),
+        claim(
+            "lines move over once: the second lap of a list that L2 holds takes less than 1.2 \
+             times as long as one of a thread that stays",
+            |e| {
                 let [_, (_, l2)] = sizes(e.machine);
-                let slower = over_staying(e, LAPS[2].0, l2)?;
-                Ok(at_most("second lap over staying, L2", slower, 1.2))
+                at_most(
+                    "second lap over staying, L2",
+                    over_staying(e, LAPS[2].0, l2),
+                    1.2,
+                )
             },
-        },
-        Claim {
-            text: "a line that two cores need costs its writer more than 1.5 times as much as one \
-                   of its own",
-            judge: |e| {
+        ),
+        claim(
+            "a line that two cores need costs its writer more than 1.5 times as much as one of its \
+             own",
+            |e| {
                 cpus(e.machine)?;
                 let at = |series| e.at(series, LINE as f64);
-                Ok(at_least(
-                    "shared over own",
-                    ratio(at(READ)?, at(OWN)?)?,
-                    1.5,
-                ))
+                at_least("shared over own", ratio(at(READ), at(OWN)), 1.5)
             },
-        },
+        ),
     ],
 };
 
@@ -181,25 +178,24 @@ impl Setup for MigrateSetup {
         if home == away {
             return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
         }
-        let home = pin(home).map_err(Untestable::because)?;
+        let home = pin(home)?;
         // Whether it may be there at all is known before the first shot.
-        drop(pin(away).map_err(Untestable::because)?);
+        drop(pin(away)?);
         let order = Order::Random { seed: self.seed };
-        let ring =
-            Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
-        let walk = Walk::new(ring, Step::Inc).map_err(Untestable::because)?;
+        let ring = Ring::new(region, self.layout, self.count, order)?;
+        let walk = Walk::new(ring, Step::Inc)?;
         let work = walk.work();
-        Ok(Workload::Shot {
-            shot: Box::new(MigrateShot {
+        Ok(Workload::shot(
+            MigrateShot {
                 walk,
                 steps: self.count as u64,
                 period: self.period,
                 cpus: self.cpus,
                 moved: None,
                 _home: home,
-            }),
+            },
             work,
-        })
+        ))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Threads that take and release locks of libraries, which sleep while somebody else has them.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::increment::Spacing;
-use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
 use crate::os::Worker;
@@ -122,12 +122,8 @@ impl MutexSetup {
                 index: self.lock(index, size_of::<L>()),
             }),
         };
-        Workload::ThreadGroup {
-            members: self.cpus.iter().enumerate().map(member).collect(),
-            pace: self.pace,
-            period: 1,
-            in_step: false,
-        }
+        let members = self.cpus.iter().enumerate().map(member).collect();
+        Workload::at_once(members, self.pace, 1)
     }
 }
 
@@ -186,7 +182,7 @@ mod tests {
                 let mut bytes = [0; 256];
                 let region = Region::new(&mut bytes).unwrap();
                 match setup.prepare(region, &context) {
-                    Ok(Workload::ThreadGroup { mut members, .. }) => {
+                    Ok(Workload::Threads { mut members, .. }) => {
                         assert_eq!(members.len(), 3);
                         let turns = members.iter_mut().map(|member| member.kernel.run(5));
                         assert_eq!(turns.sum::<u64>(), 15);

@@ -1,7 +1,7 @@
 //! What no program on this architecture, or none without special hardware, can put to the test:
 //! rows that say what the document claims, and why it stays a claim.
 
-use crate::experiment::{Claim, Experiment, Untestable, plain_curves};
+use crate::experiment::prelude::*;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, LOOP_ARRAYS, DCA];
@@ -43,9 +43,9 @@ const DCBZ: Experiment = row(
          and `rep stosb`, which may take a line without reading it, beside them. AMD's `clzero` \
          writes a line of zeros without reading it, too.",
     ],
-    &[Claim {
-        text: "dcbz clears a line without reading it, at the price of a line of cache",
-        judge: |_| {
+    &[claim(
+        "dcbz clears a line without reading it, at the price of a line of cache",
+        |_| {
             Err(Untestable(
                 "dcbz is an instruction of PowerPC; x86-64 has none that allocates a cleared line. \
                  By the document's account it halves the traffic of a line that is only written: \
@@ -53,7 +53,7 @@ const DCBZ: Experiment = row(
                     .to_owned(),
             ))
         },
-    }],
+    )],
 );
 
 const STACK: Experiment = row(
@@ -68,9 +68,9 @@ const STACK: Experiment = row(
          floating-point parameters travel in SSE registers, and compilers rely on it. No switch of \
          rustc changes that.",
     ],
-    &[Claim {
-        text: "a stack aligned to 4 bytes makes code smaller and quicker",
-        judge: |_| {
+    &[claim(
+        "a stack aligned to 4 bytes makes code smaller and quicker",
+        |_| {
             Err(Untestable(
                 "the ABI of x86-64 demands 16 bytes, as the document says itself. What is at stake \
                  is the alignment's waste: 12 bytes of a frame at most, and one instruction that \
@@ -78,7 +78,7 @@ const STACK: Experiment = row(
                     .to_owned(),
             ))
         },
-    }],
+    )],
 );
 
 const LOOP_ARRAYS: Experiment = row(
@@ -92,9 +92,9 @@ const LOOP_ARRAYS: Experiment = row(
          arrays are what the hardware's prefetchers do best. What a prefetch at a chosen distance \
          gains on a sequential and on a random walk is measured in E27 and E37.",
     ],
-    &[Claim {
-        text: "-fprefetch-loop-arrays may help on large arrays, and hurts on small ones",
-        judge: |_| {
+    &[claim(
+        "-fprefetch-loop-arrays may help on large arrays, and hurts on small ones",
+        |_| {
             Err(Untestable(
                 "it is an option of gcc, and what is measured here is compiled by rustc, which has \
                  none like it. The document gives no number: the compiler chooses the distance, and \
@@ -102,7 +102,7 @@ const LOOP_ARRAYS: Experiment = row(
                     .to_owned(),
             ))
         },
-    }],
+    )],
 );
 
 const DCA: Experiment = row(
@@ -117,9 +117,9 @@ const DCA: Experiment = row(
          uncore to tell it from a miss. What is saved a line is the difference between the last \
          level and memory, which D7 shows for this machine.",
     ],
-    &[Claim {
-        text: "headers that are pushed into a cache save hundreds of cycles a packet",
-        judge: |_| {
+    &[claim(
+        "headers that are pushed into a cache save hundreds of cycles a packet",
+        |_| {
             Err(Untestable(
                 "it takes a network card under load and events of the uncore. The document's \
                  arithmetic: hundreds of cycles a packet times tens of thousands of packets a \
@@ -127,5 +127,5 @@ const DCA: Experiment = row(
                     .to_owned(),
             ))
         },
-    }],
+    )],
 );

@@ -4,12 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::mfence;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Judgement, Machine, Plot, Setup,
-    Shape, Unit, Untestable, Workload, all_of, at_least, at_most, plain_curves,
-};
 use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
@@ -86,15 +82,15 @@ fn compare(
     way: &str,
     held: f64,
     [fetched, instead]: [&str; 2],
-    judge: impl Fn(&str, Interval) -> Judgement,
+    judge: impl Fn(&str, Interval) -> Judged,
 ) -> Judged {
     let at = |way, fetched, held| e.at(&series(way, fetched), held);
     let value = at(way, fetched, held);
     if value.is_err() && e.points.is_empty() {
         other(e.machine)?;
     }
-    let value = ratio(value?, at(way, instead, held)?)?;
-    let far = ratio(at(ADD, NOT, THERE)?, at(ADD, NOT, HERE)?)?;
+    let value = ratio(value?, at(way, instead, held))?;
+    let far = ratio(at(ADD, NOT, THERE), at(ADD, NOT, HERE))?;
     if far.hi < ON_THEIR_WAY {
         return Err(Untestable(format!(
             "the two CPUs are threads of one core, whatever the system says: lines that the other \
@@ -106,10 +102,7 @@ fn compare(
     } else {
         "shared"
     };
-    Ok(judge(
-        &format!("{way}, {held}: {fetched} over {instead}"),
-        value,
-    ))
+    judge(&format!("{way}, {held}: {fetched} over {instead}"), value)
 }
 
 const PREFETCHW: Experiment = Experiment {
@@ -127,57 +120,56 @@ const PREFETCHW: Experiment = Experiment {
             them in L1d and does nothing. But there it did nothing either: each locked addition \
             waited until the other core's copy was gone. A plain store needs no prefetch: it \
             waits in the store queue, which asks for its line early by itself.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("modified there (0), shared (1), modified here (2)"),
-        y: Axis::linear("time of a line"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("modified there (0), shared (1), modified here (2)"),
+        Axis::linear("time of a line"),
+        Unit::Nanoseconds,
+    )),
     cases,
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "storing to lines that another core wrote takes no longer after prefetchw than \
-                   after prefetcht0 (5 % allowed)",
-            judge: |e| {
+        claim(
+            "storing to lines that another core wrote takes no longer after prefetchw than after \
+             prefetcht0 (5 % allowed)",
+            |e| {
                 compare(e, STORE, THERE, [W, T0], |what, more| {
                     at_most(what, more, 1.05)
                 })
             },
-        },
-        Claim {
-            text: "adding to lines that another core wrote takes no longer after prefetchw than \
-                   after prefetcht0 (5 % allowed)",
-            judge: |e| {
+        ),
+        claim(
+            "adding to lines that another core wrote takes no longer after prefetchw than after \
+             prefetcht0 (5 % allowed)",
+            |e| {
                 compare(e, ADD, THERE, [W, T0], |what, more| {
                     at_most(what, more, 1.05)
                 })
             },
-        },
-        Claim {
-            text: "adding to lines that another core wrote takes less than 0.9 of the time after \
-                   prefetchw as without a prefetch",
-            judge: |e| {
+        ),
+        claim(
+            "adding to lines that another core wrote takes less than 0.9 of the time after \
+             prefetchw as without a prefetch",
+            |e| {
                 compare(e, ADD, THERE, [W, NOT], |what, left| {
                     at_most(what, left, 0.9)
                 })
             },
-        },
-        Claim {
-            text: "adding to lines that both cores have read takes less than 0.9 of the time after \
-                   prefetchw as after prefetcht0, which takes as long as no prefetch",
-            judge: |e| {
-                let less = compare(e, ADD, SHARED, [W, T0], |what, left| {
-                    at_most(what, left, 0.9)
-                })?;
-                let same = compare(e, ADD, SHARED, [T0, NOT], |what, same| {
-                    at_least(what, same, 0.9)
-                })?;
-                Ok(all_of([less, same]))
+        ),
+        claim(
+            "adding to lines that both cores have read takes less than 0.9 of the time after \
+             prefetchw as after prefetcht0, which takes as long as no prefetch",
+            |e| {
+                all_of([
+                    compare(e, ADD, SHARED, [W, T0], |what, left| {
+                        at_most(what, left, 0.9)
+                    }),
+                    compare(e, ADD, SHARED, [T0, NOT], |what, same| {
+                        at_least(what, same, 0.9)
+                    }),
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -266,14 +258,11 @@ impl Setup for TakeSetup {
         if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {
             return Err(Untestable("this CPU has no prefetchw".into()));
         }
-        let take = Take::new(self).map_err(Untestable::because)?;
+        let take = Take::new(self)?;
         let work = take
             .kernel()
             .map_or_else(Work::default, |kernel| kernel.work());
-        Ok(Workload::Shot {
-            shot: Box::new(take),
-            work,
-        })
+        Ok(Workload::shot(take, work))
     }
 }
 

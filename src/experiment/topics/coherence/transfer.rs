@@ -1,12 +1,8 @@
 //! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, State, Unit, Untestable,
-    all_of, at_least, at_most, plain_curves,
-};
 use crate::kernel::RoundTripWay;
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
@@ -54,15 +50,13 @@ const ROUND_TRIPS: Experiment = Experiment {
             others meet on the interconnect, at several times the price. In a guest the host may move \
             both to other cores at any time: on one the same two CPUs took 52 ns, and 205 ns a few \
             minutes before.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
+    plot: Some(Plot::bars(
+        Axis::linear(
             "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
         ),
-        y: Axis::linear("round trip"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+        Axis::linear("round trip"),
+        Unit::Nanoseconds,
+    )),
     events: &[],
     cases: |machine| {
         let mut cases = vec![own_hit(), own_miss()];
@@ -77,41 +71,34 @@ const ROUND_TRIPS: Experiment = Experiment {
         curves
     },
     claims: &[
-        Claim {
-            text: "a round trip to the nearest core takes more than 10 times a hit in L1d",
-            judge: trip_over_hit,
-        },
-        Claim {
-            text: "the way to the nearest core and back is shorter than two loads from memory",
-            judge: |e| {
+        claim(
+            "a round trip to the nearest core takes more than 10 times a hit in L1d",
+            trip_over_hit,
+        ),
+        claim(
+            "the way to the nearest core and back is shorter than two loads from memory",
+            |e| {
                 let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
                 let memory = e.at(OWN_MISS, 0.0)?.scaled(2.0);
-                Ok(at_most(
-                    "round trip over two misses",
-                    ratio(trip, memory)?,
-                    1.0,
-                ))
+                at_most("round trip over two misses", ratio(trip, memory), 1.0)
             },
-        },
-        Claim {
-            text: "the less two CPUs share, the longer the round trip",
-            judge: |e| {
-                let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
-                if near.len() < 2 {
-                    return Err(Untestable(
-                        "the CPUs here share all the same with each other".to_owned(),
-                    ));
-                }
-                let mut parts = Vec::new();
-                for pair in near.windows(2) {
-                    let at = |near| e.at(WAYS[0].0, place(near));
-                    let longer = ratio(at(pair[1])?, at(pair[0])?)?;
-                    let what = format!("{} over {}", pair[1].name(), pair[0].name());
-                    parts.push(at_least(&what, longer, 1.0));
-                }
-                Ok(all_of(parts))
-            },
-        },
+        ),
+        claim("the less two CPUs share, the longer the round trip", |e| {
+            let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
+            if near.len() < 2 {
+                return Err(Untestable(
+                    "the CPUs here share all the same with each other".to_owned(),
+                ));
+            }
+            let mut parts = Vec::new();
+            for pair in near.windows(2) {
+                let at = |near| e.at(WAYS[0].0, place(near));
+                let longer = ratio(at(pair[1]), at(pair[0]))?;
+                let what = format!("{} over {}", pair[1].name(), pair[0].name());
+                parts.push(at_least(&what, longer, 1.0));
+            }
+            all_of(parts)
+        }),
     ],
 };
 
@@ -133,8 +120,7 @@ pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
 /// Claims that a line's way to the nearest core and back takes more than ten times a hit in L1d.
 pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
     let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
-    let slower = ratio(trip, e.at(OWN_HIT, 0.0)?)?;
-    Ok(at_least("round trip over hit", slower, 10.0))
+    at_least("round trip over hit", ratio(trip, e.at(OWN_HIT, 0.0)), 10.0)
 }
 
 const OWN_HIT: &str = "a load that hits in L1d";
@@ -169,15 +155,13 @@ const QUAD_CORE: Experiment = Experiment {
             to the other leaves the caches behind, as one from memory does, but need not wait for \
             memory. The round trips are those of X12. A machine, or a guest, whose CPUs share one \
             last level has no such way.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
+    plot: Some(Plot::bars(
+        Axis::linear(
             "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
         ),
-        y: Axis::linear("round trip"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+        Axis::linear("round trip"),
+        Unit::Nanoseconds,
+    )),
     events: &[],
     cases: |machine| {
         let mut cases = vec![own_miss()];
@@ -195,28 +179,30 @@ const QUAD_CORE: Experiment = Experiment {
         curves
     },
     claims: &[
-        Claim {
-            text: "a round trip to a core of another last level takes more than twice as long as one \
-                   to a core of the same",
-            judge: |e| {
+        claim(
+            "a round trip to a core of another last level takes more than twice as long as one to \
+             a core of the same",
+            |e| {
                 let (near, far) = across(e)?;
                 let at = |near| e.at(WAYS[0].0, place(near));
-                let longer = ratio(at(far)?, at(near)?)?;
-                let what = format!("{} over {}", far.name(), near.name());
-                Ok(at_least(&what, longer, 2.0))
+                let longer = ratio(at(far), at(near))?;
+                at_least(&format!("{} over {}", far.name(), near.name()), longer, 2.0)
             },
-        },
-        Claim {
-            text: "the way there takes as long as a load from memory, which took the same bus: 0.8 \
-                   times or more",
-            judge: |e| {
+        ),
+        claim(
+            "the way there takes as long as a load from memory, which took the same bus: 0.8 times \
+             or more",
+            |e| {
                 let (_, far) = across(e)?;
                 let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
-                let longer = ratio(way, e.at(OWN_MISS, 0.0)?)?;
-                let what = format!("half a round trip, {}, over a miss", far.name());
-                Ok(at_least(&what, longer, 0.8))
+                let longer = ratio(way, e.at(OWN_MISS, 0.0))?;
+                at_least(
+                    &format!("half a round trip, {}, over a miss", far.name()),
+                    longer,
+                    0.8,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -269,15 +255,13 @@ const STATES: Experiment = Experiment {
             takes it away, and copies that others share must be invalidated first, though the \
             data are at hand. 64 lines are accessed one after the other, each by the number that \
             the one before it held; the other core has brought them into their state before.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
+    plot: Some(Plot::bars(
+        Axis::linear(
             "modified here (0), exclusive there (1), modified there (2), shared (3), in memory (4)",
         ),
-        y: Axis::linear("time of an access"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+        Axis::linear("time of an access"),
+        Unit::Nanoseconds,
+    )),
     events: &[],
     cases: state_cases,
     curves: |e| {
@@ -286,56 +270,48 @@ const STATES: Experiment = Experiment {
         curves
     },
     claims: &[
-        Claim {
-            text: "a line that a near core modified is loaded in less time than one from memory",
-            judge: |e| {
+        claim(
+            "a line that a near core modified is loaded in less time than one from memory",
+            |e| {
                 nearest(e)?;
                 let there = e.at(LOADS, held_at(Held::Modified))?;
                 let memory = e.at(LOADS, held_at(Held::Nowhere))?;
-                Ok(at_most(
-                    "modified there over memory",
-                    ratio(there, memory)?,
-                    1.0,
-                ))
+                at_most("modified there over memory", ratio(there, memory), 1.0)
             },
-        },
-        Claim {
-            text: "a modified line costs its reader as much as a clean one of the same core, to a \
-                   third",
-            judge: |e| {
+        ),
+        claim(
+            "a modified line costs its reader as much as a clean one of the same core, to a third",
+            |e| {
                 nearest(e)?;
                 let at = |held| e.at(LOADS, held_at(held));
-                let dearer = ratio(at(Held::Modified)?, at(Held::Exclusive)?)?;
-                Ok(crate::experiment::between(
-                    "modified over exclusive",
-                    dearer,
-                    0.75,
-                    1.33,
-                ))
+                let dearer = ratio(at(Held::Modified), at(Held::Exclusive));
+                between("modified over exclusive", dearer, 0.75, 1.33)
             },
-        },
-        Claim {
-            text: "writing a line that another core has read costs more than 3 times writing a line \
-                   of one's own",
-            judge: |e| {
+        ),
+        claim(
+            "writing a line that another core has read costs more than 3 times writing a line of \
+             one's own",
+            |e| {
                 nearest(e)?;
                 let at = |held| e.at(STORES, held_at(held));
-                let dearer = ratio(at(Held::Shared)?, at(Held::Own)?)?;
-                Ok(at_least("shared over own", dearer, 3.0))
+                at_least(
+                    "shared over own",
+                    ratio(at(Held::Shared), at(Held::Own)),
+                    3.0,
+                )
             },
-        },
-        Claim {
-            text: "the number of readers makes no difference of a half to the one who writes",
-            judge: readers,
-        },
+        ),
+        claim(
+            "the number of readers makes no difference of a half to the one who writes",
+            readers,
+        ),
     ],
 };
 
 fn readers(e: &Evidence<'_>) -> Judged {
     let one = e.at(STORES, held_at(Held::Shared))?;
     let (readers, all) = e.last(READERS)?;
-    let dearer = ratio(all, one)?;
-    Ok(at_most(&format!("{readers} readers over one"), dearer, 1.5))
+    at_most(&format!("{readers} readers over one"), ratio(all, one), 1.5)
 }
 
 fn state_cases(machine: &Machine) -> Vec<Case> {
@@ -413,26 +389,22 @@ const MATRIX: Experiment = Experiment {
     },
     curves: plain_curves,
     claims: &[
-        Claim {
-            text: "no round trip between two cores takes more than 3 times the shortest",
-            judge: |e| {
+        claim(
+            "no round trip between two cores takes more than 3 times the shortest",
+            |e| {
                 let [shortest, longest] = extremes(e, |near| near != Nearness::Core)?;
-                Ok(at_most(
-                    "longest over shortest",
-                    ratio(longest, shortest)?,
-                    3.0,
-                ))
+                at_most("longest over shortest", ratio(longest, shortest), 3.0)
             },
-        },
-        Claim {
-            text: "pairs that share the same are alike: none takes more than 1.5 times another",
-            judge: |e| {
+        ),
+        claim(
+            "pairs that share the same are alike: none takes more than 1.5 times another",
+            |e| {
                 let near = nearest(e)?;
                 let [shortest, longest] = extremes(e, |other| other == near)?;
                 let what = format!("longest over shortest of pairs with the {}", near.name());
-                Ok(at_most(&what, ratio(longest, shortest)?, 1.5))
+                at_most(&what, ratio(longest, shortest), 1.5)
             },
-        },
+        ),
     ],
 };
 

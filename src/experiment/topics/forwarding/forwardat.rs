@@ -1,12 +1,8 @@
 //! Beyond the papers: from which places inside a store a load is forwarded.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::prelude::*;
 use crate::experiment::topics::forwarding::store_to_load::{ForwardSetup, home};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, at_least,
-    at_most, events, plain_curves,
-};
 use crate::kernel::Trip;
 use crate::stats::Interval;
 
@@ -32,13 +28,11 @@ const OFFSETS: Experiment = Experiment {
             it. Now any load that lies in the store gets its value, at the same cost from \
             everywhere, save that a store of 64 bytes may be two of 32: from across its middle \
             nothing is forwarded then. A load that sticks out by a byte waits.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("bytes from the start of the store to that of the load"),
-        y: Axis::linear("round trip"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::linear("bytes from the start of the store to that of the load"),
+        Axis::linear("round trip"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let mut cases = Vec::new();
         for (store, load) in SWEPT {
@@ -57,10 +51,10 @@ const OFFSETS: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        Claim {
-            text: "from stores of up to 32 bytes a narrower load is forwarded from every place, at \
-                   the same cost to 50 %",
-            judge: |e| {
+        claim(
+            "from stores of up to 32 bytes a narrower load is forwarded from every place, at the \
+             same cost to 50 %",
+            |e| {
                 let mut most: Option<Extreme<String>> = None;
                 for (store, load) in [(8, 1), (16, 8), (32, 8)] {
                     if store <= ALWAYS || e.series(&swept(store, load)).is_ok() {
@@ -70,25 +64,25 @@ const OFFSETS: Experiment = Experiment {
                     }
                 }
                 let most = most.ok_or_else(none)?;
-                Ok(at_most(
+                at_most(
                     &format!("slowest place over quickest, at most, with {}", most.at),
                     most.value,
                     BLOCKED,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "so it is from a store of 64 bytes",
-            judge: |e| {
-                let (inside, _) = sides(e, 64, 8)?;
-                let spread = ratio(inside.1, inside.0)?;
-                Ok(at_most("slowest place over quickest", spread, BLOCKED))
-            },
-        },
-        Claim {
-            text: "a load that sticks out of the store takes more than 1.5 times as long as any \
-                   that does not",
-            judge: |e| {
+        ),
+        claim("so it is from a store of 64 bytes", |e| {
+            let (inside, _) = sides(e, 64, 8)?;
+            at_most(
+                "slowest place over quickest",
+                ratio(inside.1, inside.0),
+                BLOCKED,
+            )
+        }),
+        claim(
+            "a load that sticks out of the store takes more than 1.5 times as long as any that \
+             does not",
+            |e| {
                 let mut least: Option<Extreme<String>> = None;
                 for (store, load) in [(8, 4), (16, 8), (32, 8)] {
                     if store <= ALWAYS || e.series(&swept(store, load)).is_ok() {
@@ -98,16 +92,16 @@ const OFFSETS: Experiment = Experiment {
                     }
                 }
                 let least = least.ok_or_else(none)?;
-                Ok(at_least(
+                at_least(
                     &format!(
                         "quickest outside over slowest inside, at least, with {}",
                         least.at
                     ),
                     least.value,
                     BLOCKED,
-                ))
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -135,7 +129,7 @@ type Ends = (Interval, Interval);
 /// The ends of a swept pair's loads that lie inside the store, and of those that stick out.
 fn sides(e: &Evidence<'_>, store: usize, load: usize) -> Result<(Ends, Ends), Untestable> {
     let last = (store - load) as isize;
-    let ends = |inside: bool| {
+    let ends = |inside: bool| -> Result<_, Untestable> {
         let mut ends: Option<Ends> = None;
         let all = offsets(e.machine, Trip::new(store, load)).into_iter();
         for offset in all.filter(|offset| (0..=last).contains(offset) == inside) {

@@ -1,11 +1,7 @@
 //! Beyond the papers: a value that is stored and loaded again before it reaches L1d.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Reference, Setup, Shape, Unit,
-    Untestable, Workload, at_least, at_most, events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Forward, Passing, Trip};
 use crate::mem::{LINE, PAGE, Region};
 use crate::stats::Interval;
@@ -93,19 +89,20 @@ const STORE_FORWARDING: Experiment = Experiment {
             address on to the next instruction before either access is made, in a cycle or less; \
             and where 64-byte accesses are made of halves, a 64-byte load that spans two 32-byte \
             stores is no failure. On Zen 4 a store over the end of a page forwards to nobody.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(PLACES),
-        y: Axis::linear("round trip"),
-        unit: Unit::CoreCycles,
-        reference: published![
+    plot: Some(
+        Plot::bars(
+            Axis::linear(PLACES),
+            Axis::linear("round trip"),
+            Unit::CoreCycles,
+        )
+        .beside(published![
             "SNB" "Sandy Bridge, Xeon E5-1620 (Downs 2019)"
             "HSW" "Haswell, i7-4770 (Downs 2019)"
             "SKL" "Skylake, i7-6700HQ (Downs 2019)"
             "ICL" "Ice Lake, i5-1035 (Downs 2019)"
             "Zen 2" "Zen 2, EPYC 7262 (Downs 2019)"
-        ],
-    }),
+        ]),
+    ),
     cases: |_| {
         let mut cases = Vec::new();
         for &(store, load) in PAIRS {
@@ -144,88 +141,83 @@ const STORE_FORWARDING: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        Claim {
-            text: "a load whose bytes one store wrote is forwarded: one that also needs older \
-                   bytes takes more than 1.5 times as long",
-            judge: |e| {
-                let older = |size| ratio(at(e, BEHIND, size, size)?, at(e, START, size, size)?);
+        claim(
+            "a load whose bytes one store wrote is forwarded: one that also needs older bytes \
+             takes more than 1.5 times as long",
+            |e| {
+                let older = |size| ratio(at(e, BEHIND, size, size), at(e, START, size, size));
                 let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
-                Ok(at_least(
+                at_least(
                     &format!(
                         "half of the bytes older over none, at least, with {} bytes",
                         least.at
                     ),
                     least.value,
                     BLOCKED,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "a load of up to 32 bytes that spans two stores takes more than 1.5 times as \
-                   long as one whose bytes one store wrote",
-            judge: |e| {
-                let two = |size| ratio(at(e, TWO, size, size)?, at(e, START, size, size)?);
+        ),
+        claim(
+            "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as \
+             one whose bytes one store wrote",
+            |e| {
+                let two = |size| ratio(at(e, TWO, size, size), at(e, START, size, size));
                 let least = least_of(e, &[8, 16, 32], two)?;
-                Ok(at_least(
+                at_least(
                     &format!("of two stores over one, at least, with {} bytes", least.at),
                     least.value,
                     BLOCKED,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "the upper half of what a vector register stored is forwarded like the lower, to \
-                   50 %",
-            judge: |e| {
+        ),
+        claim(
+            "the upper half of what a vector register stored is forwarded like the lower, to 50 %",
+            |e| {
                 let mut most: Option<Extreme<usize>> = None;
                 for store in [16, 32, 64] {
                     if store > ALWAYS && at(e, START, store, store).is_err() {
                         continue;
                     }
                     let half = store / 2;
-                    let upper = ratio(at(e, END, store, half)?, at(e, START, store, half)?)?;
+                    let upper = ratio(at(e, END, store, half), at(e, START, store, half))?;
                     most = Some(Extreme::most(most, store, upper));
                 }
                 let most = most.ok_or_else(none)?;
-                Ok(at_most(
+                at_most(
                     &format!("upper half over lower, at most, of {} bytes", most.at),
                     most.value,
                     BLOCKED,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "a value of 8 bytes takes no less time through memory than a load from L1d",
-            judge: |e| {
+        ),
+        claim(
+            "a value of 8 bytes takes no less time through memory than a load from L1d",
+            |e| {
                 let trip = at(e, START, 8, 8)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
                     Untestable(format!(
                         "no published load-to-use latency for this CPU; measured {trip} core cycles"
                     ))
                 })?;
-                Ok(at_least(
-                    "core cycles a round trip",
-                    trip,
-                    f64::from(published) - 0.5,
-                ))
+                at_least("core cycles a round trip", trip, f64::from(published) - 0.5)
             },
-        },
-        Claim {
-            text: "across two pages a value of up to 32 bytes takes longer than across two lines, \
-                   by more than 10 %",
-            judge: |e| {
-                let pages = |size| ratio(at(e, PAGES, size, size)?, at(e, LINES, size, size)?);
+        ),
+        claim(
+            "across two pages a value of up to 32 bytes takes longer than across two lines, by \
+             more than 10 %",
+            |e| {
+                let pages = |size| ratio(at(e, PAGES, size, size), at(e, LINES, size, size));
                 let least = least_of(e, &[8, 16, 32], pages)?;
-                Ok(at_least(
+                at_least(
                     &format!(
                         "across pages over across lines, at least, with {} bytes",
                         least.at
                     ),
                     least.value,
                     1.1,
-                ))
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -301,11 +293,7 @@ impl Setup for ForwardSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let forward = Forward::new(region, self.trip, self.store, self.load, context.features)
-            .map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(forward),
-            period: 1,
-        })
+        let forward = Forward::new(region, self.trip, self.store, self.load, context.features)?;
+        Ok(Workload::steady(forward, 1))
     }
 }

@@ -4,7 +4,7 @@
 use crate::experiment::claim::counted::{
     Counted, {self},
 };
-use crate::experiment::{Claim, Experiment, Untestable, plain_curves};
+use crate::experiment::prelude::*;
 use crate::pattern::Rng;
 use crate::sim::{Cache, Design, Geometry, Reference, Split};
 
@@ -12,7 +12,7 @@ use crate::sim::{Cache, Design, Geometry, Reference, Split};
 pub(crate) static ALL: &[Experiment] = &[SPLIT, KINDS];
 
 fn cache(size: u64, ways: u64) -> Result<Geometry, Untestable> {
-    Geometry::new(size, ways, LINE).map_err(Untestable::because)
+    Ok(Geometry::new(size, ways, LINE)?)
 }
 
 const LINE: u64 = 64;
@@ -49,19 +49,19 @@ const SPLIT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "for caches of 16 KiB to 260 MiB, tag, set and offset give the address back",
-            judge: |e| counted::all(e, &PARTS[..1]),
-        },
-        Claim {
-            text: "where the sets are a power of two, the low O bits are the offset, the next S the \
-                   set and the rest the tag",
-            judge: |e| counted::all(e, &PARTS[1..2]),
-        },
-        Claim {
-            text: "a line of 64 bytes takes the low 6 bits, and 8 transfers of 64 bits",
-            judge: |e| counted::all(e, &PARTS[2..]),
-        },
+        claim(
+            "for caches of 16 KiB to 260 MiB, tag, set and offset give the address back",
+            |e| counted::all(e, &PARTS[..1]),
+        ),
+        claim(
+            "where the sets are a power of two, the low O bits are the offset, the next S the set \
+             and the rest the tag",
+            |e| counted::all(e, &PARTS[1..2]),
+        ),
+        claim(
+            "a line of 64 bytes takes the low 6 bits, and 8 transfers of 64 bits",
+            |e| counted::all(e, &PARTS[2..]),
+        ),
     ],
 };
 
@@ -159,25 +159,24 @@ const KINDS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with \
-                   8 ways 13 bits one of 8,192 sets, whose 8 tags are compared",
-            judge: |e| counted::all(e, &FIGURES[..6]),
-        },
-        Claim {
-            text: "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
-                   large as the cache never",
-            judge: |e| counted::all(e, &FIGURES[6..8]),
-        },
-        Claim {
-            text: "in a set of 8 ways 8 lines stay, and a ninth drives out each before its time",
-            judge: |e| counted::all(e, &FIGURES[8..10]),
-        },
-        Claim {
-            text: "in a fully associative cache any lines stay, as many as it holds, wherever they \
-                   lie",
-            judge: |e| counted::all(e, &FIGURES[10..]),
-        },
+        claim(
+            "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with 8 \
+             ways 13 bits one of 8,192 sets, whose 8 tags are compared",
+            |e| counted::all(e, &FIGURES[..6]),
+        ),
+        claim(
+            "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
+             large as the cache never",
+            |e| counted::all(e, &FIGURES[6..8]),
+        ),
+        claim(
+            "in a set of 8 ways 8 lines stay, and a ninth drives out each before its time",
+            |e| counted::all(e, &FIGURES[8..10]),
+        ),
+        claim(
+            "in a fully associative cache any lines stay, as many as it holds, wherever they lie",
+            |e| counted::all(e, &FIGURES[10..]),
+        ),
     ],
 };
 
@@ -189,7 +188,7 @@ fn bits(ways: u64) -> Result<f64, Untestable> {
 
 /// A small cache of one set: to compare more tags at a time costs too much hardware.
 fn whole() -> Result<Geometry, Untestable> {
-    Geometry::fully_associative(64 * LINE, LINE).map_err(Untestable::because)
+    Ok(Geometry::fully_associative(64 * LINE, LINE)?)
 }
 
 /// Percent of misses in later rounds over lines that all belong to one set.

@@ -1,11 +1,7 @@
 //! Drepper 6.2.1, cache associativity: Figure 6.5.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judgement, Machine, Plot, Reference, Shape, Unit,
-    Untestable, Verdict, at_most, events, plain_curves,
-};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 use crate::stats::{Interval, Side};
@@ -57,11 +53,10 @@ const FIG_6_5: Experiment = Experiment {
     curves: plain_curves,
     events: events::CONFLICTS,
     claims: &[
-        Claim {
-            text: "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d \
-                   say: at multiples of the way size, as soon as the list is longer than there are \
-                   ways",
-            judge: |e| {
+        claim(
+            "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d say: at \
+             multiples of the way size, as soon as the list is longer than there are ways",
+            |e| {
                 let found = Found::on(e)?;
                 let Some((cache, ways)) = e
                     .machine
@@ -84,11 +79,11 @@ const FIG_6_5: Experiment = Experiment {
                     numbers: format!("{found}; CPUID: {ways} ways, {} KiB", cache.size / 1024),
                 })
             },
-        },
-        Claim {
-            text: "at every other distance lists of one line more than there are ways stay in \
-                   L1d: below 1.5 times a list of one line",
-            judge: |e| {
+        ),
+        claim(
+            "at every other distance lists of one line more than there are ways stay in L1d: below \
+             1.5 times a list of one line",
+            |e| {
                 let Geometry { period, ways } = Found::on(e)?.late;
                 let mut worst: Option<(usize, Interval)> = None;
                 for distance in distances(e.machine) {
@@ -107,9 +102,9 @@ const FIG_6_5: Experiment = Experiment {
                     "{} lines over one, at worst, at a distance of {distance} lines",
                     ways + 1
                 );
-                Ok(at_most(&what, rise, STEP))
+                at_most(&what, rise, STEP)
             },
-        },
+        ),
     ],
 };
 
@@ -132,7 +127,7 @@ fn sets_touched(distance: usize, period: usize) -> usize {
 /// What a step costs in a list of `length` lines over what it costs in a list of one.
 fn rise(e: &Evidence<'_>, length: usize, distance: usize) -> Result<Interval, Untestable> {
     let x = distance as f64;
-    ratio(e.at(&length.to_string(), x)?, e.at("1", x)?)
+    ratio(e.at(&length.to_string(), x), e.at("1", x))
 }
 
 /// Sets and ways of a cache.

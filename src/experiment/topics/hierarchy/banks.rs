@@ -1,12 +1,8 @@
 //! Drepper 6.2.1, banks of L1d: Figure 6.6, and 4 KiB aliasing.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::burst::BurstSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
-    Untestable, Workload, at_least, at_most, events, plain_curves,
-};
 use crate::kernel::{Alias4K, BURST, Places, Transfer};
 use crate::mem::{PAGE, Region};
 use crate::stats::Interval;
@@ -45,13 +41,11 @@ const FIG_6_6: Experiment = Experiment {
             with other bits. What every CPU has is 4 KiB aliasing: a load is compared with the \
             stores before it by the low 12 bits of its address first, and waits for one that is \
             alike there though it lies in another page.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("distance in bytes"),
-        y: Axis::linear("time"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("distance in bytes"),
+        Axis::linear("time"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let mut cases = Vec::new();
         for first in firsts(machine) {
@@ -76,53 +70,50 @@ const FIG_6_6: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        Claim {
-            text: "loads take the same time at every distance, to 10 %: no bank shows",
-            judge: |e| {
+        claim(
+            "loads take the same time at every distance, to 10 %: no bank shows",
+            |e| {
                 let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
                 let what = format!(
                     "eight loads take {} to {} core cycles, at distances of {} and {} bytes: \
                      slowest over quickest",
                     least.value, most.value, least.at, most.at
                 );
-                Ok(at_most(&what, ratio(most.value, least.value)?, FLAT))
+                at_most(&what, ratio(most.value, least.value), FLAT)
             },
-        },
-        Claim {
-            text: "two loads a cycle go at every distance: 1.8 or more",
-            judge: |e| {
-                let most = extreme(e, Extreme::most)?;
-                let rate = ratio(Interval::exact(BURST as f64), most.value)?;
-                let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
-                Ok(at_least(&what, rate, TWO))
-            },
-        },
-        Claim {
-            text: "a load 4,096 bytes behind a store waits for it: more than 1.1 times as long as \
-                   one 2,048 bytes behind",
-            judge: |e| {
+        ),
+        claim("two loads a cycle go at every distance: 1.8 or more", |e| {
+            let most = extreme(e, Extreme::most)?;
+            let rate = ratio(Interval::exact(BURST as f64), most.value)?;
+            let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
+            at_least(&what, rate, TWO)
+        }),
+        claim(
+            "a load 4,096 bytes behind a store waits for it: more than 1.1 times as long as one \
+             2,048 bytes behind",
+            |e| {
                 let free = e.at(BEHIND, FREE as f64)?;
-                let aliased = ratio(e.at(BEHIND, PAGE as f64)?, free)?;
-                Ok(at_least("4,096 bytes behind over 2,048", aliased, FLAT))
+                let aliased = ratio(e.at(BEHIND, PAGE as f64), free)?;
+                at_least("4,096 bytes behind over 2,048", aliased, FLAT)
             },
-        },
-        Claim {
-            text: "at every other distance from a store loads take the same time, to 10 %",
-            judge: |e| {
+        ),
+        claim(
+            "at every other distance from a store loads take the same time, to 10 %",
+            |e| {
                 let mut worst = None;
                 let free = e.at(BEHIND, FREE as f64)?;
                 for behind in behind(e.machine)
                     .into_iter()
                     .filter(|behind| !aliases(*behind))
                 {
-                    let slower = ratio(e.at(BEHIND, behind as f64)?, free)?;
+                    let slower = ratio(e.at(BEHIND, behind as f64), free)?;
                     worst = Some(Extreme::most(worst, behind, slower));
                 }
                 let worst = worst.ok_or_else(none)?;
                 let what = format!("{} bytes behind over 2,048, at worst", worst.at);
-                Ok(at_most(&what, worst.value, FLAT))
+                at_most(&what, worst.value, FLAT)
             },
-        },
+        ),
     ],
 };
 
@@ -209,11 +200,7 @@ impl Setup for AliasSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let alias = Alias4K::new(region, self.store, self.store + self.behind)
-            .map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(alias),
-            period: 1,
-        })
+        let alias = Alias4K::new(region, self.store, self.store + self.behind)?;
+        Ok(Workload::steady(alias, 1))
     }
 }

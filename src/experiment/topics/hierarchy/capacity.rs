@@ -1,14 +1,9 @@
 //! Drepper 3.3.2, caches of different sizes: Figure 3.14.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
 use crate::experiment::topics::hierarchy::llc_share::share;
 use crate::experiment::topics::hierarchy::random::{step_at, steps_by_ends};
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Machine, Plot, Reference, Untestable, all_of, at_least,
-    at_most, events, plain_curves,
-};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -78,10 +73,10 @@ const FIG_3_14: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "the random walk's last step lies at this core's share of the last level, within \
-                   a factor of 2",
-            judge: |e| {
+        claim(
+            "the random walk's last step lies at this core's share of the last level, within a \
+             factor of 2",
+            |e| {
                 let points = e.series(RANDOM)?;
                 let memory = e.machine.ranges.memory;
                 if points.last().is_none_or(|(x, _)| *x < memory.lo) {
@@ -97,37 +92,36 @@ const FIG_3_14: Experiment = Experiment {
                 for steps in &mut found {
                     steps.retain(|step| *step > beyond);
                 }
-                Ok(step_at(&found, "the share", share as f64, true))
+                step_at(&found, "the share", share as f64, true)
             },
-        },
-        Claim {
-            text: "a list that the last level holds is walked at random more than 1.5 times as \
-                   fast as one four times as large as the cache (the second Pentium 4 at 1 MiB, \
-                   beside the first: 2.23 times)",
-            judge: |e| {
+        ),
+        claim(
+            "a list that the last level holds is walked at random more than 1.5 times as fast as \
+             one four times as large as the cache (the second Pentium 4 at 1 MiB, beside the \
+             first: 2.23 times)",
+            |e| {
                 let near = e.level(RANDOM, e.machine.ranges.llc)?;
-                let far = in_memory(e, RANDOM)?;
-                Ok(at_least(
+                at_least(
                     "memory over the last level",
-                    ratio(far, near)?,
+                    ratio(in_memory(e, RANDOM)?, near),
                     1.5,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "the figure is of a random walk: from L2 to memory a random step grows 17.5 times \
-                   and more, as the figure's do, and a sequential one less",
-            judge: |e| {
+        ),
+        claim(
+            "the figure is of a random walk: from L2 to memory a random step grows 17.5 times and \
+             more, as the figure's do, and a sequential one less",
+            |e| {
                 let growth = |series| {
                     let near = e.level(series, e.machine.ranges.l2)?;
-                    ratio(in_memory(e, series)?, near)
+                    ratio(in_memory(e, series), near)
                 };
-                Ok(all_of([
-                    at_least("memory over L2 at random", growth(RANDOM)?, GROWTH),
-                    at_most("memory over L2 in sequence", growth(SEQUENTIAL)?, GROWTH),
-                ]))
+                all_of([
+                    at_least("memory over L2 at random", growth(RANDOM), GROWTH),
+                    at_most("memory over L2 in sequence", growth(SEQUENTIAL), GROWTH),
+                ])
             },
-        },
+        ),
     ],
 };
 

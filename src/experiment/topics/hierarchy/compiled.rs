@@ -1,6 +1,6 @@
 //! L2 misses of a C compiler at work: a stored trace, and the compiler that is installed here.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::mem::Region;
 use crate::sim::trace::{Decoder, MAGIC, lackey};
 use crate::sim::{Cache, Design, Geometry, GeometryError, Op, Reference, Stack};
@@ -65,11 +65,11 @@ impl CompilerSetup {
         let records = stored.and_then(|(_, bytes)| bytes.strip_prefix(MAGIC));
         let records = records.ok_or_else(|| self.no_trace())?;
         let geometry = Geometry::new(self.size, self.ways, self.line);
-        let mut cache = Cache::new(Design::lru(geometry.map_err(Untestable::because)?));
+        let mut cache = Cache::new(Design::lru(geometry?));
         let taken = Decoder::default().decode(records, |reference| {
             cache.reference(reference);
         });
-        match taken.map_err(Untestable::because)? {
+        match taken? {
             all if all == records.len() => Ok(cache.counters().misses() as f64 * SAMPLED),
             part => Err(Untestable(format!("the stored trace ends at byte {part}"))),
         }
@@ -146,14 +146,14 @@ const MOST_REFERENCES: u64 = 40_000_000;
 fn trace_installed() -> Result<Vec<Levels>, Untestable> {
     let levels = STORED.map(|(line, _)| Levels::new(line));
     let levels: Result<Vec<Levels>, GeometryError> = levels.into_iter().collect();
-    let mut levels = levels.map_err(Untestable::because)?;
+    let mut levels = levels?;
     let mut child = compile()?;
     let mut trace = child.stdout.take().ok_or_else(no_output)?;
     let mut bytes = vec![0; 1 << 20];
     let (mut held, mut references) = (0, 0);
     while references < MOST_REFERENCES {
         let read = trace.read(&mut bytes[held..]);
-        let read = read.map_err(Untestable::because)?;
+        let read = read?;
         if read == 0 {
             break;
         }
@@ -171,9 +171,9 @@ fn trace_installed() -> Result<Vec<Levels>, Untestable> {
     }
     let enough = references >= MOST_REFERENCES;
     if enough {
-        child.kill().map_err(Untestable::because)?;
+        child.kill()?;
     }
-    let status = child.wait().map_err(Untestable::because)?;
+    let status = child.wait()?;
     match enough || status.success() {
         true => Ok(levels),
         false => Err(Untestable(format!(
@@ -205,9 +205,7 @@ fn compile() -> Result<Child, Untestable> {
         .map_err(|error| missing("valgrind", error))?;
     let mut input = child.stdin.take().ok_or_else(no_output)?;
     // A pipe holds 64 KiB, and the program is a tenth of that: nobody waits for anybody.
-    input
-        .write_all(program().as_bytes())
-        .map_err(Untestable::because)?;
+    input.write_all(program().as_bytes())?;
     Ok(child)
 }
 

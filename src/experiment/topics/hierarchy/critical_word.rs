@@ -1,12 +1,8 @@
 //! Drepper 3.5.2, critical word load: Figure 3.30.
 
-use crate::experiment::claim::paired::{paired, slowdown};
 use crate::experiment::machine::predict::{Places, in_order, random};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Forecast, Parameters, Plot, Reference, Setup, Shape,
-    Unit, Untestable, Workload, all_of, at_least, between, events, plain_curves,
-};
 use crate::kernel::{Direction, Fields};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -32,18 +28,19 @@ const FIG_3_30: Experiment = Experiment {
     today: "The paper found 0.7 % with a memory bus that sent eight bytes at a time. A line now \
             crosses the fabric in one or two pieces of 32 or 64 bytes and the memory controller \
             sends the wanted word first, so the position of the word should not show.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("slowdown of the last word"),
-        unit: Unit::Percent,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("slowdown of the last word"),
+            Unit::Percent,
+        )
+        .beside(&[Reference {
             file: "drepper-fig-3.30.csv",
             machine: "Core 2 (2007); the paper plots the slowdown downwards",
             x: "working_set_bytes",
             columns: &[("Sequential", "sequential"), ("Random", "random")],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let seed = machine.seed;
         let first = Layout::npad(7);
@@ -69,10 +66,9 @@ const FIG_3_30: Experiment = Experiment {
             .collect()
     },
     events: events::WALK,
-    claims: &[Claim {
-        text: "in memory the position of the word matters little: less than 2 % between first and \
-               last",
-        judge: |e| {
+    claims: &[claim(
+        "in memory the position of the word matters little: less than 2 % between first and last",
+        |e| {
             let memory = e.machine.ranges.memory;
             let mut parts = Vec::new();
             for (label, first, last) in PAIRS {
@@ -84,9 +80,9 @@ const FIG_3_30: Experiment = Experiment {
                     1.02,
                 ));
             }
-            Ok(all_of(parts))
+            all_of(parts)
         },
-    }],
+    )],
 };
 
 const DIRECTIONS: [(&str, Direction); 2] = [
@@ -123,14 +119,14 @@ const STRUCT_RULES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "in memory reading the fields backwards costs more than 2 %",
-        judge: |e| {
+    claims: &[claim(
+        "in memory reading the fields backwards costs more than 2 %",
+        |e| {
             let memory = e.machine.ranges.memory;
             let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
-            Ok(at_least("backwards over forwards", slower, 1.02))
+            at_least("backwards over forwards", slower, 1.02)
         },
-    }],
+    )],
 };
 
 /// A ring of line-sized elements, each read wholly before the next.
@@ -154,13 +150,9 @@ impl Setup for FieldsSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let count = LINE_ELEMENT.count(self.working_set);
-        let ring =
-            Ring::new(region, LINE_ELEMENT, count, self.order).map_err(Untestable::because)?;
-        let fields = Fields::new(ring, self.direction).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(fields),
-            period: count as u64,
-        })
+        let ring = Ring::new(region, LINE_ELEMENT, count, self.order)?;
+        let fields = Fields::new(ring, self.direction)?;
+        Ok(Workload::steady(fields, count as u64))
     }
 
     /// The line comes once; the other fields are there with it.

@@ -1,11 +1,8 @@
 //! Drepper 3.5.4, faster memory: Figure 3.32.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Case, Claim, Experiment, Plot, Range, Reference, Untestable, all_of, at_least, at_most, between,
-};
 use crate::kernel::Step;
 use crate::mem::Region;
 use crate::model::saved;
@@ -108,59 +105,56 @@ const FIG_3_32: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "the largest gain of the figure is 18.2 %, at 16 MiB",
-            judge: |e| {
-                let gains = e.series(GAIN)?;
-                let most = gains.iter().map(|(_, gain)| gain.middle());
-                let most = most.fold(f64::NEG_INFINITY, f64::max);
-                Ok(all_of([
-                    between("largest gain", Interval::exact(most), 18.1, 18.4),
-                    between("gain at 16 MiB", e.at(GAIN, TOP)?, 18.1, 18.4),
-                ]))
-            },
-        },
-        Claim {
-            text: "up to 2 MiB, in the caches of 4 MiB, the figure shows no gain: below 1 % in the \
-                   median",
-            judge: |e| {
+        claim("the largest gain of the figure is 18.2 %, at 16 MiB", |e| {
+            let gains = e.series(GAIN)?;
+            let most = gains.iter().map(|(_, gain)| gain.middle());
+            let most = most.fold(f64::NEG_INFINITY, f64::max);
+            all_of([
+                between("largest gain", Interval::exact(most), 18.1, 18.4),
+                between("gain at 16 MiB", e.at(GAIN, TOP), 18.1, 18.4),
+            ])
+        }),
+        claim(
+            "up to 2 MiB, in the caches of 4 MiB, the figure shows no gain: below 1 % in the \
+             median",
+            |e| {
                 let inside = e.series(GAIN)?;
                 let inside = inside.iter().filter(|(x, _)| IN_CACHE.holds(*x)).count();
                 if inside < 10 {
                     return Err(Untestable(format!("{inside} of the figure's 10 points")));
                 }
-                let near = e.level(GAIN, IN_CACHE)?;
-                Ok(between("percent gained in the caches", near, -1.0, 1.0))
+                between(
+                    "percent gained in the caches",
+                    e.level(GAIN, IN_CACHE),
+                    -1.0,
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "the gain is no more than the faster modules explain",
-            judge: |e| {
-                let most = e.at(CEILING, MODULES[1])?.middle();
-                Ok(at_most("percent gained at 16 MiB", e.at(GAIN, TOP)?, most))
-            },
-        },
-        Claim {
-            text: "an FSB of 1,333 MHz instead of 800 is another increase of 60 %, rounded down",
-            judge: |e| {
-                let more = e.at(NEXT, 1333.0)?;
-                Ok(between("percent faster", more, 60.0, 70.0))
-            },
-        },
-        Claim {
-            text: "here, too, memory that is a fifth faster would save more than 5 % beyond the \
-                   caches",
-            judge: |e| {
+        ),
+        claim("the gain is no more than the faster modules explain", |e| {
+            let most = e.at(CEILING, MODULES[1])?.middle();
+            at_most("percent gained at 16 MiB", e.at(GAIN, TOP), most)
+        }),
+        claim(
+            "an FSB of 1,333 MHz instead of 800 is another increase of 60 %, rounded down",
+            |e| between("percent faster", e.at(NEXT, 1333.0), 60.0, 70.0),
+        ),
+        claim(
+            "here, too, memory that is a fifth faster would save more than 5 % beyond the caches",
+            |e| {
                 let place = e.machine.place_in_memory(e.machine.in_memory())?;
                 let far = e.at(HERE, place)?;
                 let near = e.level(HERE, e.machine.ranges.llc)?;
                 let cached = ratio(near, far)?;
                 // What the walk takes longer than in the last level is memory's.
                 let save = |cached: f64| saved(1.0 - cached, 1.2) * 100.0;
-                let saves = Interval::new(save(cached.hi), save(cached.lo));
-                Ok(at_least("percent saved", saves, 5.0))
+                at_least(
+                    "percent saved",
+                    Interval::new(save(cached.hi), save(cached.lo)),
+                    5.0,
+                )
             },
-        },
+        ),
     ],
 };
 

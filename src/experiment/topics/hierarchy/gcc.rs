@@ -1,11 +1,7 @@
 //! Drepper 3.3.1, what size and ways of L2 do for a compiler: Table 3.1 and Figure 3.8.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::compiled::{Compiler, CompilerSetup};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference, Shape,
-    Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
-};
 use crate::stats::Interval;
 
 /// The row of this family.
@@ -48,61 +44,53 @@ const TABLE_3_1: Experiment = Experiment {
             paper's had 5.6, and these must all be missed once: whatever L2 is, 324,000 misses \
             stay, and a second way can save a smaller share of them. In the full profile the \
             compiler that is installed here is traced as well, for 40 million references.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "size of L2",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("misses"),
-        unit: Unit::Count,
-        reference: &[Reference {
-            file: "drepper-table-3.1-by-size.csv",
-            machine: "gcc under cachegrind (2007)",
-            x: "l2_bytes",
-            columns: &[
-                ("direct_CL32", "direct-mapped, lines of 32 bytes"),
-                ("direct_CL64", "direct-mapped, lines of 64 bytes"),
-                ("8way_CL32", "8 ways, lines of 32 bytes"),
-                ("8way_CL64", "8 ways, lines of 64 bytes"),
-            ],
-        }],
-    }),
+    plot: Some(
+        Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
+            Reference {
+                file: "drepper-table-3.1-by-size.csv",
+                machine: "gcc under cachegrind (2007)",
+                x: "l2_bytes",
+                columns: &[
+                    ("direct_CL32", "direct-mapped, lines of 32 bytes"),
+                    ("direct_CL64", "direct-mapped, lines of 64 bytes"),
+                    ("8way_CL32", "8 ways, lines of 32 bytes"),
+                    ("8way_CL64", "8 ways, lines of 64 bytes"),
+                ],
+            },
+        ]),
+    ),
     cases,
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "in every column misses fall with size",
-            judge: |e| falling_with_size(e, STORED),
-        },
-        Claim {
-            text: "in every row they fall with ways, or stay",
-            judge: |e| falling_with_ways(e, STORED),
-        },
-        Claim {
-            text: "lines of 64 bytes miss less often than lines of 32 everywhere",
-            judge: |e| falling_with_line(e, STORED),
-        },
-        Claim {
-            text: "in every row the second way saves more than the third and fourth, and these more \
-                   than the next four",
-            judge: |e| diminishing(e, STORED),
-        },
-        Claim {
-            text: "at 8 MiB and lines of 32 bytes the second way saves almost 44 % of the misses \
-                   (5 points allowed)",
-            judge: |e| {
+        claim("in every column misses fall with size", |e| {
+            falling_with_size(e, STORED)
+        }),
+        claim("in every row they fall with ways, or stay", |e| {
+            falling_with_ways(e, STORED)
+        }),
+        claim(
+            "lines of 64 bytes miss less often than lines of 32 everywhere",
+            |e| falling_with_line(e, STORED),
+        ),
+        claim(
+            "in every row the second way saves more than the third and fourth, and these more than \
+             the next four",
+            |e| diminishing(e, STORED),
+        ),
+        claim(
+            "at 8 MiB and lines of 32 bytes the second way saves almost 44 % of the misses (5 \
+             points allowed)",
+            |e| {
                 let misses = |ways| e.at(&series(STORED, ways, 32), SECOND_WAY as f64);
                 let saved = saved(misses(1)?, misses(2)?)?;
-                Ok(between("saved by the second way", saved, 0.39, 0.49))
+                between("saved by the second way", saved, 0.39, 0.49)
             },
-        },
-        Claim {
-            text: "all but the last of these hold of the compiler that is installed here, as far as it \
-                   is traced",
-            judge: |e| {
+        ),
+        claim(
+            "all but the last of these hold of the compiler that is installed here, as far as it \
+             is traced",
+            |e| {
                 let parts: [fn(&Evidence<'_>, &str) -> Judged; 4] = [
                     falling_with_size,
                     falling_with_ways,
@@ -117,11 +105,9 @@ const TABLE_3_1: Experiment = Experiment {
                             .to_owned(),
                     ));
                 }
-                let parts: Result<Vec<Judgement>, Untestable> =
-                    parts.iter().map(|part| part(e, INSTALLED)).collect();
-                Ok(all_of(parts?))
+                all_of(parts.map(|part| part(e, INSTALLED)))
             },
-        },
+        ),
     ],
 };
 
@@ -171,11 +157,11 @@ fn falling_with_size(e: &Evidence<'_>, compiler: &str) -> Judged {
         for ways in WAYS {
             for size in sizes().skip(1) {
                 let of = |size| misses(e, compiler, size, ways, line);
-                most = most.most(ratio(of(size)?, of(size / 2)?)?);
+                most = most.most(ratio(of(size), of(size / 2))?);
             }
         }
     }
-    Ok(at_most("most left by twice the size", most, 1.0))
+    at_most("most left by twice the size", most, 1.0)
 }
 
 fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -184,11 +170,11 @@ fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
         for size in sizes() {
             for ways in &WAYS[1..] {
                 let of = |ways| misses(e, compiler, size, ways, line);
-                most = most.most(ratio(of(*ways)?, of(ways / 2)?)?);
+                most = most.most(ratio(of(*ways), of(ways / 2))?);
             }
         }
     }
-    Ok(between("most left by twice the ways", most, 0.0, 1.0))
+    between("most left by twice the ways", most, 0.0, 1.0)
 }
 
 fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -196,10 +182,10 @@ fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
     for size in sizes() {
         for ways in WAYS {
             let of = |line| misses(e, compiler, size, ways, line);
-            most = most.most(ratio(of(64)?, of(32)?)?);
+            most = most.most(ratio(of(64), of(32))?);
         }
     }
-    Ok(at_most("most left by lines of 64 bytes", most, 1.0))
+    at_most("most left by lines of 64 bytes", most, 1.0)
 }
 
 fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -214,7 +200,7 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
             }
         }
     }
-    Ok(at_least("misses that earlier ways save more", least, 1.0))
+    at_least("misses that earlier ways save more", least, 1.0)
 }
 
 /// What `of` is more than `to`.

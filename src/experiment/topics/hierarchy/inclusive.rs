@@ -4,10 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{CacheKind, clflush, mfence};
-use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Machine, Setup, Untestable, Workload, at_least,
-    at_most, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
@@ -50,18 +47,18 @@ const INCLUSIVE: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the last level is inclusive: a line that is used all the time is lost twice \
-                   or more while four times the last level's size streams past",
-            judge: |e| Ok(at_least("times a line is lost", losses(e)?, LOSSES)),
-        },
-        Claim {
-            text: "the last level is as CPUID says: hot lines are lost if it is inclusive, and not \
-                   if it is not",
-            judge: |e| {
+        claim(
+            "the last level is inclusive: a line that is used all the time is lost twice or more \
+             while four times the last level's size streams past",
+            |e| at_least("times a line is lost", losses(e), LOSSES),
+        ),
+        claim(
+            "the last level is as CPUID says: hot lines are lost if it is inclusive, and not if it \
+             is not",
+            |e| {
                 let lost = losses(e)?;
                 let stated = stated(e.machine)?;
-                Ok(if stated {
+                if stated {
                     at_least("CPUID says inclusive; times a line is lost", lost, LOSSES)
                 } else {
                     at_most(
@@ -69,9 +66,9 @@ const INCLUSIVE: Experiment = Experiment {
                         lost,
                         LOSSES,
                     )
-                })
+                }
             },
-        },
+        ),
     ],
 };
 
@@ -153,8 +150,8 @@ impl Setup for RetainSetup {
         let (hot, mut stream) =
             parts.ok_or_else(|| Untestable("no room for lines that stream past".to_owned()))?;
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(hot, Layout::npad(7), HOT, order).map_err(Untestable::because)?;
-        let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let ring = Ring::new(hot, Layout::npad(7), HOT, order)?;
+        let mut walk = Walk::new(ring, Step::Follow)?;
         // Pages that were never written may all be one page of zeroes.
         stream.bytes_mut().fill(1);
 

@@ -1,13 +1,9 @@
 //! What each level of the hierarchy costs: Drepper 3.1's table for the Pentium M, and Sestoft's
 //! Figure 4.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::ladder::{LINES, of_lines};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::register::RegisterSetup;
-use crate::experiment::{
-    Axis, Capacity, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit,
-    Untestable, all_of, at_least, events, plain_curves,
-};
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
@@ -16,13 +12,7 @@ pub(crate) static ALL: &[Experiment] = &[PENTIUM_M, SESTOFT_4];
 const LEVELS: [&str; 5] = ["register", "L1d", "L2", "last level", "memory"];
 
 const fn plot(unit: Unit) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::WORKING_SET,
-        y: Axis::log("time"),
-        unit,
-        reference: &[],
-    })
+    Some(Plot::bars(Axis::WORKING_SET, Axis::log("time"), unit))
 }
 
 /// A chain in a register, and a random walk in the middle of each range.
@@ -68,14 +58,14 @@ fn each_step(e: &Evidence<'_>, factor: f64) -> Judged {
     };
     let mut parts = Vec::new();
     for pair in LEVELS.windows(2) {
-        let step = ratio(cost(pair[1])?, cost(pair[0])?)?;
+        let step = ratio(cost(pair[1]), cost(pair[0]))?;
         parts.push(at_least(
             &format!("{} over {}", pair[1], pair[0]),
             step,
             factor,
         ));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 const PENTIUM_M: Experiment = Experiment {
@@ -94,10 +84,10 @@ const PENTIUM_M: Experiment = Experiment {
     cases,
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
-        judge: |e| each_step(e, 1.5),
-    }],
+    claims: &[claim(
+        "register < L1d < L2 < last level < memory, every step by more than 1.5 times",
+        |e| each_step(e, 1.5),
+    )],
 };
 
 const SESTOFT_4: Experiment = Experiment {
@@ -114,8 +104,8 @@ const SESTOFT_4: Experiment = Experiment {
     cases,
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "every level costs at least twice the level before it",
-        judge: |e| each_step(e, 2.0),
-    }],
+    claims: &[claim(
+        "every level costs at least twice the level before it",
+        |e| each_step(e, 2.0),
+    )],
 };

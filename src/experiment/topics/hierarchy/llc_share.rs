@@ -1,14 +1,10 @@
 //! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
 
 use crate::cpu::Caches;
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::LoadSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Setup, Shape, Unit, Untestable, Workload, at_least, between, events,
-};
 use crate::kernel::Blocked;
 use crate::mem::{LINE, Region};
 use crate::os::Switches;
@@ -92,17 +88,11 @@ const LLC_SHARE: Experiment = Experiment {
             they sleep, more. Blocks that the last level holds still beat the whole array, but it \
             is so far from the core that blocks which fit into L2 are faster still: what pays is \
             to fit the nearest cache that the job can be cut to.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "block",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("read"),
-        unit: Unit::GigabytesPerSecond,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("block"),
+        Axis::log("read"),
+        Unit::GigabytesPerSecond,
+    )),
     cases: |machine| {
         let count = |series, count| {
             let setup = CountSetup {
@@ -144,65 +134,55 @@ const LLC_SHARE: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "CPUID and sysfs agree on the share",
-            judge: |e| {
-                let agreement = ratio(e.at(CPUID, 0.0)?, e.at(SYSFS, 0.0)?)?;
-                Ok(between("by CPUID over by sysfs", agreement, 1.0, 1.0))
-            },
-        },
-        Claim {
-            text: "the share is a safe lower limit: measuring finds as much or more",
-            judge: |e| {
+        claim("CPUID and sysfs agree on the share", |e| {
+            let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
+            between("by CPUID over by sysfs", agreement, 1.0, 1.0)
+        }),
+        claim(
+            "the share is a safe lower limit: measuring finds as much or more",
+            |e| {
                 let share = e.at(SYSFS, 0.0)?;
                 let found = capacity_found(e.machine)?;
-                Ok(at_least(
-                    "capacity found over share",
-                    ratio(found, share)?,
-                    1.0,
-                ))
+                at_least("capacity found over share", ratio(found, share), 1.0)
             },
-        },
-        Claim {
-            text: "a program made for the paper's smallest last level throws 87 % of it away, or \
-                   more",
-            judge: |e| Ok(at_least("percent unused", e.at(WASTE, 0.0)?, 87.0)),
-        },
-        Claim {
-            text: "blocks of half the share are read more than 1.25 times as fast as the whole \
-                   array",
-            judge: |e| {
+        ),
+        claim(
+            "a program made for the paper's smallest last level throws 87 % of it away, or more",
+            |e| at_least("percent unused", e.at(WASTE, 0.0), 87.0),
+        ),
+        claim(
+            "blocks of half the share are read more than 1.25 times as fast as the whole array",
+            |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
-                let faster = ratio(half_the_share(e)?, e.at(WHOLE, array)?)?;
-                Ok(at_least(
-                    "half the share over the whole array",
-                    faster,
-                    1.25,
-                ))
+                let faster = ratio(half_the_share(e), e.at(WHOLE, array))?;
+                at_least("half the share over the whole array", faster, 1.25)
             },
-        },
-        Claim {
-            text: "blocks of twice the share are no more than 10 % faster than of half the share",
-            judge: |e| {
+        ),
+        claim(
+            "blocks of twice the share are no more than 10 % faster than of half the share",
+            |e| {
                 let share = share(e.machine).ok_or_else(no_share)?;
                 let twice = e.at(BLOCKS, (2 * share) as f64)?;
-                let speed = ratio(half_the_share(e)?, twice)?;
-                Ok(at_least("half the share over twice the share", speed, 0.9))
+                let speed = ratio(half_the_share(e), twice)?;
+                at_least("half the share over twice the share", speed, 0.9)
             },
-        },
-        Claim {
-            text: "no smaller blocks are more than 10 % faster than of half the share",
-            judge: |e| {
+        ),
+        claim(
+            "no smaller blocks are more than 10 % faster than of half the share",
+            |e| {
                 let half = half(e.machine)?;
                 let smaller = e.series(BLOCKS)?.into_iter().filter(|(x, _)| *x < half);
                 let fastest = smaller
                     .map(|(_, speed)| speed.widened(0.01))
                     .reduce(Interval::most)
                     .ok_or_else(|| Untestable("no smaller blocks were read".to_owned()))?;
-                let speed = ratio(half_the_share(e)?, fastest)?;
-                Ok(at_least("half the share over the fastest", speed, 0.9))
+                at_least(
+                    "half the share over the fastest",
+                    ratio(half_the_share(e), fastest),
+                    0.9,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -235,7 +215,7 @@ fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
 fn by_sysfs() -> Result<f64, Untestable> {
     let cpu = Switches::now().cpu.unwrap_or(0);
     let last = Sysfs::live().last_level(cpu);
-    Ok(last.map_err(Untestable::because)?.share() as f64)
+    Ok(last?.share() as f64)
 }
 
 fn by_cpuid() -> Result<f64, Untestable> {
@@ -266,13 +246,9 @@ impl Setup for BlockedSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let blocked =
-            Blocked::new(region, self.block / LINE, self.times).map_err(Untestable::because)?;
+        let blocked = Blocked::new(region, self.block / LINE, self.times)?;
         let period = blocked.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(blocked),
-            period,
-        })
+        Ok(Workload::steady(blocked, period))
     }
 
     /// A line's four loads are added to one sum, a cycle each.

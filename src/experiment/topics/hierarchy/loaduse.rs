@@ -1,12 +1,8 @@
 //! Beyond the papers: from a load to the use of what it loads, by addressing mode, by register and
 //! by level.
 
-use crate::experiment::claim::paired::paired;
 use crate::experiment::machine::predict::{Places, random};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Machine, Parameters, Plot,
-    Range, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, between, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Chase, Mode};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -45,13 +41,11 @@ const LOAD_TO_USE: Experiment = Experiment {
             cache. The way through a vector register is the load and the move back together. \
             Behind L1d the modes differ by the same cycle, which soon is nothing beside the \
             level's own latency.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::WORKING_SET,
-        y: Axis::log("time"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::WORKING_SET,
+        Axis::log("time"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let case = |mode: Mode, working_set: usize| {
             let setup = ChaseSetup {
@@ -74,9 +68,9 @@ const LOAD_TO_USE: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the simplest load takes the published load-to-use latency, within half a cycle",
-            judge: |e| {
+        claim(
+            "the simplest load takes the published load-to-use latency, within half a cycle",
+            |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
                     Untestable(format!(
@@ -85,74 +79,68 @@ const LOAD_TO_USE: Experiment = Experiment {
                     ))
                 })?;
                 let published = f64::from(published);
-                Ok(between(
+                between(
                     "core cycles from load to load",
                     cycles,
                     published - 0.5,
                     published + 0.5,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "a displacement costs nothing, be it one byte or four",
-            judge: |e| costs_nothing(e, &[Mode::Disp8, Mode::Disp32], Mode::Base),
-        },
-        Claim {
-            text: "an index register costs at least one core cycle more",
-            judge: |e| {
+        ),
+        claim(
+            "a displacement costs nothing, be it one byte or four",
+            |e| costs_nothing(e, &[Mode::Disp8, Mode::Disp32], Mode::Base),
+        ),
+        claim(
+            "an index register costs at least one core cycle more",
+            |e| {
                 let more = more(e, Mode::Index, Mode::Base)?;
-                Ok(at_least("core cycles more with an index", more, A_CYCLE))
+                at_least("core cycles more with an index", more, A_CYCLE)
             },
-        },
-        Claim {
-            text: "a scaled index with a displacement costs at least one core cycle more",
-            judge: |e| {
+        ),
+        claim(
+            "a scaled index with a displacement costs at least one core cycle more",
+            |e| {
                 let more = more(e, Mode::Scaled, Mode::Base)?;
-                Ok(at_least(
-                    "core cycles more with a scaled index",
-                    more,
-                    A_CYCLE,
-                ))
+                at_least("core cycles more with a scaled index", more, A_CYCLE)
             },
-        },
-        Claim {
-            text: "2 and 4 bytes, zero-extended, load as fast as 8",
-            judge: |e| costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index),
-        },
-        Claim {
-            text: "sign extension is free",
-            judge: |e| {
-                let parts = [
-                    costs_nothing(e, &[Mode::Movsxd], Mode::Load32)?,
-                    costs_nothing(e, &[Mode::Movsx16], Mode::Movzx16)?,
-                ];
-                Ok(all_of(parts))
-            },
-        },
-        Claim {
-            text: "the way through a vector register takes at least 2 core cycles more",
-            judge: |e| {
+        ),
+        claim("2 and 4 bytes, zero-extended, load as fast as 8", |e| {
+            costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index)
+        }),
+        claim("sign extension is free", |e| {
+            all_of([
+                costs_nothing(e, &[Mode::Movsxd], Mode::Load32),
+                costs_nothing(e, &[Mode::Movsx16], Mode::Movzx16),
+            ])
+        }),
+        claim(
+            "the way through a vector register takes at least 2 core cycles more",
+            |e| {
                 let more = more(e, Mode::Xmm8, Mode::Base)?;
-                Ok(at_least("core cycles more through xmm0", more, 2.0))
+                at_least("core cycles more through xmm0", more, 2.0)
             },
-        },
-        Claim {
-            text: "16 and 32 bytes reach a vector register as fast as 8",
-            judge: |e| costs_nothing(e, &[Mode::Xmm16, Mode::Ymm32], Mode::Xmm8),
-        },
-        Claim {
-            text: "64 bytes reach a vector register as fast as 32",
-            judge: |e| costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32),
-        },
-        Claim {
-            text: "in memory the mode does not matter: less than 10 % either way",
-            judge: |e| {
+        ),
+        claim(
+            "16 and 32 bytes reach a vector register as fast as 8",
+            |e| costs_nothing(e, &[Mode::Xmm16, Mode::Ymm32], Mode::Xmm8),
+        ),
+        claim("64 bytes reach a vector register as fast as 32", |e| {
+            costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32)
+        }),
+        claim(
+            "in memory the mode does not matter: less than 10 % either way",
+            |e| {
                 let memory = e.machine.ranges.memory;
                 let [simple, scaled] = EVERYWHERE.map(Mode::text);
-                let slower = paired(e, scaled, simple, memory)?;
-                Ok(between("scaled over simple address", slower, 0.9, 1.1))
+                between(
+                    "scaled over simple address",
+                    paired(e, scaled, simple, memory),
+                    0.9,
+                    1.1,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -161,10 +149,14 @@ fn costs_nothing(e: &Evidence<'_>, modes: &[Mode], than: Mode) -> Judged {
     let mut parts = Vec::new();
     for &mode in modes {
         let more = more(e, mode, than)?;
-        let what = format!("core cycles more by {}", mode.text());
-        parts.push(between(&what, more, -SAME, SAME));
+        parts.push(between(
+            &format!("core cycles more by {}", mode.text()),
+            more,
+            -SAME,
+            SAME,
+        ));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// The core cycles by which `mode` takes longer than `than` in L1d, from the ratio of the two and
@@ -206,12 +198,9 @@ impl Setup for ChaseSetup {
     ) -> Result<Workload<'m>, Untestable> {
         let count = LINE_ELEMENT.count(self.working_set);
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(region, LINE_ELEMENT, count, order).map_err(Untestable::because)?;
-        let chase = Chase::new(ring, self.mode, &context.features).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(chase),
-            period: count as u64,
-        })
+        let ring = Ring::new(region, LINE_ELEMENT, count, order)?;
+        let chase = Chase::new(ring, self.mode, &context.features)?;
+        Ok(Workload::steady(chase, count as u64))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {

@@ -1,13 +1,8 @@
 //! Drepper 3.3.2, what L2 is asked for and does not have: Figure 3.16 and Table 3.2.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Curve, Evidence, Experiment, Machine, Plot, Reference, Setup,
-    Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between, events,
-};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
 use crate::sim;
@@ -40,18 +35,19 @@ const TABLE_3_2: Experiment = Experiment {
             by Intel's events those of the prefetcher of L1d are among them, so that a ratio in \
             order says more about prefetchers than about the program. The counts stand in a table \
             of their own, by the element.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("misses of L2"),
-        unit: Unit::Percent,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("misses of L2"),
+            Unit::Percent,
+        )
+        .beside(&[Reference {
             file: "drepper-fig-3.16.csv",
             machine: PENTIUM_4,
             x: "working_set_bytes",
             columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let orders = [
             (SEQUENTIAL, SEQUENTIAL_SIMULATED, Order::Sequential),
@@ -80,11 +76,11 @@ const TABLE_3_2: Experiment = Experiment {
     curves: ratios,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "simulated, with a prefetcher that follows streams, fewer than 5 % of a sequential \
-                   walk's reads of L2 miss, and of a random walk's more with every doubling from \
-                   L2's size on",
-            judge: |e| {
+        claim(
+            "simulated, with a prefetcher that follows streams, fewer than 5 % of a sequential \
+             walk's reads of L2 miss, and of a random walk's more with every doubling from L2's \
+             size on",
+            |e| {
                 let mut parts = Vec::new();
                 let mut before: Option<Interval> = None;
                 for bytes in sizes_simulated(e.machine) {
@@ -99,47 +95,47 @@ const TABLE_3_2: Experiment = Experiment {
                     }
                     before = Some(at_random);
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "counted, fewer than 5 % of a sequential walk's reads of L2 miss beyond L2",
-            judge: |e| {
+        ),
+        claim(
+            "counted, fewer than 5 % of a sequential walk's reads of L2 miss beyond L2",
+            |e| {
                 let mut parts = Vec::new();
                 for x in beyond(e.machine)? {
-                    parts.push(at_most("percent", missed(e, SEQUENTIAL, x)?, 5.0));
+                    parts.push(at_most("percent", missed(e, SEQUENTIAL, x), 5.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "counted, the share of a random walk's reads of L2 that miss is more than 1.1 times \
-                   as large at the largest working set as at twice the size of L2",
-            judge: |e| {
+        ),
+        claim(
+            "counted, the share of a random walk's reads of L2 that miss is more than 1.1 times as \
+             large at the largest working set as at twice the size of L2",
+            |e| {
                 let (first, last) = ends(e.machine)?;
-                let more = ratio(missed(e, RANDOM, last)?, missed(e, RANDOM, first)?)?;
-                Ok(at_least("share at the largest over at twice L2", more, 1.1))
+                let more = ratio(missed(e, RANDOM, last), missed(e, RANDOM, first))?;
+                at_least("share at the largest over at twice L2", more, 1.1)
             },
-        },
-        Claim {
-            text: "counted, a sequential walk's reads of L2 double with the working set beyond L2 \
-                   (1.9 to 2.1 times), and a random walk's more than double",
-            judge: |e| {
+        ),
+        claim(
+            "counted, a sequential walk's reads of L2 double with the working set beyond L2 (1.9 \
+             to 2.1 times), and a random walk's more than double",
+            |e| {
                 let (first, last) = ends(e.machine)?;
                 let doublings = (last / first).log2();
                 // Reads an element stay what they are if those of a walk double.
                 let growth = |series| {
                     let reads = |x| e.count(series, x, Quantity::L2Accesses);
-                    let whole = ratio(reads(last)?, reads(first)?)?;
+                    let whole = ratio(reads(last), reads(first))?;
                     let each = |end: f64| 2.0 * end.powf(1.0 / doublings);
                     Ok::<_, Untestable>(Interval::new(each(whole.lo), each(whole.hi)))
                 };
-                Ok(all_of([
-                    between("times a doubling in order", growth(SEQUENTIAL)?, 1.9, 2.1),
-                    at_least("times a doubling at random", growth(RANDOM)?, 2.0),
-                ]))
+                all_of([
+                    between("times a doubling in order", growth(SEQUENTIAL), 1.9, 2.1),
+                    at_least("times a doubling at random", growth(RANDOM), 2.0),
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -237,10 +233,8 @@ impl Setup for RatioSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let Workload::Steady { mut kernel, period } = self.walk.prepare(region, context)? else {
-            return Err(Untestable("a walk has a steady state".to_owned()));
-        };
-        let mut caches = Hierarchy::new(&self.design()).map_err(Untestable::because)?;
+        let (mut kernel, period) = self.walk.prepare(region, context)?.kernel()?;
+        let mut caches = Hierarchy::new(&self.design())?;
         kernel.trace(period, &mut |access| {
             caches.reference(sim::Reference::of(access, 0));
         });

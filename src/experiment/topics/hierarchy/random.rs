@@ -1,13 +1,8 @@
 //! Drepper 3.2 and 3.3.2, random walks: Figures 3.4 and 3.15.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::ranges::steps;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
-use crate::experiment::{
-    Capacity, Case, Claim, Experiment, Judgement, Machine, Plot, Reference, Untestable, Verdict,
-    all_of, at_least, between, events, plain_curves,
-};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -48,17 +43,17 @@ const FIG_3_4: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "a random write in memory costs more than 20 times one in L1d",
-            judge: |e| {
+        claim(
+            "a random write in memory costs more than 20 times one in L1d",
+            |e| {
                 let near = e.level(INC, e.machine.ranges.l1)?;
                 let far = e.level(INC, e.machine.ranges.memory)?;
-                Ok(at_least("memory over L1d", ratio(far, near)?, 20.0))
+                at_least("memory over L1d", ratio(far, near), 20.0)
             },
-        },
-        Claim {
-            text: "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
-            judge: |e| {
+        ),
+        claim(
+            "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
+            |e| {
                 let points = e.series(INC)?;
                 if points
                     .last()
@@ -69,12 +64,12 @@ const FIG_3_4: Experiment = Experiment {
                     ));
                 }
                 let found = steps_by_ends(&points);
-                Ok(all_of([
+                all_of([
                     step_at(&found, "L1d", usable(e.machine, 1)?, false),
                     step_at(&found, "the last level", usable(e.machine, 3)?, true),
-                ]))
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -108,7 +103,7 @@ pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
 
 /// Judges that one of the steps lies within a factor of 2 of `bytes`. Of a `shared` cache less may
 /// be ours while the curve is measured than when the ladder was: a factor of 4 decides nothing.
-pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judgement {
+pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
     let distance = |step: f64| (step / bytes).ln().abs();
     let nearest: Vec<f64> = found
         .iter()
@@ -123,7 +118,7 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
     let quarter = 2f64.powf(0.25);
     let around = |step: &f64| Interval::new(step / 1024.0 / quarter, step / 1024.0 * quarter);
     let at = nearest.iter().map(around).reduce(Interval::hull);
-    match at {
+    Ok(match at {
         None => Judgement {
             verdict: Verdict::DoesNotHold,
             numbers: format!("no step at all, one wanted for the {kib:.0} KiB of {name}"),
@@ -133,17 +128,14 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
             numbers: format!("{what} {at}, if there is one"),
         },
         Some(at) => {
-            let judged = between(&what, at, kib / 2.0, kib * 2.0);
-            let near = between(&what, at, kib / 4.0, kib * 4.0).verdict != Verdict::DoesNotHold;
+            let mut judged = between(&what, at, kib / 2.0, kib * 2.0)?;
+            let near = between(&what, at, kib / 4.0, kib * 4.0)?.verdict != Verdict::DoesNotHold;
             if shared && near && judged.verdict == Verdict::DoesNotHold {
-                return Judgement {
-                    verdict: Verdict::Inconclusive,
-                    ..judged
-                };
+                judged.verdict = Verdict::Inconclusive;
             }
             judged
         }
-    }
+    })
 }
 
 const FIG_3_15: Experiment = Experiment {
@@ -184,18 +176,18 @@ const FIG_3_15: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "in memory a random step costs more than 10 times a sequential one",
-            judge: |e| {
+        claim(
+            "in memory a random step costs more than 10 times a sequential one",
+            |e| {
                 let memory = e.machine.ranges.memory;
-                let gap = ratio(e.level("random", memory)?, e.level("sequential", memory)?)?;
-                Ok(at_least("random over sequential", gap, 10.0))
+                let gap = ratio(e.level("random", memory), e.level("sequential", memory))?;
+                at_least("random over sequential", gap, 10.0)
             },
-        },
-        Claim {
-            text: "the random walk never levels off: with 4 KiB pages it still rises by more than \
-                   15 % inside the memory range",
-            judge: |e| {
+        ),
+        claim(
+            "the random walk never levels off: with 4 KiB pages it still rises by more than 15 % \
+             inside the memory range",
+            |e| {
                 // Not the smallest working set in the range: where that begins is measured anew
                 // in every run.
                 let first = e.machine.place_in_memory(e.machine.in_memory())?;
@@ -206,14 +198,14 @@ const FIG_3_15: Experiment = Experiment {
                         e.machine.ranges.memory
                     )));
                 }
-                let rise = ratio(e.at("random", last)?, e.at("random", first)?)?;
+                let rise = ratio(e.at("random", last), e.at("random", first))?;
                 let what = format!(
                     "{:.0} MiB over {:.0} MiB",
                     last / 1048576.0,
                     first / 1048576.0
                 );
-                Ok(at_least(&what, rise, 1.15))
+                at_least(&what, rise, 1.15)
             },
-        },
+        ),
     ],
 };

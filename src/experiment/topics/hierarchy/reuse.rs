@@ -1,11 +1,8 @@
 //! Drepper 3, the computation at the head of the section: what a cache gains.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Shape, Unit, Untestable, all_of,
-    at_least, between,
-};
 use crate::model::Reuse;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -34,13 +31,11 @@ const CACHE_GAIN: Experiment = Experiment {
     today: "The arithmetic is right, and the gain larger, because the first level has stayed at 4 \
             or 5 cycles and memory has moved away. Where the paper's 1 % of first uses cost an \
             eighth of the time that was left, they now cost about as much as all the hits.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("uses of each element"),
-        y: Axis::log("100 elements"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("uses of each element"),
+        Axis::log("100 elements"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let paper = |name, count| {
             let setup = CountSetup {
@@ -88,34 +83,34 @@ const CACHE_GAIN: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",
-            judge: |e| {
+        claim(
+            "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",
+            |e| {
                 let at = |series| e.at(series, 100.0);
-                Ok(all_of([
-                    between("cycles without", at(WITHOUT)?, 2e6, 2e6),
-                    between("cycles with", at(WITH)?, 168_500.0, 168_500.0),
-                    between("percent saved", at(SAVED)?, 91.5, 91.6),
-                ]))
+                all_of([
+                    between("cycles without", at(WITHOUT), 2e6, 2e6),
+                    between("cycles with", at(WITH), 168_500.0, 168_500.0),
+                    between("percent saved", at(SAVED), 91.5, 91.6),
+                ])
             },
-        },
-        Claim {
-            text: "with the latencies of this machine's L1d and memory it is at least as much",
-            judge: |e| {
+        ),
+        claim(
+            "with the latencies of this machine's L1d and memory it is at least as much",
+            |e| {
                 let here = here(e)?;
-                Ok(at_least("percent saved here", here.saved, 91.5))
+                at_least("percent saved here", here.saved, 91.5)
             },
-        },
-        Claim {
-            text: "the hits, not the first uses, take most of the time that is left",
-            judge: |e| {
+        ),
+        claim(
+            "the hits, not the first uses, take most of the time that is left",
+            |e| {
                 let (near, far) = latencies(e)?;
                 let uses = Reuse::DREPPER.uses as f64;
                 let hits = near.scaled(uses - 1.0).ratio(far);
                 let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
-                Ok(at_least("time of hits over that of first uses", hits, 1.0))
+                at_least("time of hits over that of first uses", hits, 1.0)
             },
-        },
+        ),
     ],
 };
 

@@ -1,13 +1,7 @@
 //! Drepper 3.3.2, sequential walks: Figures 3.10, 3.11 and 3.13.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
-use crate::experiment::{
-    Case, Claim, Experiment, Machine, Plot, Reference, Untestable, all_of, at_least, at_most,
-    between, events, plain_curves,
-};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 
@@ -44,9 +38,9 @@ const FIG_3_10: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
-            judge: |e| {
+        claim(
+            "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
+            |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
                     Untestable(format!(
@@ -54,22 +48,22 @@ const FIG_3_10: Experiment = Experiment {
                     ))
                 })?;
                 let published = f64::from(published);
-                Ok(between(
+                between(
                     "core cycles a step in L1d",
                     level,
                     published * 0.9,
                     published * 1.1,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "prefetching keeps a step in memory below 4 times a step in L1d",
-            judge: |e| {
+        ),
+        claim(
+            "prefetching keeps a step in memory below 4 times a step in L1d",
+            |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let far = e.level("NPAD=0", e.machine.ranges.memory)?;
-                Ok(at_most("memory over L1d", ratio(far, near)?, 4.0))
+                at_most("memory over L1d", ratio(far, near), 4.0)
             },
-        },
+        ),
     ],
 };
 
@@ -97,30 +91,35 @@ const FIG_3_11: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "in memory a step costs more the further apart the elements lie",
-            judge: |e| {
+        claim(
+            "in memory a step costs more the further apart the elements lie",
+            |e| {
                 let level = |label| e.level(label, e.machine.ranges.memory);
                 let rise = |from, to| {
-                    let rise = ratio(level(to)?, level(from)?)?;
-                    Ok(at_least(&format!("{to} over {from}"), rise, 1.0))
+                    at_least(
+                        &format!("{to} over {from}"),
+                        ratio(level(to), level(from)),
+                        1.0,
+                    )
                 };
-                Ok(all_of([
-                    rise("NPAD=0", "NPAD=7")?,
-                    rise("NPAD=7", "NPAD=15")?,
-                    rise("NPAD=15", "NPAD=31")?,
-                ]))
+                all_of([
+                    rise("NPAD=0", "NPAD=7"),
+                    rise("NPAD=7", "NPAD=15"),
+                    rise("NPAD=15", "NPAD=31"),
+                ])
             },
-        },
-        Claim {
-            text: "in memory a new line at every step costs more than twice a new line at every \
-                   eighth",
-            judge: |e| {
+        ),
+        claim(
+            "in memory a new line at every step costs more than twice a new line at every eighth",
+            |e| {
                 let level = |label| e.level(label, e.machine.ranges.memory);
-                let rise = ratio(level("NPAD=7")?, level("NPAD=0")?)?;
-                Ok(at_least("NPAD=7 over NPAD=0", rise, 2.0))
+                at_least(
+                    "NPAD=7 over NPAD=0",
+                    ratio(level("NPAD=7"), level("NPAD=0")),
+                    2.0,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -160,35 +159,34 @@ const FIG_3_13: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "beyond L2 writing costs more than reading: Inc is slower than Follow",
-            judge: |e| {
+        claim(
+            "beyond L2 writing costs more than reading: Inc is slower than Follow",
+            |e| {
                 let part = |name: &str, range| {
                     let slower = paired(e, "Inc", "Follow", range)?;
-                    Ok(at_least(&format!("Inc over Follow in {name}"), slower, 1.0))
+                    at_least(&format!("Inc over Follow in {name}"), slower, 1.0)
                 };
-                Ok(all_of([
-                    part("the last level", e.machine.ranges.llc)?,
-                    part("memory", e.machine.ranges.memory)?,
-                ]))
+                all_of([
+                    part("the last level", e.machine.ranges.llc),
+                    part("memory", e.machine.ranges.memory),
+                ])
             },
-        },
-        Claim {
-            text: "in memory Inc takes 1.3 to 3 times as long as Follow, for every line is written \
-                   back",
-            judge: |e| {
+        ),
+        claim(
+            "in memory Inc takes 1.3 to 3 times as long as Follow, for every line is written back",
+            |e| {
                 let memory = e.machine.ranges.memory;
-                let slower = paired(e, "Inc", "Follow", memory)?;
-                Ok(between("Inc over Follow", slower, 1.3, 3.0))
+                between(
+                    "Inc over Follow",
+                    paired(e, "Inc", "Follow", memory),
+                    1.3,
+                    3.0,
+                )
             },
-        },
-        Claim {
-            text: "in L2 Addnext0 is no slower than Inc (5 % allowed)",
-            judge: |e| {
-                let l2 = e.machine.ranges.l2;
-                let slower = paired(e, "Addnext0", "Inc", l2)?;
-                Ok(at_most("Addnext0 over Inc", slower, 1.05))
-            },
-        },
+        ),
+        claim("in L2 Addnext0 is no slower than Inc (5 % allowed)", |e| {
+            let l2 = e.machine.ranges.l2;
+            at_most("Addnext0 over Inc", paired(e, "Addnext0", "Inc", l2), 1.05)
+        }),
     ],
 };

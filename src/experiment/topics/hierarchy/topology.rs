@@ -1,10 +1,8 @@
 //! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
 //! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Machine, Untestable, all_of, between, plain_curves,
-};
 use crate::mem::Region;
 use crate::os::Sysfs;
 use crate::os::limits::{level_2_cache, memory_here};
@@ -62,14 +60,14 @@ const CACHE_RATIO: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[Claim {
-        text: "memory is around 1000 times as large as the last level: 500 to 2000 times",
-        judge: |e| {
+    claims: &[claim(
+        "memory is around 1000 times as large as the last level: 500 to 2000 times",
+        |e| {
             let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
-            Ok(between("memory over last level", ratio, 500.0, 2000.0))
+            between("memory over last level", ratio, 500.0, 2000.0)
         },
-    }],
+    )],
 };
 
 const THREADS: &str = "hyper-threads a core";
@@ -114,7 +112,7 @@ const SCHEMATICS: Experiment = Experiment {
         let each = COUNTED.iter().zip(0..);
         each.map(|((name, _), index)| {
             counted(name, index, |_, index| {
-                let sharing = Sysfs::live().sharing().map_err(Untestable::because)?;
+                let sharing = Sysfs::live().sharing()?;
                 let (_, find) = COUNTED[index as usize];
                 Ok(find(&sharing) as f64)
             })
@@ -124,43 +122,31 @@ const SCHEMATICS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "there are three levels of cache, the first of them divided into L1d and L1i",
-            judge: |e| {
-                Ok(all_of([
-                    between(LEVELS, count(e, LEVELS)?, 3.0, 3.0),
-                    between(SPLIT, count(e, SPLIT)?, 2.0, 2.0),
-                ]))
+        claim(
+            "there are three levels of cache, the first of them divided into L1d and L1i",
+            |e| {
+                all_of([
+                    between(LEVELS, count(e, LEVELS), 3.0, 3.0),
+                    between(SPLIT, count(e, SPLIT), 2.0, 2.0),
+                ])
             },
-        },
-        Claim {
-            text: "the hyper-threads of a core share its first level",
-            judge: |e| {
-                several(e, THREADS, "no core shows more than one hyper-thread")?;
-                Ok(between(DIVIDED, count(e, DIVIDED)?, 0.0, 0.0))
-            },
-        },
-        Claim {
-            text: "every core has a first level of its own",
-            judge: |e| {
-                several(e, CORES, "there is one core")?;
-                Ok(between(JOINT, count(e, JOINT)?, 0.0, 0.0))
-            },
-        },
-        Claim {
-            text: "all cores of a processor share one last level",
-            judge: |e| {
-                several(e, CORES, "there is one core")?;
-                Ok(between(LAST, count(e, LAST)?, 1.0, 1.0))
-            },
-        },
-        Claim {
-            text: "processors share no cache",
-            judge: |e| {
-                several(e, PACKAGES, "there is one processor")?;
-                Ok(between(ACROSS, count(e, ACROSS)?, 0.0, 0.0))
-            },
-        },
+        ),
+        claim("the hyper-threads of a core share its first level", |e| {
+            several(e, THREADS, "no core shows more than one hyper-thread")?;
+            between(DIVIDED, count(e, DIVIDED), 0.0, 0.0)
+        }),
+        claim("every core has a first level of its own", |e| {
+            several(e, CORES, "there is one core")?;
+            between(JOINT, count(e, JOINT), 0.0, 0.0)
+        }),
+        claim("all cores of a processor share one last level", |e| {
+            several(e, CORES, "there is one core")?;
+            between(LAST, count(e, LAST), 1.0, 1.0)
+        }),
+        claim("processors share no cache", |e| {
+            several(e, PACKAGES, "there is one processor")?;
+            between(ACROSS, count(e, ACROSS), 0.0, 0.0)
+        }),
     ],
 };
 
@@ -203,23 +189,20 @@ const ARRANGEMENT: Experiment = Experiment {
     plot: None,
     cases: |_| {
         vec![counted(ARRANGED, 0, |_, _| {
-            let arranged = Sysfs::live().arrangement().map_err(Untestable::because)?;
+            let arranged = Sysfs::live().arrangement()?;
             Ok(number(arranged))
         })]
     },
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the caches are arranged in one of the four ways of 2007",
-            judge: |e| {
-                let arranged = arranged(e)?;
-                Ok(between(ARRANGED, arranged, 1.0, 4.0))
-            },
-        },
-        Claim {
-            text: "cores share a second level, as on Intel's processors of 2007",
-            judge: |e| {
+        claim(
+            "the caches are arranged in one of the four ways of 2007",
+            |e| between(ARRANGED, arranged(e), 1.0, 4.0),
+        ),
+        claim(
+            "cores share a second level, as on Intel's processors of 2007",
+            |e| {
                 let arranged = arranged(e)?;
                 let shared = [
                     Arrangement::SharedL2,
@@ -228,17 +211,21 @@ const ARRANGEMENT: Experiment = Experiment {
                 ];
                 let shared = shared.map(number).contains(&arranged.lo);
                 let what = format!("{ARRANGED} {}: L2s that cores share", arranged.lo);
-                let shared = Interval::exact(f64::from(u8::from(shared)));
-                Ok(between(&what, shared, 1.0, 1.0))
+                between(
+                    &what,
+                    Interval::exact(f64::from(u8::from(shared))),
+                    1.0,
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "each core has its second level and all share the third, as on AMD's family 10h",
-            judge: |e| {
+        ),
+        claim(
+            "each core has its second level and all share the third, as on AMD's family 10h",
+            |e| {
                 let wanted = number(Arrangement::SharedL3);
-                Ok(between(ARRANGED, arranged(e)?, wanted, wanted))
+                between(ARRANGED, arranged(e), wanted, wanted)
             },
-        },
+        ),
     ],
 };
 
@@ -264,11 +251,11 @@ type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Untestable>;
 /// Finds something of every CPU that is online.
 fn of_each(find: OfCpu) -> Result<Vec<usize>, Untestable> {
     let sysfs = Sysfs::live();
-    let online = sysfs.online().map_err(Untestable::because)?;
+    let online = sysfs.online()?;
     let each = online.into_iter().map(|cpu| {
         let itself = CpuMask::from_iter([cpu]);
         let threads = sysfs.hyper_threads(&itself);
-        find(&sysfs, cpu, &threads.map_err(Untestable::because)?, &itself)
+        find(&sysfs, cpu, &threads?, &itself)
     });
     each.collect()
 }
@@ -300,7 +287,7 @@ const SIBLINGS: Experiment = Experiment {
             }),
             counted(ASTRAY, 0, |_, _| {
                 let astray = of_each(|sysfs, cpu, threads, itself| {
-                    let sharers = sysfs.sharers_of_l1d(cpu).map_err(Untestable::because)?;
+                    let sharers = sysfs.sharers_of_l1d(cpu)?;
                     Ok(usize::from(threads ^ itself != &sharers ^ itself))
                 })?;
                 Ok(astray.into_iter().sum::<usize>() as f64)
@@ -312,7 +299,7 @@ const SIBLINGS: Experiment = Experiment {
             counted(BY_SYSFS, 0, |_, _| {
                 // The one that this thread reaches, where cores are of two kinds.
                 let cpu = current_cpu().unwrap_or(0);
-                let caches = Sysfs::live().caches(cpu).map_err(Untestable::because)?;
+                let caches = Sysfs::live().caches(cpu)?;
                 let mut second = caches.iter().filter(|cache| cache.level == 2);
                 let second = second.find(|cache| cache.holds_data());
                 let bytes = second.map(|cache| cache.size as f64);
@@ -327,33 +314,32 @@ const SIBLINGS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "every CPU is in its mask, so that XOR takes it out",
-            judge: |e| Ok(between(ABSENT, count(e, ABSENT)?, 0.0, 0.0)),
-        },
-        Claim {
-            text: "what XOR leaves are the CPUs that share the L1d",
-            judge: |e| {
-                if count(e, OTHERS)?.hi < 1.0 {
-                    let none = "no core here has a hyper-thread beside the first";
-                    return Err(Untestable(none.to_owned()));
-                }
-                Ok(between(ASTRAY, count(e, ASTRAY)?, 0.0, 0.0))
-            },
-        },
-        Claim {
-            text: "sysconf, the kernel and CPUID agree on the bytes of L2",
-            judge: |e| {
+        claim("every CPU is in its mask, so that XOR takes it out", |e| {
+            between(ABSENT, count(e, ABSENT), 0.0, 0.0)
+        }),
+        claim("what XOR leaves are the CPUs that share the L1d", |e| {
+            if count(e, OTHERS)?.hi < 1.0 {
+                let none = "no core here has a hyper-thread beside the first";
+                return Err(Untestable(none.to_owned()));
+            }
+            between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)
+        }),
+        claim(
+            "sysconf, the kernel and CPUID agree on the bytes of L2",
+            |e| {
                 let told = count(e, BY_SYSCONF)?.lo;
                 if told <= 0.0 {
                     return Err(Untestable("sysconf does not tell".to_owned()));
                 }
-                let parts = [BY_SYSFS, BY_CPUID].map(|by| {
-                    let what = format!("{by}, {told} by sysconf:");
-                    Ok(between(&what, count(e, by)?, told, told))
-                });
-                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+                all_of([BY_SYSFS, BY_CPUID].map(|by| {
+                    between(
+                        &format!("{by}, {told} by sysconf:"),
+                        count(e, by),
+                        told,
+                        told,
+                    )
+                }))
             },
-        },
+        ),
     ],
 };

@@ -1,11 +1,8 @@
 //! Sestoft's k-means, the arithmetic of the note: what a slowdown costs each access (4.1), and how
 //! a cluster lies in memory.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Untestable, all_of, at_least, between, plain_curves,
-};
 use crate::mem::{LINE, Region};
 use crate::model::Spread;
 use crate::stats::Interval;
@@ -133,23 +130,22 @@ const COST_ANALYSIS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "divided as in the note, the i7 loses 55 ns a read and the Xeon 350 ns (5 % \
-                   allowed)",
-            judge: |e| as_noted(e, AS_NOTED),
-        },
-        Claim {
-            text: "over the reads of all iterations, too, it is 55 ns and 350 ns (5 % allowed)",
-            judge: |e| as_noted(e, READ),
-        },
-        Claim {
-            text: "a read of a thread loses more than a read from memory takes, on both machines",
-            judge: |e| more_than_memory(e, READ_OF_THREAD),
-        },
-        Claim {
-            text: "an update of a thread costs more than a read from memory, on both machines",
-            judge: |e| more_than_memory(e, UPDATE_OF_THREAD),
-        },
+        claim(
+            "divided as in the note, the i7 loses 55 ns a read and the Xeon 350 ns (5 % allowed)",
+            |e| as_noted(e, AS_NOTED),
+        ),
+        claim(
+            "over the reads of all iterations, too, it is 55 ns and 350 ns (5 % allowed)",
+            |e| as_noted(e, READ),
+        ),
+        claim(
+            "a read of a thread loses more than a read from memory takes, on both machines",
+            |e| more_than_memory(e, READ_OF_THREAD),
+        ),
+        claim(
+            "an update of a thread costs more than a read from memory, on both machines",
+            |e| more_than_memory(e, UPDATE_OF_THREAD),
+        ),
     ],
 };
 
@@ -161,7 +157,7 @@ fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
         let what = format!("ns a read on the {}", noted.name);
         parts.push(between(&what, lost, nanos * 0.95, nanos * 1.05));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// Judges that what is lost is more than memory takes to answer, on each machine of the note.
@@ -172,7 +168,7 @@ fn more_than_memory(e: &Evidence<'_>, series: &str) -> Judged {
         let what = format!("reads from memory on the {}", noted.name);
         parts.push(at_least(&what, lost.scaled(1.0 / noted.memory), 1.0));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// A cluster as a 64-bit JVM without compressed pointers lays it out in the order of the note.
@@ -233,34 +229,31 @@ const MISC: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "a line that an integer is on brings 15 others with it",
-            judge: |e| {
-                let ints = e.at(INTS, 0.0)?;
-                Ok(between("integers in a line", ints, 16.0, 16.0))
+        claim(
+            "a line that an integer is on brings 15 others with it",
+            |e| between("integers in a line", e.at(INTS, 0.0), 16.0, 16.0),
+        ),
+        claim(
+            "the mean of a cluster is on the line of what is written, wherever it begins",
+            |e| {
+                all_of([
+                    between("places with the first sum", places(e, SUMX), 1.0, 1.0),
+                    between("places with the count", places(e, COUNT), 1.0, 1.0),
+                ])
             },
-        },
-        Claim {
-            text: "the mean of a cluster is on the line of what is written, wherever it begins",
-            judge: |e| {
-                Ok(all_of([
-                    between("places with the first sum", places(e, SUMX)?, 1.0, 1.0),
-                    between("places with the count", places(e, COUNT)?, 1.0, 1.0),
-                ]))
-            },
-        },
-        Claim {
-            text: "at most places, five of eight and more, the mean shares its line with all of it",
-            judge: |e| Ok(at_least("share of places", places(e, COUNT)?, 0.625)),
-        },
-        Claim {
-            text: "a reference to a cluster for each of 200,000 points takes 1.6 MB",
-            judge: |e| Ok(between("MB", e.at(SAVED, 8.0)?, 1.6, 1.6)),
-        },
+        ),
+        claim(
+            "at most places, five of eight and more, the mean shares its line with all of it",
+            |e| at_least("share of places", places(e, COUNT), 0.625),
+        ),
+        claim(
+            "a reference to a cluster for each of 200,000 points takes 1.6 MB",
+            |e| between("MB", e.at(SAVED, 8.0), 1.6, 1.6),
+        ),
     ],
 };
 
 /// The share of all places that a series counts.
 fn places(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
-    ratio(e.at(series, 0.0)?, e.at(ALL_PLACES, 0.0)?)
+    ratio(e.at(series, 0.0), e.at(ALL_PLACES, 0.0))
 }

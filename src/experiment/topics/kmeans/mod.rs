@@ -3,13 +3,9 @@
 pub mod cluster_lines;
 pub mod run;
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::Family;
 use crate::experiment::topics::kmeans::run::{ClusteringSetup, KMeansSetup, KMeansWay, Told};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
-    Untestable, all_of, at_least, at_most, between, plain_curves, side_by_side,
-};
 use crate::pattern::kmeans::POINTS;
 use crate::stats::Interval;
 use problem::PROBLEM;
@@ -149,13 +145,14 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
 }
 
 const fn plot(reference: &'static [Reference]) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("tasks"),
-        y: Axis::log("time of a point in an iteration"),
-        unit: Unit::Nanoseconds,
-        reference,
-    })
+    Some(
+        Plot::lines(
+            Axis::log("tasks"),
+            Axis::log("time of a point in an iteration"),
+            Unit::Nanoseconds,
+        )
+        .beside(reference),
+    )
 }
 
 const FILE: &str = "sestoft_kmeans_per_point.csv";
@@ -239,20 +236,20 @@ const LISTS: Experiment = Experiment {
     cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
     curves,
     events: &[],
-    claims: &[Claim {
-        text: "with a task on each core 1P gains less, beside one task, than 2P does",
-        judge: |e| {
+    claims: &[claim(
+        "with a task on each core 1P gains less, beside one task, than 2P does",
+        |e| {
             let tasks = several(e, 2)?;
             // The same as the quotient of both gains, but of times that were taken in turn.
             let at = |tasks| over(e, ONE_P, TWO_P, tasks);
-            let less = ratio(at(1)?, at(tasks)?)?;
-            Ok(at_most(
+            let less = ratio(at(1), at(tasks))?;
+            at_most(
                 &format!("1P's gain over 2P's, {}", of_tasks(tasks)),
                 less,
                 1.0,
-            ))
+            )
         },
-    }],
+    )],
 };
 
 const IN_TURN: Experiment = Experiment {
@@ -279,21 +276,21 @@ const IN_TURN: Experiment = Experiment {
     cases: |machine| cases(machine, &[TWO_P], 1),
     curves,
     events: &[],
-    claims: &[Claim {
-        text: "2P gains from up to four cores, as on the i7, where it is 3.2 times as fast on four: \
-               at least 0.6 times their number",
-        judge: |e| {
+    claims: &[claim(
+        "2P gains from up to four cores, as on the i7, where it is 3.2 times as fast on four: at \
+         least 0.6 times their number",
+        |e| {
             let tasks = several(e, 2)?.min(4);
             // A quick run has more points for more threads.
             let a_point = |tasks: usize| {
                 let iteration = e.at(TWO_P, tasks as f64)?;
                 Ok::<_, Untestable>(iteration.scaled(1.0 / points(e.machine, tasks) as f64))
             };
-            let gain = ratio(a_point(1)?, a_point(tasks)?)?;
+            let gain = ratio(a_point(1), a_point(tasks))?;
             let what = format!("gain by {tasks} tasks, a core");
-            Ok(at_least(&what, gain.scaled(1.0 / tasks as f64), 0.6))
+            at_least(&what, gain.scaled(1.0 / tasks as f64), 0.6)
         },
-    }],
+    )],
 };
 
 const AT_ONCE: Experiment = Experiment {
@@ -319,33 +316,29 @@ const AT_ONCE: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "with one task 2Q takes 0.85 to 1.05 times as long as 2P (the note: 0.95)",
-            judge: |e| {
-                let slower = over(e, TWO_Q, TWO_P, 1)?;
-                Ok(between("2Q over 2P, one task", slower, 0.85, 1.05))
-            },
-        },
-        Claim {
-            text: "with a task on each of four cores and more, 2Q takes more than 1.2 times as long as \
-                   2P (the note: 1.7 on the i7, 7.7 on the Xeon)",
-            judge: |e| slower_at_once(e, 4, 1.2),
-        },
-        Claim {
-            text: "with a task on each core, two being enough, 2Q is slower than 2P",
-            judge: |e| slower_at_once(e, 2, 1.0),
-        },
+        claim(
+            "with one task 2Q takes 0.85 to 1.05 times as long as 2P (the note: 0.95)",
+            |e| between("2Q over 2P, one task", over(e, TWO_Q, TWO_P, 1), 0.85, 1.05),
+        ),
+        claim(
+            "with a task on each of four cores and more, 2Q takes more than 1.2 times as long as \
+             2P (the note: 1.7 on the i7, 7.7 on the Xeon)",
+            |e| slower_at_once(e, 4, 1.2),
+        ),
+        claim(
+            "with a task on each core, two being enough, 2Q is slower than 2P",
+            |e| slower_at_once(e, 2, 1.0),
+        ),
     ],
 };
 
 fn slower_at_once(e: &Evidence<'_>, cores: usize, least: f64) -> Judged {
     let tasks = several(e, cores)?;
-    let slower = over(e, TWO_Q, TWO_P, tasks)?;
-    Ok(at_least(
+    at_least(
         &format!("2Q over 2P, {}", of_tasks(tasks)),
-        slower,
+        over(e, TWO_Q, TWO_P, tasks),
         least,
-    ))
+    )
 }
 
 const PADDED: Experiment = Experiment {
@@ -367,31 +360,27 @@ const PADDED: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "padded, 2Q takes less than 1.15 times as long as 2P, with a task on each core (the \
-                   note: 1.0 and 1.4)",
-            judge: |e| {
+        claim(
+            "padded, 2Q takes less than 1.15 times as long as 2P, with a task on each core (the \
+             note: 1.0 and 1.4)",
+            |e| {
                 let tasks = several(e, 2)?;
                 let slower = over(e, TWO_Q_PADDED, TWO_P, tasks)?;
-                Ok(at_most(
+                at_most(
                     &format!("padded over 2P, {}", of_tasks(tasks)),
                     slower,
                     1.15,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "with a task on each core, 2Q is faster with the padding than without",
-            judge: |e| {
+        ),
+        claim(
+            "with a task on each core, 2Q is faster with the padding than without",
+            |e| {
                 let tasks = several(e, 2)?;
                 let faster = over(e, TWO_Q_PADDED, TWO_Q, tasks)?;
-                Ok(at_most(
-                    &format!("padded over 2Q, {}", of_tasks(tasks)),
-                    faster,
-                    1.0,
-                ))
+                at_most(&format!("padded over 2Q, {}", of_tasks(tasks)), faster, 1.0)
             },
-        },
+        ),
     ],
 };
 
@@ -453,50 +442,46 @@ const STREAMS: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "with a task on each core 3P takes less than 1.1 times as long as 2P (the note: 0.96 \
-                   and 0.65)",
-            judge: |e| {
+        claim(
+            "with a task on each core 3P takes less than 1.1 times as long as 2P (the note: 0.96 \
+             and 0.65)",
+            |e| {
                 let tasks = several(e, 2)?;
                 let slower = over(e, THREE_P, TWO_P, tasks)?;
-                Ok(at_most(
-                    &format!("3P over 2P, {}", of_tasks(tasks)),
-                    slower,
-                    1.1,
-                ))
+                at_most(&format!("3P over 2P, {}", of_tasks(tasks)), slower, 1.1)
             },
-        },
-        Claim {
-            text: "all variants find the same means, to 10^-9, and in the same number of iterations, \
-                   one more or less",
-            judge: |e| {
+        ),
+        claim(
+            "all variants find the same means, to 10^-9, and in the same number of iterations, one \
+             more or less",
+            |e| {
                 let tasks = on_cores(e.machine) as f64;
                 let mut parts = Vec::new();
                 for (series, _) in WAYS {
                     let (iterations, means) = (iterations_of(series), means_of(series));
-                    parts.push(between(&iterations, e.at(&iterations, tasks)?, 0.0, 1.0));
+                    parts.push(between(&iterations, e.at(&iterations, tasks), 0.0, 1.0));
                     let means_apart = e.at(&means, tasks)?.scaled(1e9);
                     parts.push(between(&format!("{means} in 10^-9"), means_apart, 0.0, 1.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "sums of its own alone make a variant faster than 2P, with a task on each core",
-            judge: |e| {
+        ),
+        claim(
+            "sums of its own alone make a variant faster than 2P, with a task on each core",
+            |e| {
                 let tasks = several(e, 2)?;
                 let faster = over(e, OWN, TWO_P, tasks)?;
-                Ok(at_most(
+                at_most(
                     &format!("own sums over 2P, {}", of_tasks(tasks)),
                     faster,
                     1.0,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "own sums with vectors are faster than every other variant, with one task and with \
-                   a task on each core",
-            judge: |e| {
+        ),
+        claim(
+            "own sums with vectors are faster than every other variant, with one task and with a \
+             task on each core",
+            |e| {
                 let mut parts = Vec::new();
                 for tasks in [1, on_cores(e.machine)] {
                     for other in others() {
@@ -505,8 +490,8 @@ const STREAMS: Experiment = Experiment {
                         parts.push(at_most(&what, faster, 1.0));
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };

@@ -1,14 +1,12 @@
 //! The problem itself: its points, its iterations, its end.
 
 use crate::cpu::Features;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
 use crate::experiment::topics::kmeans::{VECTORS, setup};
-use crate::experiment::{
-    Case, Claim, Experiment, Machine, Untestable, all_of, between, plain_curves,
-};
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
 use crate::mem::Region;
 use crate::pattern::kmeans::{
@@ -117,24 +115,22 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "points and first means are those of the exam's program, bit for bit",
-            judge: |e| Ok(between(DIFFERENT, e.at(DIFFERENT, 0.0)?, 0.0, 0.0)),
-        },
-        Claim {
-            text: "it takes 108 iterations",
-            judge: |e| Ok(between(ITERATIONS, e.at(ITERATIONS, 0.0)?, 108.0, 108.0)),
-        },
-        Claim {
-            text: "the means end where an independent program found them, to 10^-9, with the same \
-                   points",
-            judge: |e| {
-                Ok(all_of([
-                    between(MEANS, e.at(MEANS, 0.0)?, 0.0, 1e-9),
-                    between(COUNTS, e.at(COUNTS, 0.0)?, 0.0, 0.0),
-                ]))
+        claim(
+            "points and first means are those of the exam's program, bit for bit",
+            |e| between(DIFFERENT, e.at(DIFFERENT, 0.0), 0.0, 0.0),
+        ),
+        claim("it takes 108 iterations", |e| {
+            between(ITERATIONS, e.at(ITERATIONS, 0.0), 108.0, 108.0)
+        }),
+        claim(
+            "the means end where an independent program found them, to 10^-9, with the same points",
+            |e| {
+                all_of([
+                    between(MEANS, e.at(MEANS, 0.0), 0.0, 1e-9),
+                    between(COUNTS, e.at(COUNTS, 0.0), 0.0, 0.0),
+                ])
             },
-        },
+        ),
     ],
 };
 

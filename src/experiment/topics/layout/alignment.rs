@@ -1,12 +1,8 @@
 //! Drepper 6.2.1, alignment: Figure 6.4.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::{paired, slowdown};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::burst::BurstSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Experiment, Plot, Reference, Shape, Unit, all_of, at_least, between, events,
-};
 use crate::kernel::{Places, Step, Transfer};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
@@ -63,18 +59,19 @@ const FIG_6_4: Experiment = Experiment {
             instruction: in L1d it costs its latency again or less, and beyond L1d the second \
             line is mostly on its way already. A load across two 4 KiB pages needs two translations, \
             which may hide where each load waits for the one before, and shows where none does (X6).",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("slowdown by misalignment"),
-        unit: Unit::Percent,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("slowdown by misalignment"),
+            Unit::Percent,
+        )
+        .beside(&[Reference {
             file: "drepper-fig-6.4.csv",
             machine: "machine not stated (2007)",
             x: "working_set_bytes",
             columns: &[("Sequential Inc", "sequential"), ("Random Inc", "random")],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let seed = machine.seed;
         let aligned = Layout::npad(7);
@@ -113,9 +110,9 @@ const FIG_6_4: Experiment = Experiment {
     },
     events: events::SPLITS,
     claims: &[
-        Claim {
-            text: "in L1d a split costs something, and less than the paper's 300 %",
-            judge: |e| {
+        claim(
+            "in L1d a split costs something, and less than the paper's 300 %",
+            |e| {
                 let l1 = e.machine.ranges.l1;
                 let mut parts = Vec::new();
                 for (label, straight, split) in SERIES {
@@ -127,35 +124,35 @@ const FIG_6_4: Experiment = Experiment {
                         4.0,
                     ));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "in memory splitting costs the random walk 20 % or more",
-            judge: |e| {
+        ),
+        claim(
+            "in memory splitting costs the random walk 20 % or more",
+            |e| {
                 let (_, straight, split) = SERIES[1];
                 let slower = paired(e, split, straight, e.machine.ranges.memory)?;
-                Ok(at_least("misaligned over aligned", slower, 1.2))
+                at_least("misaligned over aligned", slower, 1.2)
             },
-        },
-        Claim {
-            text: "straddling a page costs more than 1.1 times straddling a line",
-            judge: |e| {
+        ),
+        claim(
+            "straddling a page costs more than 1.1 times straddling a line",
+            |e| {
                 let x = (SPLITS * 64) as f64;
-                let gap = ratio(e.at(SPLIT_PAGE, x)?, e.at(SPLIT_LINE, x)?)?;
-                Ok(at_least("split page over split line", gap, 1.1))
+                let gap = ratio(e.at(SPLIT_PAGE, x), e.at(SPLIT_LINE, x))?;
+                at_least("split page over split line", gap, 1.1)
             },
-        },
-        Claim {
-            text: "on aligned data movdqu takes as long as movdqa, within 5 %",
-            judge: |e| {
+        ),
+        claim(
+            "on aligned data movdqu takes as long as movdqa, within 5 %",
+            |e| {
                 let mut parts = Vec::new();
                 for (aligned, _, any, _) in INSTRUCTIONS {
                     let slower = paired(e, any, aligned, e.machine.ranges.l1)?;
                     parts.push(between(&format!("{any} over movdqa"), slower, 0.95, 1.05));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };

@@ -1,11 +1,6 @@
 //! Drepper 6.2.1, elements of several lines of which few bytes are used: Figure 6.2.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::{paired, paired_points, slowdown};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Plot, Range, Reference, Setup, Shape, Unit,
-    Untestable, Workload, all_of, at_least, between, events,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::Pair;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -70,12 +65,13 @@ const FIG_6_2: Experiment = Experiment {
             lines are moved. But of elements of two lines it uses every line, which a prefetcher \
             follows best of all: in memory that can make the walk faster than with every other \
             line.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("slowdown of two lines"),
-        unit: Unit::Percent,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("slowdown of two lines"),
+            Unit::Percent,
+        )
+        .beside(&[Reference {
             file: "drepper-fig-6.2.csv",
             machine: "Core 2 (2007)",
             x: "working_set_bytes",
@@ -84,8 +80,8 @@ const FIG_6_2: Experiment = Experiment {
                 ("Random 2 CLs", "random, 2 lines"),
                 ("Random 4 CLs", "random, 4 lines"),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let seed = machine.seed;
         let mut cases = Vec::new();
@@ -118,36 +114,35 @@ const FIG_6_2: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "inside L1d a second line costs nothing: less than 5 % either way",
-            judge: |e| {
+        claim(
+            "inside L1d a second line costs nothing: less than 5 % either way",
+            |e| {
                 let mut parts = Vec::new();
                 for spread in &SPREADS {
                     let slower = paired(e, spread.far, spread.near, e.machine.ranges.l1)?;
                     let what = format!("two lines over one, {}", spread.label);
                     parts.push(between(&what, slower, 0.95, 1.05));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "beyond L1d a second line costs more than 3 % somewhere",
-            judge: |e| {
+        ),
+        claim(
+            "beyond L1d a second line costs more than 3 % somewhere",
+            |e| {
                 let most = beyond_l1(e, Interval::most)?;
-                Ok(at_least("the most of two lines over one", most, 1.03))
+                at_least("the most of two lines over one", most, 1.03)
             },
-        },
-        Claim {
-            text: "beyond L1d a second line nowhere speeds the walk up by more than 3 %",
-            judge: |e| {
+        ),
+        claim(
+            "beyond L1d a second line nowhere speeds the walk up by more than 3 %",
+            |e| {
                 let least = beyond_l1(e, Interval::least)?;
-                Ok(at_least("the least of two lines over one", least, 0.97))
+                at_least("the least of two lines over one", least, 0.97)
             },
-        },
-        Claim {
-            text: "in random order a second line costs more than 3 % in L2, and less than that in \
-                   memory",
-            judge: |e| {
+        ),
+        claim(
+            "in random order a second line costs more than 3 % in L2, and less than that in memory",
+            |e| {
                 let mut parts = Vec::new();
                 for spread in SPREADS.iter().filter(|spread| !spread.sequential) {
                     let l2 = peak(e, spread, e.machine.ranges.l2)?;
@@ -156,11 +151,11 @@ const FIG_6_2: Experiment = Experiment {
                     let what = format!("two lines over one in L2, {label}");
                     parts.push(at_least(&what, l2, 1.03));
                     let what = format!("and over that in memory, {label}");
-                    parts.push(at_least(&what, ratio(l2, memory)?, 1.0));
+                    parts.push(at_least(&what, ratio(l2, memory), 1.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
@@ -222,12 +217,8 @@ impl Setup for PairSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let ring = Ring::new(region, self.layout, self.count(), self.order)
-            .map_err(Untestable::because)?;
-        let pair = Pair::new(ring, self.words).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(pair),
-            period: self.count() as u64,
-        })
+        let ring = Ring::new(region, self.layout, self.count(), self.order)?;
+        let pair = Pair::new(ring, self.words)?;
+        Ok(Workload::steady(pair, self.count() as u64))
     }
 }

@@ -1,11 +1,7 @@
 //! Drepper 6.2.1, a structure with a hole: Figure 6.3.
 
-use crate::experiment::claim::paired::{paired, paired_points, slowdown};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
-    Untestable, Workload, all_of, at_least, at_most, between, events,
-};
 use crate::kernel::Gather;
 use crate::mem::{LINE, Region};
 use crate::pattern::{Order, Picks};
@@ -118,17 +114,11 @@ const FIG_6_3: Experiment = Experiment {
             the second line is the first one's neighbour, in the same row of the memory chip and \
             often fetched along with it, so it mostly costs less than the first. In order, \
             prefetchers fetch both in time, and only bytes count.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "structures, in bytes of reorganised ones",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::linear("slowdown by the second line"),
-        unit: Unit::Percent,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("structures, in bytes of reorganised ones"),
+        Axis::linear("slowdown by the second line"),
+        Unit::Percent,
+    )),
     cases: |machine| {
         let seed = machine.seed;
         let mut cases: Vec<Case> = FOO
@@ -164,42 +154,34 @@ const FIG_6_3: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on \
-                   the last line",
-            judge: |e| agree(e, &FOO),
-        },
-        Claim {
-            text: "with b moved into the hole it is 64 bytes on 1 line",
-            judge: |e| agree(e, &MOVED),
-        },
-        Claim {
-            text: "Rust's own order comes to 64 bytes on 1 line without being asked",
-            judge: |e| agree(e, &RUST),
-        },
-        Claim {
-            text: "inside L1d the second line makes no difference: less than 10 % either way",
-            judge: |e| {
+        claim(
+            "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on the \
+             last line",
+            |e| agree(e, &FOO),
+        ),
+        claim("with b moved into the hole it is 64 bytes on 1 line", |e| {
+            agree(e, &MOVED)
+        }),
+        claim(
+            "Rust's own order comes to 64 bytes on 1 line without being asked",
+            |e| agree(e, &RUST),
+        ),
+        claim(
+            "inside L1d the second line makes no difference: less than 10 % either way",
+            |e| {
                 let slower = paired(e, RANDOM[0], RANDOM[1], e.machine.ranges.l1)?;
-                Ok(between("two lines over one, in L1d", slower, 0.9, 1.1))
+                between("two lines over one, in L1d", slower, 0.9, 1.1)
             },
-        },
-        Claim {
-            text: "in memory structures on two lines take more than 1.1 times as long to read at \
-                   random",
-            judge: |e| {
-                let slower = far(e, RANDOM)?;
-                Ok(at_least("two lines over one, at random", slower, 1.1))
-            },
-        },
-        Claim {
-            text: "in memory and in order they cost nearer to their bytes, an eighth more, than to \
-                   their lines, twice as many: less than 1.5 times",
-            judge: |e| {
-                let slower = far(e, IN_ORDER)?;
-                Ok(at_most("72 bytes over 64, in order", slower, 1.5))
-            },
-        },
+        ),
+        claim(
+            "in memory structures on two lines take more than 1.1 times as long to read at random",
+            |e| at_least("two lines over one, at random", far(e, RANDOM), 1.1),
+        ),
+        claim(
+            "in memory and in order they cost nearer to their bytes, an eighth more, than to their \
+             lines, twice as many: less than 1.5 times",
+            |e| at_most("72 bytes over 64, in order", far(e, IN_ORDER), 1.5),
+        ),
     ],
 };
 
@@ -214,12 +196,12 @@ fn counted((name, value, _): Counted) -> Case {
 }
 
 /// Whether every number is that of the figure.
-fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> crate::experiment::Judged {
+fn agree(e: &Evidence<'_>, numbers: &[Counted]) -> Judged {
     let mut parts = Vec::new();
     for (name, _, wanted) in numbers {
-        parts.push(between(name, e.at(name, 0.0)?, *wanted, *wanted));
+        parts.push(between(name, e.at(name, 0.0), *wanted, *wanted));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// The ratio of a pair of series in memory.
@@ -248,12 +230,8 @@ impl Setup for PickSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let picks = Picks::new(region, self.element, self.count, self.order)
-            .map_err(Untestable::because)?;
+        let picks = Picks::new(region, self.element, self.count, self.order)?;
         let period = picks.count() as u64;
-        Ok(Workload::Steady {
-            kernel: Box::new(Gather::new(picks)),
-            period,
-        })
+        Ok(Workload::steady(Gather::new(picks), period))
     }
 }

@@ -1,13 +1,9 @@
 //! Drepper 7.1, what performance counters say: Figures 7.1 to 7.3, an instruction at a time.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::hierarchy::misses::AHEAD;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference,
-    Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between, events,
-};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
 use crate::sim;
@@ -54,12 +50,13 @@ const FIG_7_1: Experiment = Experiment {
             finds few of them in the simulation. A CPU of today hides an L1d hit no better than \
             in 2007, so that its cycles an instruction are the latency of a step over its \
             instructions.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("misses of a hundred instructions"),
-        unit: Unit::Percent,
-        reference: &[
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("misses of a hundred instructions"),
+            Unit::Percent,
+        )
+        .beside(&[
             Reference {
                 file: "drepper-fig-7.3.csv",
                 machine: CORE_2,
@@ -82,87 +79,94 @@ const FIG_7_1: Experiment = Experiment {
                     ("DTLB Misses", "at random: TLB misses"),
                 ],
             },
-        ],
-    }),
+        ]),
+    ),
     cases,
     curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "simulated, a list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
-                   bytes on, as counted in Figure 7.3 (5 % allowed)",
-            judge: |e| {
+        claim(
+            "simulated, a list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
+             bytes on, as counted in Figure 7.3 (5 % allowed)",
+            |e| {
                 let parts = COUNTED_IN_ORDER.map(|(power, counted)| {
                     let simulated = missed(e, IN_ORDER, Missed::L1d, power)?;
                     let what = format!("simulated over counted at 2^{power}");
-                    Ok(between(&what, simulated.scaled(1.0 / counted), 0.95, 1.05))
+                    between(&what, simulated.scaled(1.0 / counted), 0.95, 1.05)
                 });
-                all(parts)
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "simulated, L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less than \
-                   0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
-            judge: |e| {
+        ),
+        claim(
+            "simulated, L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less than \
+             0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
+            |e| {
                 let of = |order, power| missed(e, order, Missed::L2Lines, power);
-                all([IN_ORDER, AT_RANDOM].map(|order| {
-                    let inside = at_most(&format!("{order}, 2^21"), of(order, 21)?, 0.1);
-                    let beyond = at_least(&format!("{order}, 2^23"), of(order, 23)?, 1.0);
-                    Ok(all_of([inside, beyond]))
+                all_of([IN_ORDER, AT_RANDOM].map(|order| {
+                    all_of([
+                        at_most(&format!("{order}, 2^21"), of(order, 21), 0.1),
+                        at_least(&format!("{order}, 2^23"), of(order, 23), 1.0),
+                    ])
                 }))
             },
-        },
-        Claim {
-            text: "simulated, of the lines that a list in order needs in L2 at 2^23 bytes fewer than a \
-                   tenth are missed there: the prefetcher was first (Figure 7.3: one in 58)",
-            judge: |e| {
+        ),
+        claim(
+            "simulated, of the lines that a list in order needs in L2 at 2^23 bytes fewer than a \
+             tenth are missed there: the prefetcher was first (Figure 7.3: one in 58)",
+            |e| {
                 let of = |which| missed(e, IN_ORDER, which, 23);
                 let lines = of(Missed::L2Lines)?.middle();
                 if lines <= 0.0 {
                     return Err(Untestable("L2 took in nothing".to_owned()));
                 }
-                let share = of(Missed::L2)?.scaled(1.0 / lines);
-                Ok(at_most("missed of those brought in", share, 0.1))
+                at_most(
+                    "missed of those brought in",
+                    of(Missed::L2)?.scaled(1.0 / lines),
+                    0.1,
+                )
             },
-        },
-        Claim {
-            text: "simulated, a list at random misses L1d 4 to 8 times as often as one in order from \
-                   2^18 to 2^23 bytes (the paper: 5.1 to 7.0 times)",
-            judge: |e| {
+        ),
+        claim(
+            "simulated, a list at random misses L1d 4 to 8 times as often as one in order from \
+             2^18 to 2^23 bytes (the paper: 5.1 to 7.0 times)",
+            |e| {
                 let parts = [18, 20, 21, 22, 23].map(|power| {
                     let of = |order| missed(e, order, Missed::L1d, power);
-                    let more = ratio(of(AT_RANDOM)?, of(IN_ORDER)?)?;
-                    Ok(between(&format!("times at 2^{power}"), more, 4.0, 8.0))
+                    let more = ratio(of(AT_RANDOM), of(IN_ORDER))?;
+                    between(&format!("times at 2^{power}"), more, 4.0, 8.0)
                 });
-                all(parts)
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "simulated, a list at random begins to miss a TLB of 256 entries between 2^20 bytes \
-                   (less than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
-            judge: |e| {
+        ),
+        claim(
+            "simulated, a list at random begins to miss a TLB of 256 entries between 2^20 bytes \
+             (less than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
+            |e| {
                 let of = |power| missed(e, AT_RANDOM, Missed::Tlb, power);
-                Ok(all_of([
-                    at_most("percent at 2^20", of(20)?, 0.1),
-                    at_least("percent at 2^21", of(21)?, 5.0),
-                ]))
+                all_of([
+                    at_most("percent at 2^20", of(20), 0.1),
+                    at_least("percent at 2^21", of(21), 5.0),
+                ])
             },
-        },
-        Claim {
-            text: "counted, an instruction of a list at random misses L1d more than 3 times as often \
-                   in memory as one of a list in order (the paper at 2^29: 4.2 times)",
-            judge: |e| {
+        ),
+        claim(
+            "counted, an instruction of a list at random misses L1d more than 3 times as often in \
+             memory as one of a list in order (the paper at 2^29: 4.2 times)",
+            |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let each = |order| per_instruction(e, order, x, Quantity::L1dMisses);
-                let more = ratio(each(AT_RANDOM)?, each(IN_ORDER)?)?;
-                Ok(at_least("at random over in order", more, 3.0))
+                at_least(
+                    "at random over in order",
+                    ratio(each(AT_RANDOM), each(IN_ORDER)),
+                    3.0,
+                )
             },
-        },
-        Claim {
-            text: "counted, a list at random takes more than 10 times as many cycles an instruction in \
-                   memory as in L1d (Figure 7.1: 0.88 and 14.3)",
-            judge: cycles_an_instruction,
-        },
+        ),
+        claim(
+            "counted, a list at random takes more than 10 times as many cycles an instruction in \
+             memory as in L1d (Figure 7.1: 0.88 and 14.3)",
+            cycles_an_instruction,
+        ),
     ],
 };
 
@@ -235,12 +239,6 @@ fn missed(
     e.at(&label(order, what), f64::from(1_u32 << power))
 }
 
-/// Claims that all of several parts hold.
-fn all(parts: impl IntoIterator<Item = Judged>) -> Judged {
-    let parts: Result<Vec<_>, Untestable> = parts.into_iter().collect();
-    Ok(all_of(parts?))
-}
-
 /// How often `quantity` was counted an instruction.
 fn per_instruction(
     e: &Evidence<'_>,
@@ -249,8 +247,8 @@ fn per_instruction(
     quantity: Quantity,
 ) -> Result<Interval, Untestable> {
     ratio(
-        e.count(order, x, quantity)?,
-        e.count(order, x, Quantity::Instructions)?,
+        e.count(order, x, quantity),
+        e.count(order, x, Quantity::Instructions),
     )
 }
 
@@ -262,14 +260,13 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
     let far = e.machine.place_in_memory(e.machine.in_memory())?;
     let each = |x| {
         let cycles = e.at(AT_RANDOM, x)?;
-        ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions)?)
+        ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions))
     };
-    let more = ratio(each(far)?, each(near)?)?;
-    Ok(at_least(
+    at_least(
         "cycles an instruction, memory over L1d",
-        more,
+        ratio(each(far), each(near)),
         10.0,
-    ))
+    )
 }
 
 /// The simulated curves, and beside them what this machine counted.
@@ -362,11 +359,9 @@ impl Setup for Core2Setup {
 }
 
 fn count(walk: WalkSetup, region: Region<'_>, context: &Context) -> Result<[u64; 4], Untestable> {
-    let Workload::Steady { mut kernel, period } = walk.prepare(region, context)? else {
-        return Err(Untestable("a walk has a steady state".to_owned()));
-    };
-    let design = design().map_err(Untestable::because)?;
-    let mut caches = Hierarchy::new(&design).map_err(Untestable::because)?;
+    let (mut kernel, period) = walk.prepare(region, context)?.kernel()?;
+    let design = design()?;
+    let mut caches = Hierarchy::new(&design)?;
     for counted in [false, true] {
         kernel.trace(period, &mut |access| {
             caches.reference(sim::Reference::of(access, 0));

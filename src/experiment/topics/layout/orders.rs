@@ -1,12 +1,8 @@
 //! Drepper 6.2.1, the order structure: two fields of a line are read.
 
-use crate::experiment::claim::paired::{paired, paired_points};
 use crate::experiment::machine::predict::{Flow, moved};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Range, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, between, events,
-};
 use crate::kernel::Outstanding;
 use crate::mem::Region;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
@@ -80,17 +76,11 @@ const ORDER_SPLIT: Experiment = Experiment {
             bus, and 16 bytes an order instead of 64 are a quarter of the time, if the arithmetic \
             keeps up: the paper's factor still holds. Arrays apart gain twice, since their \
             numbers lie as vector instructions want them.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "orders, in bytes of whole ones",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("time for 16 orders"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("orders, in bytes of whole ones"),
+        Axis::log("time for 16 orders"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let seed = machine.seed;
         let count = |series, bytes: usize| {
@@ -126,51 +116,43 @@ const ORDER_SPLIT: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",
-            judge: |e| {
+        claim(
+            "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",
+            |e| {
                 let mut parts = Vec::new();
                 for (series, _, wanted) in BYTES {
-                    let bytes = e.at(series, 0.0)?;
-                    parts.push(between(series, bytes, wanted, wanted));
+                    parts.push(between(series, e.at(series, 0.0), wanted, wanted));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "in memory whole orders take more than 1.5 times as long as split ones",
-            judge: |e| {
-                let slower = far(e, WHOLE, SPLIT)?;
-                Ok(at_least("whole over split, in memory", slower, 1.5))
-            },
-        },
-        Claim {
-            text: "inside L1d it makes no difference: less than 10 % either way",
-            judge: |e| {
-                let slower = near(e, WHOLE, SPLIT)?;
-                Ok(between("whole over split, in L1d", slower, 0.9, 1.1))
-            },
-        },
-        Claim {
-            text: "in memory it is near the paper's factor of 5: whole orders take 3 to 6 times as \
-                   long",
-            judge: |e| {
+        ),
+        claim(
+            "in memory whole orders take more than 1.5 times as long as split ones",
+            |e| at_least("whole over split, in memory", far(e, WHOLE, SPLIT), 1.5),
+        ),
+        claim(
+            "inside L1d it makes no difference: less than 10 % either way",
+            |e| between("whole over split, in L1d", near(e, WHOLE, SPLIT), 0.9, 1.1),
+        ),
+        claim(
+            "in memory it is near the paper's factor of 5: whole orders take 3 to 6 times as long",
+            |e| {
                 let slower = far(e, WHOLE, SPLIT)?;
                 // Split orders that a cache holds would say how the cache compares.
                 e.machine.place_in_memory(most(e.machine) / 4)?;
-                Ok(between("whole over split, in memory", slower, 3.0, 6.0))
+                between("whole over split, in memory", slower, 3.0, 6.0)
             },
-        },
-        Claim {
-            text: "arrays apart are more than twice as fast as split orders in L1d, and more than \
-                   1.2 times in memory",
-            judge: |e| {
-                Ok(all_of([
-                    at_least("split over apart, in L1d", near(e, SPLIT, APART)?, 2.0),
-                    at_least("split over apart, in memory", far(e, SPLIT, APART)?, 1.2),
-                ]))
+        ),
+        claim(
+            "arrays apart are more than twice as fast as split orders in L1d, and more than 1.2 \
+             times in memory",
+            |e| {
+                all_of([
+                    at_least("split over apart, in L1d", near(e, SPLIT, APART), 2.0),
+                    at_least("split over apart, in memory", far(e, SPLIT, APART), 1.2),
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -231,14 +213,10 @@ impl Setup for OrdersSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let orders = Orders::new(region, self.arrangement, self.count(), self.seed)
-            .map_err(Untestable::because)?;
-        let sum = Outstanding::new(orders, &context.features).map_err(Untestable::because)?;
+        let orders = Orders::new(region, self.arrangement, self.count(), self.seed)?;
+        let sum = Outstanding::new(orders, &context.features)?;
         let period = sum.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(sum),
-            period,
-        })
+        Ok(Workload::steady(sum, period))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {

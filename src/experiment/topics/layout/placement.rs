@@ -1,10 +1,7 @@
 //! Drepper 6.2.1, where objects begin: alignment of variables, of what is allocated, of arrays.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, plain_curves,
-};
 use crate::mem::{LINE, Region};
 use core::hint::black_box;
 use core::mem::size_of;
@@ -93,49 +90,46 @@ const ALIGNMENT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "what asks begins on a line wherever it lives: static, on the stack, boxed, in \
-                   vectors",
-            judge: |e| {
+        claim(
+            "what asks begins on a line wherever it lives: static, on the stack, boxed, in vectors",
+            |e| {
                 let mut parts = Vec::new();
                 for (place, name) in PLACES {
                     let percent = e.at(ASKED, place as f64)?;
-                    let what = format!("{name}, percent");
-                    parts.push(between(&what, percent, 100.0, 100.0));
+                    parts.push(between(&format!("{name}, percent"), percent, 100.0, 100.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "unasked, allocation gives multiples of 16 bytes, and a line to fewer than half",
-            judge: |e| {
+        ),
+        claim(
+            "unasked, allocation gives multiples of 16 bytes, and a line to fewer than half",
+            |e| {
                 let all = BOXES as f64;
-                Ok(all_of([
-                    between("on a multiple of 16", e.at(ON_WORDS, 0.0)?, all, all),
-                    at_most("on a line", e.at(ON_LINES, 0.0)?, all / 2.0),
-                ]))
+                all_of([
+                    between("on a multiple of 16", e.at(ON_WORDS, 0.0), all, all),
+                    at_most("on a line", e.at(ON_LINES, 0.0), all / 2.0),
+                ])
             },
-        },
-        Claim {
-            text: "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are \
-                   on a line, and all if they ask themselves, which makes them 64 bytes",
-            judge: |e| {
+        ),
+        claim(
+            "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are on a \
+             line, and all if they ask themselves, which makes them 64 bytes",
+            |e| {
                 let all = ELEMENTS as f64;
-                Ok(all_of([
-                    between("the array asks", e.at(FIRST, 0.0)?, 8.0, 8.0),
-                    between("the elements ask", e.at(EACH, 0.0)?, all, all),
-                    between("bytes to the next", e.at(STRIDE, 0.0)?, 64.0, 64.0),
-                ]))
+                all_of([
+                    between("the array asks", e.at(FIRST, 0.0), 8.0, 8.0),
+                    between("the elements ask", e.at(EACH, 0.0), all, all),
+                    between("bytes to the next", e.at(STRIDE, 0.0), 64.0, 64.0),
+                ])
             },
-        },
-        Claim {
-            text: "asking is not free: boxes of a line that ask take more than 1.2 times the \
-                   memory",
-            judge: |e| {
-                let more = ratio(e.at(SPACING_ASKED, 0.0)?, e.at(SPACING, 0.0)?)?;
-                Ok(at_least("asked over unasked", more, 1.2))
+        ),
+        claim(
+            "asking is not free: boxes of a line that ask take more than 1.2 times the memory",
+            |e| {
+                let more = ratio(e.at(SPACING_ASKED, 0.0), e.at(SPACING, 0.0))?;
+                at_least("asked over unasked", more, 1.2)
             },
-        },
+        ),
     ],
 };
 

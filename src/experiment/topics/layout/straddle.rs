@@ -1,12 +1,8 @@
 //! Beyond Figure 6.4: accesses at every offset of a line, by width, and across two pages.
 
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::burst::{BurstSetup, no_width};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judged, Machine, Plot, Setup, Shape, Unit,
-    Untestable, Workload, at_least, at_most, events, plain_curves,
-};
 use crate::kernel::{Places, Transfer, WideChase, Width};
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::{Layout, Order, Ring};
@@ -92,30 +88,26 @@ const LATENCY: Experiment = Experiment {
     curves: plain_curves,
     events: events::SPLITS,
     claims: &[
-        Claim {
-            text: "within its line a load takes the same time at every offset, to 10 %",
-            judge: |e| within_lines(e, lines),
-        },
-        Claim {
-            text: "across two lines a load takes less than the paper's 300 % more than within one",
-            judge: |e| across_lines(e, lines),
-        },
-        Claim {
-            text: "across two pages a load takes more than 1.1 times as long as across two lines",
-            judge: |e| across_pages(e, lines, pages),
-        },
-        Claim {
-            text: "in L2 a random load across two lines takes less than the paper's 300 % more",
-            judge: |e| {
+        claim(
+            "within its line a load takes the same time at every offset, to 10 %",
+            |e| within_lines(e, lines),
+        ),
+        claim(
+            "across two lines a load takes less than the paper's 300 % more than within one",
+            |e| across_lines(e, lines),
+        ),
+        claim(
+            "across two pages a load takes more than 1.1 times as long as across two lines",
+            |e| across_pages(e, lines, pages),
+        ),
+        claim(
+            "in L2 a random load across two lines takes less than the paper's 300 % more",
+            |e| {
                 let aligned = e.at(RANDOM, 0.0)?;
-                let slower = ratio(e.at(RANDOM, SPLIT as f64)?, aligned)?;
-                Ok(at_most(
-                    "8 bytes across two lines over in one",
-                    slower,
-                    PAPER,
-                ))
+                let slower = ratio(e.at(RANDOM, SPLIT as f64), aligned)?;
+                at_most("8 bytes across two lines over in one", slower, PAPER)
             },
-        },
+        ),
     ],
 };
 
@@ -185,37 +177,35 @@ const THROUGHPUT: Experiment = Experiment {
     curves: plain_curves,
     events: events::SPLITS,
     claims: &[
-        Claim {
-            text: "within their lines loads take the same time at every offset, to 10 %",
-            judge: |e| within_lines(e, loads),
-        },
-        Claim {
-            text: "across two lines loads take less than the paper's 300 % more than within one",
-            judge: |e| across_lines(e, loads),
-        },
-        Claim {
-            text: "across two lines stores take less than the paper's 300 % more than within one",
-            judge: |e| across_lines(e, stores),
-        },
-        Claim {
-            text: "across two pages loads take more than 1.1 times as long as across two lines",
-            judge: |e| across_pages(e, loads, paged_loads),
-        },
-        Claim {
-            text: "across two pages stores take more than 1.1 times as long as across two lines",
-            judge: |e| across_pages(e, stores, paged_stores),
-        },
+        claim(
+            "within their lines loads take the same time at every offset, to 10 %",
+            |e| within_lines(e, loads),
+        ),
+        claim(
+            "across two lines loads take less than the paper's 300 % more than within one",
+            |e| across_lines(e, loads),
+        ),
+        claim(
+            "across two lines stores take less than the paper's 300 % more than within one",
+            |e| across_lines(e, stores),
+        ),
+        claim(
+            "across two pages loads take more than 1.1 times as long as across two lines",
+            |e| across_pages(e, loads, paged_loads),
+        ),
+        claim(
+            "across two pages stores take more than 1.1 times as long as across two lines",
+            |e| across_pages(e, stores, paged_stores),
+        ),
     ],
 };
 
 const fn by_offset(what: &'static str) -> Plot {
-    Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("byte of the line at which the access begins"),
-        y: Axis::log(what),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }
+    Plot::lines(
+        Axis::linear("byte of the line at which the access begins"),
+        Axis::log(what),
+        Unit::CoreCycles,
+    )
 }
 
 /// The series of accesses of `width` bytes that lie in a line or across two of one page.
@@ -327,29 +317,29 @@ fn within_lines(e: &Evidence<'_>, series: Named) -> Judged {
         "slowest over quickest offset in a line, at most, with {} bytes",
         most.at
     );
-    Ok(at_most(&what, most.value, SAME))
+    at_most(&what, most.value, SAME)
 }
 
 /// An access across two lines over one that is aligned.
 fn across_lines(e: &Evidence<'_>, series: Named) -> Judged {
-    let slower = |width| ratio(across(e, &series(width))?, e.at(&series(width), 0.0)?);
+    let slower = |width| ratio(across(e, &series(width)), e.at(&series(width), 0.0));
     let most = most(each_width(e, series, slower)?)?;
     let what = format!(
         "across two lines over in one, at most, with {} bytes",
         most.at
     );
-    Ok(at_most(&what, most.value, PAPER))
+    at_most(&what, most.value, PAPER)
 }
 
 /// An access across two pages over one across two lines.
 fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
-    let slower = |width| ratio(across(e, &pages(width))?, across(e, &lines(width))?);
+    let slower = |width| ratio(across(e, &pages(width)), across(e, &lines(width)));
     let least = least(each_width(e, pages, slower)?)?;
     let what = format!(
         "across two pages over across two lines, at least, with {} bytes",
         least.at
     );
-    Ok(at_least(&what, least.value, SAME))
+    at_least(&what, least.value, SAME)
 }
 
 /// A ring and a walk along it that loads the pointers by one width.
@@ -376,12 +366,8 @@ impl Setup for StraddleSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
-        let ring =
-            Ring::new(region, self.layout, self.count, self.order).map_err(Untestable::because)?;
-        let walk = WideChase::new(ring, width).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(walk),
-            period: self.count as u64,
-        })
+        let ring = Ring::new(region, self.layout, self.count, self.order)?;
+        let walk = WideChase::new(ring, width)?;
+        Ok(Workload::steady(walk, self.count as u64))
     }
 }

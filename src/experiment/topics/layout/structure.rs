@@ -1,10 +1,8 @@
 //! Drepper 3.3.1 and 3.3.2, how caches and lists are made: the size formula, Figure 3.9 and
 //! `struct l`.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Experiment, Judgement, Untestable, Verdict, all_of, between, events, plain_curves,
-};
 use crate::mem::Region;
 use crate::os::sysfs::Sysfs;
 use crate::pattern::{Layout, Order, Ring};
@@ -35,17 +33,21 @@ const SIZE_FORMULA: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[Claim {
-        text: "for every cache that the kernel reports, size = line x ways x sets",
-        judge: |e| {
-            let wrong = e.at("caches that disagree", 0.0)?;
-            Ok(between("caches that disagree", wrong, 0.0, 0.0))
+    claims: &[claim(
+        "for every cache that the kernel reports, size = line x ways x sets",
+        |e| {
+            between(
+                "caches that disagree",
+                e.at("caches that disagree", 0.0),
+                0.0,
+                0.0,
+            )
         },
-    }],
+    )],
 };
 
 fn caches_that_disagree() -> Result<f64, Untestable> {
-    let caches = Sysfs::live().caches(0).map_err(Untestable::because)?;
+    let caches = Sysfs::live().caches(0)?;
     let mut told = 0;
     let mut wrong = 0;
     for cache in caches {
@@ -106,46 +108,42 @@ const FIG_3_9: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "both lists are one cycle through all elements",
-            judge: |e| {
-                let mut parts = Vec::new();
-                for order in ["sequential", "random"] {
-                    for length in LENGTHS {
-                        let x = length as f64;
-                        let cycle = e.at(&format!("elements on the cycle, {order}"), x)?;
-                        parts.push(between(&format!("{order} list of {length}"), cycle, x, x));
-                    }
+        claim("both lists are one cycle through all elements", |e| {
+            let mut parts = Vec::new();
+            for order in ["sequential", "random"] {
+                for length in LENGTHS {
+                    let x = length as f64;
+                    let cycle = e.at(&format!("elements on the cycle, {order}"), x)?;
+                    parts.push(between(&format!("{order} list of {length}"), cycle, x, x));
                 }
-                Ok(all_of(parts))
-            },
-        },
-        Claim {
-            text: "the sequential list has one link back, the random one half of its links, 48 to \
-                   52 %",
-            judge: |e| {
+            }
+            all_of(parts)
+        }),
+        claim(
+            "the sequential list has one link back, the random one half of its links, 48 to 52 %",
+            |e| {
                 let x = LENGTHS[3] as f64;
-                Ok(all_of([
+                all_of([
                     between(
                         "links back, sequential",
-                        e.at("links back, sequential", x)?,
+                        e.at("links back, sequential", x),
                         1.0,
                         1.0,
                     ),
                     between(
                         "links back, random",
-                        e.at("links back, random", x)?,
+                        e.at("links back, random", x),
                         0.48 * x,
                         0.52 * x,
                     ),
-                ]))
+                ])
             },
-        },
+        ),
     ],
 };
 
 fn ring(region: Region<'_>, count: u64, order: Order) -> Result<Ring<'_>, Untestable> {
-    Ring::new(region, Layout::npad(7), count as usize, order).map_err(Untestable::because)
+    Ok(Ring::new(region, Layout::npad(7), count as usize, order)?)
 }
 
 const RANDOM: Order = Order::Random { seed: 3 };
@@ -203,8 +201,7 @@ const STRUCT_L: Experiment = Experiment {
                         count: |region, npad| {
                             let layout = Layout::npad(npad as usize);
                             let count = layout.count(1 << 20);
-                            let ring = Ring::new(region, layout, count, RANDOM)
-                                .map_err(Untestable::because)?;
+                            let ring = Ring::new(region, layout, count, RANDOM)?;
                             Ok(ring.cycle_length() as f64)
                         },
                         argument: npad,
@@ -215,25 +212,25 @@ const STRUCT_L: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
-               holds 2^20 / sizeof of them on one cycle",
-        judge: |e| {
+    claims: &[claim(
+        "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB holds \
+         2^20 / sizeof of them on one cycle",
+        |e| {
             let mut parts = Vec::new();
             for (npad, bytes) in SIZES {
                 let count = e.at("elements on the cycle of a 1 MiB list", npad as f64)?;
                 let expected = f64::from(1 << 20) / bytes;
                 parts.push(between(&format!("NPAD={npad}"), count, expected, expected));
             }
-            parts.push(Judgement {
+            parts.push(Ok(Judgement {
                 verdict: if size_of::<*const u8>() == 8 {
                     Verdict::Holds
                 } else {
                     Verdict::DoesNotHold
                 },
                 numbers: format!("a pointer has {} bytes", size_of::<*const u8>()),
-            });
-            Ok(all_of(parts))
+            }));
+            all_of(parts)
         },
-    }],
+    )],
 };

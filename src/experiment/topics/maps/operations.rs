@@ -1,7 +1,7 @@
 //! Threads that do the note's program to a map they share.
 
+use crate::experiment::prelude::*;
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
-use crate::experiment::{Context, Run, Setup, Untestable, Workload};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 use crate::os::{RoundOptions, Worker, team};
@@ -123,11 +123,13 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = map;
         }
     };
-    Workload::Runs {
+    Workload::Threads {
         members: sharers.members,
-        renew: Box::new(renew),
-        operations,
-        less,
+        timing: Timing::Runs {
+            renew: Box::new(renew),
+            operations,
+            less,
+        },
     }
 }
 
@@ -191,8 +193,7 @@ impl Setup for MapSizeSetup {
         };
         team(&mut sharers.members, manner, |team| {
             team.round(1);
-        })
-        .map_err(Untestable::because)?;
+        })?;
         let map = sharers.slot.lock().unwrap_or_else(PoisonError::into_inner);
         let tally = *sharers
             .came_to

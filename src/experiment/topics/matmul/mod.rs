@@ -3,13 +3,9 @@
 
 pub mod multiply;
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::matmul::multiply::{
     DifferenceSetup, MatmulSetup, MissSetup, Multiply, Traced,
-};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference,
-    Shape, Unit, Untestable, all_of, at_least, at_most, between, events,
 };
 use crate::kernel::MatmulWay;
 use crate::stats::Interval;
@@ -76,13 +72,14 @@ fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
 
 /// Core cycles per multiply-add over N, beside the paper's columns.
 const fn plot(columns: &'static [Reference]) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::log("rows and columns, N"),
-        y: Axis::log("time"),
-        unit: Unit::CyclesPerMultiplyAdd,
-        reference: columns,
-    })
+    Some(
+        Plot::bars(
+            Axis::log("rows and columns, N"),
+            Axis::log("time"),
+            Unit::CyclesPerMultiplyAdd,
+        )
+        .beside(columns),
+    )
 }
 
 /// Columns of Table 6.2.
@@ -107,8 +104,12 @@ fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Result<Interval,
 
 /// Judges that for N = 1000 way `of` takes a share of the original's time from `least` to `most`.
 fn share_of_original(e: &Evidence<'_>, of: &str, [least, most]: [f64; 2]) -> Judged {
-    let share = slower(e, of, WAYS[0].0, PAPER)?;
-    Ok(between(&format!("{of} over original"), share, least, most))
+    between(
+        &format!("{of} over original"),
+        slower(e, of, WAYS[0].0, PAPER),
+        least,
+        most,
+    )
 }
 
 /// Rows and columns of the matrices whose results are compared: several sub-matrices and tiles of
@@ -145,39 +146,38 @@ const ORIGINAL: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "every way gives the result of the plain loops to 1e-9, relative to the sum of \
-                   the magnitudes",
-            judge: |e| {
+        claim(
+            "every way gives the result of the plain loops to 1e-9, relative to the sum of the \
+             magnitudes",
+            |e| {
                 let mut parts = Vec::new();
                 for (series, way) in WAYS {
                     match e.at(&difference(series), CHECKED as f64) {
-                        Ok(found) => parts.push(Judgement {
-                            verdict: between("", found, 0.0, 1e-9).verdict,
+                        Ok(found) => parts.push(Ok(Judgement {
+                            verdict: between("", found, 0.0, 1e-9)?.verdict,
                             numbers: match found.middle() {
                                 0.0 => format!("{series} none"),
                                 most => format!("{series} {most:.1e}"),
                             },
-                        }),
+                        })),
                         // Registers that this CPU lacks say nothing of the others.
                         Err(_) if !matches!(way, Multiply::Paper(_)) => {}
                         Err(untestable) => return Err(untestable),
                     }
                 }
-                let mut all = all_of(parts);
+                let mut all = all_of(parts)?;
                 all.numbers = format!("largest difference: {}", all.numbers);
                 Ok(all)
             },
-        },
-        Claim {
-            text: "with N = 1024, whose columns fall into few sets, a multiply-add takes more than \
-                   1.5 times as long as with N = 1000",
-            judge: |e| {
+        ),
+        claim(
+            "with N = 1024, whose columns fall into few sets, a multiply-add takes more than 1.5 \
+             times as long as with N = 1000",
+            |e| {
                 let at = |side: usize| e.at(WAYS[0].0, side as f64);
-                let hurt = ratio(at(POWER)?, at(PAPER)?)?;
-                Ok(at_least("N = 1024 over N = 1000", hurt, 1.5))
+                at_least("N = 1024 over N = 1000", ratio(at(POWER), at(PAPER)), 1.5)
             },
-        },
+        ),
     ],
 };
 
@@ -199,23 +199,23 @@ const TRANSPOSED: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "for N = 1000 it takes less than 0.6 of the original's time, the copy included",
-            judge: |e| faster_transposed(e, &[PAPER]),
-        },
-        Claim {
-            text: "where columns conflict (N = 1024) or, in a full run, a matrix outgrows the last \
-                   level, it takes less than 0.6 of the original's time",
-            judge: |e| {
+        claim(
+            "for N = 1000 it takes less than 0.6 of the original's time, the copy included",
+            |e| faster_transposed(e, &[PAPER]),
+        ),
+        claim(
+            "where columns conflict (N = 1024) or, in a full run, a matrix outgrows the last \
+             level, it takes less than 0.6 of the original's time",
+            |e| {
                 let mut sides = sides(e.machine);
                 sides.retain(|side| *side > PAPER);
                 faster_transposed(e, &sides)
             },
-        },
-        Claim {
-            text: "for N = 1000 it takes 23.4 % of the original's time, within a fifth of that",
-            judge: |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
-        },
+        ),
+        claim(
+            "for N = 1000 it takes 23.4 % of the original's time, within a fifth of that",
+            |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
+        ),
     ],
 };
 
@@ -223,10 +223,13 @@ fn faster_transposed(e: &Evidence<'_>, sides: &[usize]) -> Judged {
     let mut parts = Vec::new();
     for &side in sides {
         let share = slower(e, WAYS[1].0, WAYS[0].0, side)?;
-        let what = format!("transposed over original, N = {side}");
-        parts.push(at_most(&what, share, 0.6));
+        parts.push(at_most(
+            &format!("transposed over original, N = {side}"),
+            share,
+            0.6,
+        ));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 const SUB_MATRIX: Experiment = Experiment {
@@ -247,17 +250,17 @@ const SUB_MATRIX: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "for N = 1000 it is faster than the transposed way",
-            judge: |e| {
-                let share = slower(e, WAYS[2].0, WAYS[1].0, PAPER)?;
-                Ok(at_most("sub-matrix over transposed", share, 1.0))
-            },
-        },
-        Claim {
-            text: "for N = 1000 it takes 17.3 % of the original's time, within a fifth of that",
-            judge: |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
-        },
+        claim("for N = 1000 it is faster than the transposed way", |e| {
+            at_most(
+                "sub-matrix over transposed",
+                slower(e, WAYS[2].0, WAYS[1].0, PAPER),
+                1.0,
+            )
+        }),
+        claim(
+            "for N = 1000 it takes 17.3 % of the original's time, within a fifth of that",
+            |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
+        ),
     ],
 };
 
@@ -271,46 +274,50 @@ const VECTORISED: Experiment = Experiment {
     today: "Two elements at a time halve the time, as then. Registers of 32 and 64 bytes with fused \
             multiply-adds, fed from packed copies in tiles that never leave the registers, come \
             near what the multipliers can do at all; what is left to memory is a tenth.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::log("rows and columns, N"),
-        y: Axis::log("speed"),
-        unit: Unit::GigaflopsPerSecond,
-        reference: &[table(&[
+    plot: Some(
+        Plot::bars(
+            Axis::log("rows and columns, N"),
+            Axis::log("speed"),
+            Unit::GigaflopsPerSecond,
+        )
+        .beside(&[table(&[
             ("original_gflops", "original"),
             ("transposed_gflops", "transposed"),
             ("sub_matrix_gflops", "sub-matrix"),
             ("vectorised_gflops", "vectorised"),
-        ])],
-    }),
+        ])]),
+    ),
     cases: |machine| cases(machine, WAYS.len()),
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "for N = 1000 two elements at a time are faster than one",
-            judge: |e| {
-                let share = slower(e, WAYS[3].0, WAYS[2].0, PAPER)?;
-                Ok(at_most("vectorised over sub-matrix", share, 1.0))
+        claim(
+            "for N = 1000 two elements at a time are faster than one",
+            |e| {
+                at_most(
+                    "vectorised over sub-matrix",
+                    slower(e, WAYS[3].0, WAYS[2].0, PAPER),
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "for N = 1000 it takes 9.47 % of the original's time, within a fifth of that",
-            judge: |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
-        },
-        Claim {
-            text: "for N = 1000 each column of Table 6.2 takes less than 0.9 of the one before",
-            judge: |e| {
+        ),
+        claim(
+            "for N = 1000 it takes 9.47 % of the original's time, within a fifth of that",
+            |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
+        ),
+        claim(
+            "for N = 1000 each column of Table 6.2 takes less than 0.9 of the one before",
+            |e| {
                 let mut parts = Vec::new();
                 for ((slow, _), (fast, _)) in WAYS.iter().zip(&WAYS[1..4]) {
                     let share = slower(e, fast, slow, PAPER)?;
                     parts.push(at_most(&format!("{fast} over {slow}"), share, 0.9));
                 }
-                let mut all = all_of(parts);
+                let mut all = all_of(parts)?;
                 all.numbers.push_str(&whole(e));
                 Ok(all)
             },
-        },
+        ),
     ],
 };
 
@@ -370,43 +377,46 @@ const MISSES: Experiment = Experiment {
     curves: timed_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "in a simulated L1d that a column outgrows as it did the paper's, the original \
-                   misses at 0.9 of its accesses to mul2 or more",
-            judge: |e| {
+        claim(
+            "in a simulated L1d that a column outgrows as it did the paper's, the original misses \
+             at 0.9 of its accesses to mul2 or more",
+            |e| {
                 let misses = e.at(ORIGINAL_MISSES, 1.0)?;
-                Ok(at_least("misses an access", misses, 0.9))
+                at_least("misses an access", misses, 0.9)
             },
-        },
-        Claim {
-            text: "there, two iterations of the middle loop together halve the misses, and eight \
-                   cut them to an eighth (10 % allowed)",
-            judge: |e| {
+        ),
+        claim(
+            "there, two iterations of the middle loop together halve the misses, and eight cut \
+             them to an eighth (10 % allowed)",
+            |e| {
                 let one = e.at(TOGETHER_MISSES, 1.0)?;
                 let mut parts = Vec::new();
                 for columns in [2.0, 4.0, 8.0] {
-                    let share = ratio(e.at(TOGETHER_MISSES, columns)?, one)?;
+                    let share = ratio(e.at(TOGETHER_MISSES, columns), one)?;
                     let wanted = 1.0 / columns;
                     let what = format!("misses with {columns} columns together");
                     parts.push(between(&what, share, 0.9 * wanted, 1.1 * wanted));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "there, sub-matrices miss at no more than an eighth of the original's accesses",
-            judge: |e| {
-                let share = ratio(e.at(SUB_MATRIX_MISSES, 8.0)?, e.at(ORIGINAL_MISSES, 1.0)?)?;
-                Ok(between("misses of sub-matrices", share, 0.0, 0.125))
+        ),
+        claim(
+            "there, sub-matrices miss at no more than an eighth of the original's accesses",
+            |e| {
+                let share = ratio(e.at(SUB_MATRIX_MISSES, 8.0), e.at(ORIGINAL_MISSES, 1.0))?;
+                between("misses of sub-matrices", share, 0.0, 0.125)
             },
-        },
-        Claim {
-            text: "and time follows the misses: with N = 1000 the original takes more than 1.2 \
-                   times as long as the same instructions along the rows of the transposed matrix",
-            judge: |e| {
-                let longer = slower(e, WAYS[0].0, WAYS[1].0, PAPER)?;
-                Ok(at_least("original over transposed", longer, 1.2))
+        ),
+        claim(
+            "and time follows the misses: with N = 1000 the original takes more than 1.2 times as \
+             long as the same instructions along the rows of the transposed matrix",
+            |e| {
+                at_least(
+                    "original over transposed",
+                    slower(e, WAYS[0].0, WAYS[1].0, PAPER),
+                    1.2,
+                )
             },
-        },
+        ),
     ],
 };

@@ -1,7 +1,7 @@
 //! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
 
 use crate::experiment::machine::predict::{add_latency, window};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::{LINE, Region};
 use crate::model::addition_in_sums;
@@ -58,13 +58,13 @@ impl Multiply {
     ) -> Result<(Multiplication<'m>, u64), Untestable> {
         Ok(match self {
             Multiply::Paper(way) => {
-                let matmul = Matmul::new(product, way).map_err(Untestable::because)?;
+                let matmul = Matmul::new(product, way)?;
                 let pass = matmul.pass();
                 (Multiplication::Paper(matmul), pass)
             }
             Multiply::Avx2 | Multiply::Avx512 => {
                 let way = self.tiles(context)?;
-                let matmul = TileMatmul::new(product, way).map_err(Untestable::because)?;
+                let matmul = TileMatmul::new(product, way)?;
                 let pass = matmul.pass();
                 (Multiplication::Tiles(matmul), pass)
             }
@@ -129,13 +129,14 @@ impl Setup for MatmulSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let product = Product::new(region, self.side, SEED).map_err(Untestable::because)?;
+        let product = Product::new(region, self.side, SEED)?;
         let (kernel, pass) = self.way.kernel(product, context)?;
         // A few rows take all of `mul2` with them; the whole would take a second and more.
         let rows = 16 * pass / self.side as u64;
         Ok(Workload::Steady {
             kernel: kernel.boxed(),
             period: rows.clamp(1, pass),
+            beside: None,
         })
     }
 
@@ -172,7 +173,7 @@ impl DifferenceSetup {
         region: Region<'m>,
         change: fn(f64) -> f64,
     ) -> Result<Product<'m>, Untestable> {
-        let mut product = Product::new(region, self.side, SEED).map_err(Untestable::because)?;
+        let mut product = Product::new(region, self.side, SEED)?;
         let mut rng = Rng::new(SEED);
         for factor in product.factors_mut() {
             // Every bit that a double has, unlike those whose sums are exact.
@@ -250,9 +251,8 @@ impl MissSetup {
     fn accesses(&self, region: Region<'_>, sink: &mut dyn FnMut(Access)) -> Result<(), Untestable> {
         match self.traced {
             Traced::Kernel(way) => {
-                let product =
-                    Product::new(region, Self::SIDE, SEED).map_err(Untestable::because)?;
-                let mut matmul = Matmul::new(product, way).map_err(Untestable::because)?;
+                let product = Product::new(region, Self::SIDE, SEED)?;
+                let mut matmul = Matmul::new(product, way)?;
                 let pass = matmul.pass();
                 matmul.trace(pass, sink);
             }
@@ -293,7 +293,7 @@ impl Setup for MissSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let geometry = Geometry::new(Self::CACHE, Self::WAYS, Self::LINE);
-        let mut cache = Cache::new(Design::lru(geometry.map_err(Untestable::because)?));
+        let mut cache = Cache::new(Design::lru(geometry?));
         let matrix = Product::matrix_bytes(Self::SIDE);
         let mul2 = matrix..2 * matrix;
         let mut misses = 0_u64;

@@ -1,10 +1,8 @@
 //! Startin's A6: a list of events replaces the usual ones.
 
 use crate::counters::{Counters, Place, chosen};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Experiment, Untestable, all_of, at_least, between, plain_curves,
-};
 use crate::mem::Region;
 
 /// The rows of this family.
@@ -52,27 +50,26 @@ const OPTION: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "a list of two of the kernel's events has these two counted, and none of those \
-                   that are counted without a list",
-            judge: |e| {
-                Ok(all_of([
-                    at_least("events counted without a list", e.at(USUAL, 0.0)?, 1.0),
-                    between("events of the list", e.at(OURS, 0.0)?, 2.0, 2.0),
-                    between("others", e.at(OTHERS, 0.0)?, 0.0, 0.0),
-                ]))
+        claim(
+            "a list of two of the kernel's events has these two counted, and none of those that \
+             are counted without a list",
+            |e| {
+                all_of([
+                    at_least("events counted without a list", e.at(USUAL, 0.0), 1.0),
+                    between("events of the list", e.at(OURS, 0.0), 2.0, 2.0),
+                    between("others", e.at(OTHERS, 0.0), 0.0, 0.0),
+                ])
             },
-        },
-        Claim {
-            text: "the list of the post has both its events counted",
-            judge: |e| Ok(between("events of the list", e.at(POST, 0.0)?, 2.0, 2.0)),
-        },
+        ),
+        claim("the list of the post has both its events counted", |e| {
+            between("events of the list", e.at(POST, 0.0), 2.0, 2.0)
+        }),
     ],
 };
 
 /// The names of the events of a list, or of the usual ones, that were counted of a piece of code.
 fn counted(list: Option<&str>) -> Result<Vec<String>, Untestable> {
-    let named = chosen(list, &Place::here()).map_err(Untestable::because)?;
+    let named = chosen(list, &Place::here())?;
     let (_, counts) = Counters::open(named).scope(|| ());
     let mut names = Vec::new();
     let mut refused = None;

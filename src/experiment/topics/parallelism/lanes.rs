@@ -2,13 +2,10 @@
 
 use crate::cpu::Identity;
 use crate::experiment::machine::predict::{Places, in_flight, random};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::parallelism::mlp::EVENTS;
 use crate::experiment::topics::parallelism::shuffle::in_passes;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Model, Parameters, Plot,
-    Setup, Shape, Unit, Untestable, Workload, at_most, between, plain_curves,
-};
 use crate::infer::in_parallel;
 use crate::kernel::ParallelChase;
 use crate::mem::{LINE, Region};
@@ -61,13 +58,11 @@ const FILL_BUFFERS: Experiment = Experiment {
             one waits for another, and more of them gain nothing, or lose a little. Where the \
             pages are small and the TLB is missed too, page walks are outstanding beside the \
             loads, and some cores have walkers for fewer of them than buffers.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("walks side by side"),
-        y: Axis::log("time of a step"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("walks side by side"),
+        Axis::log("time of a step"),
+        Unit::Nanoseconds,
+    )),
     cases: |machine| {
         let setup = |lanes| LanesSetup {
             working_set: machine.in_memory(),
@@ -86,38 +81,34 @@ const FILL_BUFFERS: Experiment = Experiment {
     },
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "in memory eight walks take less than a quarter of the time a step of one",
-            judge: |e| {
+        claim(
+            "in memory eight walks take less than a quarter of the time a step of one",
+            |e| {
                 e.machine.place_in_memory(e.machine.in_memory())?;
-                let faster = in_passes(e, (LANES, 8.0), (LANES, 1.0))?;
-                Ok(at_most("eight walks over one", faster, 0.25))
+                at_most(
+                    "eight walks over one",
+                    in_passes(e, (LANES, 8.0), (LANES, 1.0)),
+                    0.25,
+                )
             },
-        },
-        Claim {
-            text: "more walks stop paying before there are 32",
-            judge: |e| {
-                Ok(at_most(
-                    "walks that reach the shortest time",
-                    reached(e)?,
-                    32.0,
-                ))
-            },
-        },
-        Claim {
-            text: "walks stop paying at the published number of outstanding misses, to 20 %",
-            judge: |e| {
+        ),
+        claim("more walks stop paying before there are 32", |e| {
+            at_most("walks that reach the shortest time", reached(e), 32.0)
+        }),
+        claim(
+            "walks stop paying at the published number of outstanding misses, to 20 %",
+            |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 // To a digit that can be read.
                 let share = |tenths: f64| (tenths * published).round() / 10.0;
-                Ok(between(
+                between(
                     "walks that reach the shortest time",
-                    reached(e)?,
+                    reached(e),
                     share(8.0),
                     share(12.0),
-                ))
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -153,12 +144,11 @@ impl Setup for LanesSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let lanes =
-            Lanes::new(region, self.lanes, self.lines(), self.seed).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(ParallelChase::new(lanes)),
-            period: self.lines() as u64,
-        })
+        let lanes = Lanes::new(region, self.lanes, self.lines(), self.seed)?;
+        Ok(Workload::steady(
+            ParallelChase::new(lanes),
+            self.lines() as u64,
+        ))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {

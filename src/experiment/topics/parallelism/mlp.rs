@@ -1,15 +1,11 @@
 //! Memory-level parallelism: Startin's A3, A4 and A7.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
 use crate::experiment::topics::parallelism::shuffle::{
     BUFFERED, DRAWN, LOOKED_UP, MACHINE, STAGES_OF_POST, buffered, chains, in_memory, in_passes,
     shuffle,
-};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference,
-    Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
 };
 use crate::model::in_flight;
 use crate::pattern::Indices;
@@ -49,12 +45,13 @@ const MLP: Experiment = Experiment {
             in flight than the simple shuffle. Without counters the numbers are ESTIMATES by \
             Little's law: the time of a miss, from exchanges in four chains that wait for each \
             other, over the time of an exchange. METHODOLOGY derives it.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("stage length"),
-        y: Axis::linear("misses in flight"),
-        unit: Unit::Count,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::log("stage length"),
+            Axis::linear("misses in flight"),
+            Unit::Count,
+        )
+        .beside(&[Reference {
             file: "startin-shuffle.csv",
             machine: MACHINE,
             x: "stage",
@@ -63,8 +60,8 @@ const MLP: Experiment = Experiment {
                 ("mlp_random", DRAWN),
                 ("mlp_buffered", BUFFERED),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let mut cases = vec![chained(machine, LATENCY_CHAINS)];
         for stage in STAGES_OF_POST {
@@ -95,74 +92,80 @@ const MLP: Experiment = Experiment {
     },
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "counted: stages of 64 keep more than 1.4 times as many misses pending as the \
-                   simple shuffle",
-            judge: |e| {
+        claim(
+            "counted: stages of 64 keep more than 1.4 times as many misses pending as the simple \
+             shuffle",
+            |e| {
                 in_memory(e)?;
-                let more = ratio(counted(e, BUFFERED, 64.0)?, counted(e, DRAWN, 64.0)?)?;
-                Ok(at_least("stages of 64 over simple", more, 1.4))
+                let more = ratio(counted(e, BUFFERED, 64.0), counted(e, DRAWN, 64.0))?;
+                at_least("stages of 64 over simple", more, 1.4)
             },
-        },
-        Claim {
-            text: "counted: the simple shuffle's misses pending are the same in every column, to \
-                   7 % either way",
-            judge: |e| {
+        ),
+        claim(
+            "counted: the simple shuffle's misses pending are the same in every column, to 7 % \
+             either way",
+            |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
                 for series in [LOOKED_UP, DRAWN] {
                     let first = counted(e, series, 8.0)?;
                     for stage in &STAGES_OF_POST[1..] {
-                        let change = ratio(counted(e, series, *stage as f64)?, first)?;
+                        let change = ratio(counted(e, series, *stage as f64), first)?;
                         let what = format!("{series}: column {stage} over 8");
                         parts.push(between(&what, change, 0.93, 1.07));
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "estimated: from stages of 8 to 64 each longer stage keeps more misses in flight",
-            judge: |e| {
+        ),
+        claim(
+            "estimated: from stages of 8 to 64 each longer stage keeps more misses in flight",
+            |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
                 for pair in STAGES_OF_POST.windows(2) {
                     let [short, long] = [pair[0], pair[1]].map(|stage| stage as f64);
                     // The same latency in both: what is left is the quotient of times.
                     let more = in_passes(e, (BUFFERED, short), (BUFFERED, long))?;
-                    let what = format!("stages of {long} over {short}");
-                    parts.push(at_least(&what, more, 1.0));
+                    parts.push(at_least(
+                        &format!("stages of {long} over {short}"),
+                        more,
+                        1.0,
+                    ));
                 }
                 let last = estimated(e, BUFFERED, 64.0)?;
-                Ok(said_too(all_of(parts), "stages of 64 keep", last))
+                noted(
+                    all_of(parts),
+                    format!("stages of 64 keep {last} by estimate"),
+                )
             },
-        },
-        Claim {
-            text: "estimated: stages of 64 keep more than 1.4 times as many misses in flight as \
-                   the simple shuffle",
-            judge: |e| {
+        ),
+        claim(
+            "estimated: stages of 64 keep more than 1.4 times as many misses in flight as the \
+             simple shuffle",
+            |e| {
                 in_memory(e)?;
                 let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
                 let simple = estimated(e, DRAWN, 64.0)?;
                 let judged = at_least("stages of 64 over simple", more, 1.4);
-                Ok(said_too(judged, "the simple shuffle keeps", simple))
+                noted(
+                    judged,
+                    format!("the simple shuffle keeps {simple} by estimate"),
+                )
             },
-        },
-        Claim {
-            text: "estimated: the simple shuffle with indices drawn keeps the fewest, fewer than \
-                   stages of 8 and than with indices looked up",
-            judge: |e| {
+        ),
+        claim(
+            "estimated: the simple shuffle with indices drawn keeps the fewest, fewer than stages \
+             of 8 and than with indices looked up",
+            |e| {
                 in_memory(e)?;
-                let part = |what: &str, than| {
-                    let more = in_passes(e, (DRAWN, 8.0), than)?;
-                    Ok(at_least(what, more, 1.0))
-                };
-                Ok(all_of([
-                    part("stages of 8 over simple", (BUFFERED, 8.0))?,
-                    part("looked up over drawn", (LOOKED_UP, 8.0))?,
-                ]))
+                let part = |what: &str, than| at_least(what, in_passes(e, (DRAWN, 8.0), than), 1.0);
+                all_of([
+                    part("stages of 8 over simple", (BUFFERED, 8.0)),
+                    part("looked up over drawn", (LOOKED_UP, 8.0)),
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -190,17 +193,9 @@ fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untesta
 /// Misses pending by the CPU's counters, over the cycles with one.
 fn counted(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
     ratio(
-        e.count(series, x, Quantity::L1dPending)?,
-        e.count(series, x, Quantity::L1dPendingCycles)?,
+        e.count(series, x, Quantity::L1dPending),
+        e.count(series, x, Quantity::L1dPendingCycles),
     )
-}
-
-/// The same judgement, which says an estimate besides.
-fn said_too(judged: Judgement, what: &str, estimate: Interval) -> Judgement {
-    Judgement {
-        numbers: format!("{}; {what} {estimate} by estimate", judged.numbers),
-        ..judged
-    }
 }
 
 const DEFINITIONS: Experiment = Experiment {
@@ -227,42 +222,42 @@ const DEFINITIONS: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "counted: misses pending in a cycle with any are between 1 and the published \
-                   number of outstanding misses",
-            judge: |e| {
+        claim(
+            "counted: misses pending in a cycle with any are between 1 and the published number of \
+             outstanding misses",
+            |e| {
                 in_memory(e)?;
                 within_buffers(e, counted)
             },
-        },
-        Claim {
-            text: "counted: cycles with a miss pending are no more than all cycles (2 % allowed)",
-            judge: |e| {
+        ),
+        claim(
+            "counted: cycles with a miss pending are no more than all cycles (2 % allowed)",
+            |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
                 for series in [DRAWN, BUFFERED] {
                     let pending = e.count(series, 64.0, Quantity::L1dPendingCycles)?;
-                    let share = ratio(pending, e.count(series, 64.0, Quantity::Cycles)?)?;
+                    let share = ratio(pending, e.count(series, 64.0, Quantity::Cycles))?;
                     parts.push(at_most(&format!("share of cycles, {series}"), share, 1.02));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "counted: a single chain keeps one miss pending, less than 1.5",
-            judge: |e| {
+        ),
+        claim(
+            "counted: a single chain keeps one miss pending, less than 1.5",
+            |e| {
                 in_memory(e)?;
-                Ok(at_most("misses pending", counted(e, CHAINS, 1.0)?, 1.5))
+                at_most("misses pending", counted(e, CHAINS, 1.0), 1.5)
             },
-        },
-        Claim {
-            text: "estimated: misses in flight are between 1 and the published number of \
-                   outstanding misses",
-            judge: |e| {
+        ),
+        claim(
+            "estimated: misses in flight are between 1 and the published number of outstanding \
+             misses",
+            |e| {
                 in_memory(e)?;
                 within_buffers(e, estimated)
             },
-        },
+        ),
     ],
 };
 
@@ -274,9 +269,9 @@ fn within_buffers(
     let most = e.at(PUBLISHED, 1.0)?.middle();
     let mut parts = Vec::new();
     for series in [DRAWN, BUFFERED] {
-        parts.push(between(series, number(e, series, 64.0)?, 1.0, most));
+        parts.push(between(series, number(e, series, 64.0), 1.0, most));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 const EXPLANATION: Experiment = Experiment {
@@ -290,32 +285,33 @@ const EXPLANATION: Experiment = Experiment {
             time, as long as there are fewer chains than outstanding misses. A lone chain can take \
             even longer than each of several: memory that has one request at a time to serve may \
             go to a lower clock in between.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("chains"),
-        y: Axis::log("time of an exchange"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("chains"),
+        Axis::log("time of an exchange"),
+        Unit::Nanoseconds,
+    )),
     cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "in memory an exchange in one chain takes more than twice as long as in four",
-            judge: |e| {
+        claim(
+            "in memory an exchange in one chain takes more than twice as long as in four",
+            |e| {
                 in_memory(e)?;
-                let slower = in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0))?;
-                Ok(at_least("one chain over four", slower, 2.0))
+                at_least(
+                    "one chain over four",
+                    in_passes(e, (CHAINS, 1.0), (CHAINS, 4.0)),
+                    2.0,
+                )
             },
-        },
-        Claim {
-            text: "and in four more than 1.3 times as long as in eight",
-            judge: |e| {
-                in_memory(e)?;
-                let slower = in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0))?;
-                Ok(at_least("four chains over eight", slower, 1.3))
-            },
-        },
+        ),
+        claim("and in four more than 1.3 times as long as in eight", |e| {
+            in_memory(e)?;
+            at_least(
+                "four chains over eight",
+                in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)),
+                1.3,
+            )
+        }),
     ],
 };

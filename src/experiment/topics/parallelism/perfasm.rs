@@ -1,11 +1,8 @@
 //! Startin's A5: where a shuffle spends its time, instruction by instruction.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
 use crate::experiment::topics::parallelism::shuffled::ShuffleSetup;
-use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Setup, Untestable, Workload, at_least, plain_curves,
-};
 use crate::kernel::{Op, symbols};
 use crate::mem::Region;
 use crate::os::sampler;
@@ -73,24 +70,30 @@ const PERFASM: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the hottest instruction of the simple shuffle takes more than twice the share of \
-               time that the hottest of the unrolled one takes",
-            judge: |e| {
+        claim(
+            "the hottest instruction of the simple shuffle takes more than twice the share of time \
+             that the hottest of the unrolled one takes",
+            |e| {
                 in_memory(e)?;
-                let more = ratio(share(e, SIMPLE)?, share(e, UNROLLED)?)?;
-                Ok(at_least("simple over unrolled", more, 2.0))
+                at_least(
+                    "simple over unrolled",
+                    ratio(share(e, SIMPLE), share(e, UNROLLED)),
+                    2.0,
+                )
             },
-        },
-        Claim {
-            text: "so it does over the hottest of the shuffle in stages, of which the post says that \
-               several smaller ones share the time",
-            judge: |e| {
+        ),
+        claim(
+            "so it does over the hottest of the shuffle in stages, of which the post says that \
+             several smaller ones share the time",
+            |e| {
                 in_memory(e)?;
-                let more = ratio(share(e, SIMPLE)?, share(e, STAGED)?)?;
-                Ok(at_least("simple over stages", more, 2.0))
+                at_least(
+                    "simple over stages",
+                    ratio(share(e, SIMPLE), share(e, STAGED)),
+                    2.0,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -137,9 +140,7 @@ impl Setup for HottestSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let Workload::Steady { mut kernel, period } = self.of.prepare(region, context)? else {
-            return Err(Untestable("only what is steady can be sampled".to_owned()));
-        };
+        let (mut kernel, period) = self.of.prepare(region, context)?.kernel()?;
         kernel.run(period);
         let code = symbols::all().find(|code| code.name == self.symbol);
         let inside = code
@@ -164,7 +165,7 @@ impl Setup for HottestSetup {
                     kernel.run(EXCHANGES);
                 }
             });
-            let found = found.map_err(Untestable::because)?.into_iter();
+            let found = found?.into_iter();
             for address in found.filter(|at| inside.contains(at)) {
                 *addresses.entry(address).or_default() += 1;
                 samples += 1;

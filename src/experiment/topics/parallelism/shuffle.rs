@@ -1,12 +1,8 @@
 //! Startin's shuffles: A1, A2 and A8.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::shuffled::{ChainsSetup, ShuffleSetup};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Reference, Shape, Unit, Untestable,
-    all_of, at_least, at_most, between, plain_curves, side_by_side,
-};
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
 use crate::stats::Interval;
@@ -118,12 +114,13 @@ const SHUFFLE: Experiment = Experiment {
             window in which the CPU looks for the next misses, which holds two or three times \
             as many exchanges where an index is one load. A quick run uses an array of the \
             working set in memory instead of 400 MB, and times its upper part.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("stage length, which has no effect"),
-        y: Axis::log("time of an exchange"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::log("stage length, which has no effect"),
+            Axis::log("time of an exchange"),
+            Unit::Nanoseconds,
+        )
+        .beside(&[Reference {
             file: "startin-shuffle.csv",
             machine: MACHINE,
             x: "stage",
@@ -131,8 +128,8 @@ const SHUFFLE: Experiment = Experiment {
                 ("shuffle_precomputed_ns", LOOKED_UP),
                 ("shuffle_random_ns", DRAWN),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let mut cases = Vec::new();
         for stage in STAGES_OF_POST {
@@ -166,37 +163,37 @@ const SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "the stage length changes nothing: the slowest of four columns takes less than \
-                   1.15 times as long as the fastest, with indices of either kind",
-            judge: |e| {
+        claim(
+            "the stage length changes nothing: the slowest of four columns takes less than 1.15 \
+             times as long as the fastest, with indices of either kind",
+            |e| {
                 in_memory(e)?;
-                let part = |series| Ok(at_most(series, spread(e, series)?, 1.15));
-                Ok(all_of([part(LOOKED_UP)?, part(DRAWN)?]))
+                let part = |series| at_most(series, spread(e, series), 1.15);
+                all_of([part(LOOKED_UP), part(DRAWN)])
             },
-        },
-        Claim {
-            text: "an exchange takes more than 1.2 times as long with an index that is drawn as \
-                   with one that is looked up",
-            judge: |e| {
+        ),
+        claim(
+            "an exchange takes more than 1.2 times as long with an index that is drawn as with one \
+             that is looked up",
+            |e| {
                 in_memory(e)?;
                 let mut all = Vec::new();
                 for stage in STAGES_OF_POST.map(|stage| stage as f64) {
                     all.push(in_passes(e, (DRAWN, stage), (LOOKED_UP, stage))?);
                 }
                 let slower = Interval::median_of(&all).expect("four columns");
-                Ok(at_least("drawn over looked up", slower, 1.2))
+                at_least("drawn over looked up", slower, 1.2)
             },
-        },
-        Claim {
-            text: "so it does where what yields the index is called through a pointer",
-            judge: |e| {
+        ),
+        claim(
+            "so it does where what yields the index is called through a pointer",
+            |e| {
                 in_memory(e)?;
                 let stage = STAGES_OF_POST[3] as f64;
                 let slower = in_passes(e, (DRAWN_CALLED, stage), (LOOKED_UP_CALLED, stage))?;
-                Ok(at_least("drawn over looked up in a call", slower, 1.2))
+                at_least("drawn over looked up in a call", slower, 1.2)
             },
-        },
+        ),
     ],
 };
 
@@ -241,12 +238,13 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             instructions each, and the CPU sees twenty or forty of them at a time. The longer \
             the stage, the less often they run out: a stage of 8 is over before the CPU is \
             through with the drawing of the next, and may lose what it gains.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("stage length"),
-        y: Axis::log("time of an exchange"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::log("stage length"),
+            Axis::log("time of an exchange"),
+            Unit::Nanoseconds,
+        )
+        .beside(&[Reference {
             file: "startin-shuffle.csv",
             machine: MACHINE,
             x: "stage",
@@ -258,8 +256,8 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
                     "shuffleBuffered, in \"Stages\"",
                 ),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let mut cases = Vec::new();
         for stage in STAGES_OF_POST {
@@ -277,9 +275,9 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        Claim {
-            text: "from 8 to 64 a longer stage is never slower (3 % allowed)",
-            judge: |e| {
+        claim(
+            "from 8 to 64 a longer stage is never slower (3 % allowed)",
+            |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
                 for pair in STAGES_OF_POST.windows(2) {
@@ -288,17 +286,17 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
                     let what = format!("time in stages of {} over {}", pair[1], pair[0]);
                     parts.push(at_most(&what, slower, 1.03));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "the simple shuffle takes more than 1.2 times as long as one in stages of 64",
-            judge: |e| {
+        ),
+        claim(
+            "the simple shuffle takes more than 1.2 times as long as one in stages of 64",
+            |e| {
                 in_memory(e)?;
                 let slower = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
-                Ok(at_least("simple over stages of 64", slower, 1.2))
+                at_least("simple over stages of 64", slower, 1.2)
             },
-        },
+        ),
     ],
 };
 
@@ -321,12 +319,13 @@ const STAGES: Experiment = Experiment {
             by pass, where stages take the same each time: its stores wait for indices that are \
             still being drawn while later loads run ahead of them. That this is the cause was not \
             counted. An operation is a whole pass, as in the post.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::log("integers of the array"),
-        y: Axis::log("time of a pass"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::bars(
+            Axis::log("integers of the array"),
+            Axis::log("time of a pass"),
+            Unit::Nanoseconds,
+        )
+        .beside(&[Reference {
             file: "startin-small.csv",
             machine: MACHINE,
             x: "integers",
@@ -334,8 +333,8 @@ const STAGES: Experiment = Experiment {
                 ("shuffle_precomputed_ns", LOOKED_UP),
                 ("shuffle_random_ns", DRAWN),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let mut cases = Vec::new();
         for count in SMALL {
@@ -359,9 +358,9 @@ const STAGES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: EVENTS,
-    claims: &[Claim {
-        text: "stages of 64 change the time of a pass by less than 10 % in a cache",
-        judge: |e| {
+    claims: &[claim(
+        "stages of 64 change the time of a pass by less than 10 % in a cache",
+        |e| {
             let mut parts = Vec::new();
             for count in SMALL {
                 let x = count as f64;
@@ -374,7 +373,7 @@ const STAGES: Experiment = Experiment {
                 let what = format!("stages over simple, {count} integers");
                 parts.push(between(&what, change, 0.9, 1.1));
             }
-            Ok(all_of(parts))
+            all_of(parts)
         },
-    }],
+    )],
 };

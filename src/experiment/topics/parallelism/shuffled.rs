@@ -1,7 +1,7 @@
 //! Startin's shuffles, and chains of exchanges.
 
 use crate::experiment::machine::predict::{Places, in_flight, random};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Chains, Op, Passes, Shuffle};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Deck, Indices};
@@ -37,19 +37,13 @@ impl Setup for ShuffleSetup {
         let deck = deck(region, self.count, self.indices, self.seed)?;
         let mut shuffle = Shuffle::new(deck).with_op(self.op);
         if self.buffered {
-            shuffle = shuffle.staged(self.stage).map_err(Untestable::because)?;
+            shuffle = shuffle.staged(self.stage)?;
         }
         if self.whole {
-            let passes = Passes::new(shuffle).map_err(Untestable::because)?;
-            return Ok(Workload::Steady {
-                period: 1,
-                kernel: Box::new(passes),
-            });
+            let passes = Passes::new(shuffle)?;
+            return Ok(Workload::steady(passes, 1));
         }
-        Ok(Workload::Steady {
-            period: period(self.count),
-            kernel: Box::new(shuffle),
-        })
+        Ok(Workload::steady(shuffle, period(self.count)))
     }
 }
 
@@ -71,11 +65,8 @@ impl Setup for ChainsSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let deck = deck(region, self.count, Indices::Precomputed, self.seed)?;
-        let chains = Chains::new(deck, self.chains).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            period: period(self.count),
-            kernel: Box::new(chains),
-        })
+        let chains = Chains::new(deck, self.chains)?;
+        Ok(Workload::steady(chains, period(self.count)))
     }
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
@@ -98,7 +89,7 @@ fn deck(
     indices: Indices,
     seed: u64,
 ) -> Result<Deck<'_>, Untestable> {
-    Deck::new(region, count, indices, seed).map_err(Untestable::because)
+    Ok(Deck::new(region, count, indices, seed)?)
 }
 
 /// Exchanges after which the caches hold what they will: as many as the array has lines. A pass has

@@ -2,7 +2,7 @@
 
 use crate::cpu::{Feature, Hint};
 use crate::experiment::machine::predict::{Places, random};
-use crate::experiment::{Context, Forecast, Model, Parameters, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Ahead, Dependence, PrefetchWalk};
 use crate::mem::Region;
 use crate::model::step_with_prefetch;
@@ -42,14 +42,9 @@ impl Setup for PrefetchSetup {
             ));
         }
         let count = self.layout.count(self.working_set);
-        let ring =
-            Ring::new(region, self.layout, count, self.order).map_err(Untestable::because)?;
-        let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)
-            .map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(walk),
-            period: count as u64,
-        })
+        let ring = Ring::new(region, self.layout, count, self.order)?;
+        let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace)?;
+        Ok(Workload::steady(walk, count as u64))
     }
 
     /// Where the work does not overlap the next node's miss: how far it does is for the CPU's

@@ -1,6 +1,6 @@
 //! A walk with work at each node, and a helper thread that reads the list ahead of it.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
 use crate::mem::Region;
 use crate::os::Worker;
@@ -42,18 +42,17 @@ impl Setup for HelperSetup {
             return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
         }
         let count = self.layout.count(self.working_set);
-        let ring =
-            Ring::new(region, self.layout, count, self.order).map_err(Untestable::because)?;
+        let ring = Ring::new(region, self.layout, count, self.order)?;
         let ring = ring.share();
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
-        let leash = Arc::new(RunAheadLimit::new(self.lead));
-        let walk = |visit| SharedWalk::new(ring, visit).map_err(Untestable::because);
+        let limit = Arc::new(RunAheadLimit::new(self.lead));
+        let walk = |visit| SharedWalk::new(ring, visit);
         let walker = Worker {
             cpu: walker,
             kernel: Box::new(Walker {
                 walk: walk(Visit::Work(self.work))?,
                 ring,
-                leash: Arc::clone(&leash),
+                limit: Arc::clone(&limit),
                 steps: 0,
             }),
         };
@@ -61,15 +60,17 @@ impl Setup for HelperSetup {
             cpu: helper,
             kernel: Box::new(Helper {
                 walk: walk(Visit::Lines)?,
-                leash: Arc::clone(&leash),
+                limit: Arc::clone(&limit),
                 steps: 0,
                 goal: 0,
             }),
         };
-        Ok(Workload::Helped {
+        Ok(Workload::Threads {
             members: vec![walker, helper],
-            period: count as u64,
-            leash,
+            timing: Timing::Helped {
+                period: count as u64,
+                limit,
+            },
         })
     }
 }
@@ -78,7 +79,7 @@ impl Setup for HelperSetup {
 struct Walker<'m> {
     walk: SharedWalk<'m>,
     ring: SharedRing<'m>,
-    leash: Arc<RunAheadLimit>,
+    limit: Arc<RunAheadLimit>,
     steps: u64,
 }
 
@@ -95,17 +96,17 @@ impl Drop for Held<'_> {
 
 impl Kernel for Walker<'_> {
     fn run(&mut self, operations: u64) -> u64 {
-        let _held = Held(&self.leash);
+        let _held = Held(&self.limit);
         let mut left = operations;
         while left > 0 {
             let part = left.min(BETWEEN);
             self.walk.run(part);
             self.steps += part;
             let place = self.ring.offset(self.walk.at()) / 8;
-            self.leash.advance(self.steps, place as u32);
+            self.limit.advance(self.steps, place as u32);
             left -= part;
         }
-        self.leash.settle();
+        self.limit.settle();
         self.ring.offset(self.walk.at()) as u64
     }
 
@@ -123,7 +124,7 @@ impl Kernel for Walker<'_> {
 /// done before it.
 struct Helper<'m> {
     walk: SharedWalk<'m>,
-    leash: Arc<RunAheadLimit>,
+    limit: Arc<RunAheadLimit>,
     /// Nodes from the first, read or left out.
     steps: u64,
     /// Where the walk will be at the end of the round.
@@ -136,7 +137,7 @@ impl Kernel for Helper<'_> {
         self.goal += operations;
         let mut read = 0;
         loop {
-            match self.leash.slack(self.steps, self.goal) {
+            match self.limit.slack(self.steps, self.goal) {
                 RunAheadBudget::Over => return read,
                 RunAheadBudget::Behind { steps, place } => {
                     self.steps = steps;
@@ -148,7 +149,7 @@ impl Kernel for Helper<'_> {
                     self.walk.run(part.into());
                     self.steps += u64::from(part);
                     read += u64::from(part);
-                    self.leash.note(lead + part);
+                    self.limit.note(lead + part);
                 }
             }
         }
@@ -200,8 +201,9 @@ mod tests {
         let mut bytes = vec![0; setup.bytes() + 2 * LINE];
         let region = Region::new(&mut bytes).unwrap();
         let subject = setup.prepare(region, &CONTEXT()).unwrap();
-        let Workload::Helped {
-            mut members, leash, ..
+        let Workload::Threads {
+            mut members,
+            timing: Timing::Helped { limit, .. },
         } = subject
         else {
             panic!("no helper");
@@ -220,7 +222,7 @@ mod tests {
         for (place, no_more_than_asked) in proofs.unwrap() {
             assert!(place < setup.working_set as u64 && no_more_than_asked);
         }
-        let most = leash.leads().map_or(0, |lead| lead.most);
+        let most = limit.leads().map_or(0, |lead| lead.most);
         assert!(most <= LEAD, "{most}");
     }
 
@@ -235,12 +237,12 @@ mod tests {
     /// A walk that ends by a panic takes its helper along.
     #[test]
     fn a_helper_does_not_wait_for_a_walk_that_is_gone() {
-        let leash = RunAheadLimit::new(LEAD);
+        let limit = RunAheadLimit::new(LEAD);
         let outcome = std::panic::catch_unwind(|| {
-            let _held = Held(&leash);
+            let _held = Held(&limit);
             panic!("the walk");
         });
         assert!(outcome.is_err());
-        assert_eq!(leash.slack(0, 1000), RunAheadBudget::Over);
+        assert_eq!(limit.slack(0, 1000), RunAheadBudget::Over);
     }
 }

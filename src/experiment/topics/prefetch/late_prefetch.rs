@@ -2,11 +2,8 @@
 
 use crate::counters::Quantity;
 use crate::cpu::Hint;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::ahead::PrefetchSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
-    at_least, at_most, between, events, plain_curves,
-};
 use crate::kernel::{Ahead, Dependence};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -38,13 +35,11 @@ const COUNTED: Experiment = Experiment {
             counts those that brought nothing, and so does Intel since Ice Lake by those that L2 \
             had. The walk is that of Figure 6.7, with one prefetch a node, so that an event a step \
             is an event a prefetch, and the distance decides which of them are late.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("nodes ahead"),
-        y: Axis::log("a step"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("nodes ahead"),
+        Axis::log("a step"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let mut cases: Vec<Case> = DISTANCES
             .into_iter()
@@ -57,39 +52,39 @@ const COUNTED: Experiment = Experiment {
     curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
-        Claim {
-            text: "every step of the walk is counted as one software prefetch, within 2 %",
-            judge: |e| {
+        claim(
+            "every step of the walk is counted as one software prefetch, within 2 %",
+            |e| {
                 let executed = e.count(IN_MEMORY, FIVE, Quantity::SoftwarePrefetches)?;
-                Ok(between("prefetches a step", executed, 0.98, 1.02))
+                between("prefetches a step", executed, 0.98, 1.02)
             },
-        },
-        Claim {
-            text: "5 nodes ahead in memory more than half of the prefetches fetch a line, in L1d \
-                   fewer than 5 %",
-            judge: |e| {
+        ),
+        claim(
+            "5 nodes ahead in memory more than half of the prefetches fetch a line, in L1d fewer \
+             than 5 %",
+            |e| {
                 let useful = |series| e.count(series, FIVE, Quantity::UsefulPrefetches);
-                Ok(all_of([
-                    at_least("useful in memory", useful(IN_MEMORY)?, 0.5),
-                    at_most("useful in L1d", useful(IN_L1)?, 0.05),
-                ]))
+                all_of([
+                    at_least("useful in memory", useful(IN_MEMORY), 0.5),
+                    at_most("useful in L1d", useful(IN_L1), 0.05),
+                ])
             },
-        },
-        Claim {
-            text: "in memory more than half of the prefetches come late that are 1 node ahead, and \
-                   fewer than a tenth of those that are 16 ahead",
-            judge: |e| {
-                Ok(all_of([
-                    at_least("late 1 ahead", late(e, 1.0)?, 0.5),
-                    at_most("late 16 ahead", late(e, 16.0)?, 0.1),
-                ]))
+        ),
+        claim(
+            "in memory more than half of the prefetches come late that are 1 node ahead, and fewer \
+             than a tenth of those that are 16 ahead",
+            |e| {
+                all_of([
+                    at_least("late 1 ahead", late(e, 1.0), 0.5),
+                    at_most("late 16 ahead", late(e, 16.0), 0.1),
+                ])
             },
-        },
-        Claim {
-            text: "5 nodes ahead in memory about half of the prefetches come late (30 to 66 %), as \
-                   48 % of the document's useful ones did",
-            judge: |e| Ok(between("late 5 ahead", late(e, FIVE)?, 0.3, 0.66)),
-        },
+        ),
+        claim(
+            "5 nodes ahead in memory about half of the prefetches come late (30 to 66 %), as 48 % \
+             of the document's useful ones did",
+            |e| between("late 5 ahead", late(e, FIVE), 0.3, 0.66),
+        ),
     ],
 };
 

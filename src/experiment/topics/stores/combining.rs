@@ -1,15 +1,11 @@
 //! Drepper 6.1, `setbytes`: write combining, and the buffers it takes.
 
 use crate::cpu::Identity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::lines::FillSetup;
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
 use crate::experiment::topics::stores::streaming::{MatrixSetup, beyond_caches};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Machine, Plot, Shape, Unit, Untestable, all_of,
-    at_least, at_most, between, events, plain_curves,
-};
 use crate::kernel::{FillWay, Sweep, Temporal};
 use crate::mem::LINE;
 use crate::stats::{Interval, Side};
@@ -82,13 +78,11 @@ const SET_BYTES: Experiment = Experiment {
             written costs as much as one with a quarter, and several times a whole one, which \
             needs neither a read nor a mask. `rep stosb` leaves the choice of a protocol to microcode, \
             which may do without the reads for large blocks.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("lines open at a time"),
-        y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesPerSecond,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("lines open at a time"),
+        Axis::log("bandwidth"),
+        Unit::GigabytesPerSecond,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -97,77 +91,66 @@ const SET_BYTES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        Claim {
-            text: "beyond the last-level cache, filling whole lines by non-temporal stores is \
-                   faster than through the cache",
-            judge: |e| {
+        claim(
+            "beyond the last-level cache, filling whole lines by non-temporal stores is faster \
+             than through the cache",
+            |e| {
                 beyond_caches(e.machine)?;
-                let faster = ratio(e.at(WHOLE, 1.0)?, e.at(CACHED, 1.0)?)?;
-                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+                let faster = ratio(e.at(WHOLE, 1.0), e.at(CACHED, 1.0))?;
+                at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
-        },
-        Claim {
-            text: "with 64 lines open at a time the same stores are more than 1.5 times slower",
-            judge: |e| {
-                let slower = ratio(e.at(INTERLEAVED, 1.0)?, e.at(INTERLEAVED, 64.0)?)?;
-                Ok(at_least("whole lines over 64 open lines", slower, CLIFF))
+        ),
+        claim(
+            "with 64 lines open at a time the same stores are more than 1.5 times slower",
+            |e| {
+                let slower = ratio(e.at(INTERLEAVED, 1.0), e.at(INTERLEAVED, 64.0))?;
+                at_least("whole lines over 64 open lines", slower, CLIFF)
             },
-        },
-        Claim {
-            text: "four lines can be open at a time before that: there are four write-combining \
-                   buffers or more",
-            judge: |e| Ok(at_least("buffers found", buffers(e)?, 4.0)),
-        },
-        Claim {
-            text: "there are as many write-combining buffers as published for this core",
-            judge: |e| {
+        ),
+        claim(
+            "four lines can be open at a time before that: there are four write-combining buffers \
+             or more",
+            |e| at_least("buffers found", buffers(e), 4.0),
+        ),
+        claim(
+            "there are as many write-combining buffers as published for this core",
+            |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 let found = buffers(e)?;
-                Ok(between("buffers found", found, published, published))
+                between("buffers found", found, published, published)
             },
-        },
-        Claim {
-            text: "a line written in part takes longer than a whole one, be it a quarter, a half \
-                   or three quarters of it",
-            judge: |e| {
+        ),
+        claim(
+            "a line written in part takes longer than a whole one, be it a quarter, a half or \
+             three quarters of it",
+            |e| {
                 let whole = e.at(INTERLEAVED, 1.0)?;
                 let mut parts = Vec::new();
                 for (series, _, share) in &PARTS[..3] {
-                    let slower = ratio(whole, e.at(series, 1.0)?)?.scaled(*share);
+                    let slower = ratio(whole, e.at(series, 1.0))?.scaled(*share);
                     let what = format!("time of {series} over a whole one");
                     parts.push(at_least(&what, slower, 1.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "stores beside each other combine: half a line by two of 16 bytes is as fast as \
-                   by one of 32, within 10 %",
-            judge: |e| {
-                let faster = ratio(e.at(HALF_BY_TWO, 1.0)?, e.at(HALF_BY_ONE, 1.0)?)?;
-                Ok(between(
-                    "bandwidth of two stores over one",
-                    faster,
-                    0.9,
-                    1.1,
-                ))
+        ),
+        claim(
+            "stores beside each other combine: half a line by two of 16 bytes is as fast as by one \
+             of 32, within 10 %",
+            |e| {
+                let faster = ratio(e.at(HALF_BY_TWO, 1.0), e.at(HALF_BY_ONE, 1.0))?;
+                between("bandwidth of two stores over one", faster, 0.9, 1.1)
             },
-        },
-        Claim {
-            text: "non-temporal stores do not pollute: after four times as many bytes as a hot set \
-                   in L2 has, a lap of it takes less than 1.3 times as long as undisturbed",
-            judge: |e| {
-                Ok(at_most(
-                    "lap after non-temporal stores",
-                    slower_lap(e, 2)?,
-                    1.3,
-                ))
-            },
-        },
-        Claim {
-            text: "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
-            judge: |e| Ok(at_least("lap after cached stores", slower_lap(e, 1)?, 1.3)),
-        },
+        ),
+        claim(
+            "non-temporal stores do not pollute: after four times as many bytes as a hot set in L2 \
+             has, a lap of it takes less than 1.3 times as long as undisturbed",
+            |e| at_most("lap after non-temporal stores", slower_lap(e, 2), 1.3),
+        ),
+        claim(
+            "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
+            |e| at_least("lap after cached stores", slower_lap(e, 1), 1.3),
+        ),
     ],
 };
 
@@ -254,5 +237,5 @@ fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
 /// Bandwidths are judged here, so the quotient is the other way round.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-    ratio(period(0)?, period(index)?)
+    ratio(period(0), period(index))
 }

@@ -7,11 +7,7 @@ use crate::cpu::{
     Cldemote, Clflushopt, Clwb, Features, cldemote, clflush, clflushopt, clwb, lfence, mfence,
     movntdq,
 };
-use crate::experiment::claim::evidence::{ratio, share_of_miss};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Judgement, Machine, Plot, Setup, Shape, Unit,
-    Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -55,13 +51,11 @@ const FLUSHES: Experiment = Experiment {
             it; lines in one go overlap, and each costs a small part of that. On Intel's CPUs `clflush` waits \
             for the one before and `clflushopt` does not; on AMD's both are as fast. `clwb` may \
             evict the line all the same: Skylake-SP does, Zen 4 was seen to keep it beyond L1d.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("lines in one go"),
-        y: Axis::log("time a line"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("lines in one go"),
+        Axis::log("time a line"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -70,67 +64,69 @@ const FLUSHES: Experiment = Experiment {
     },
     events: events::CONFLICTS,
     claims: &[
-        Claim {
-            text: "flushes overlap: of 128 dirty lines each takes less than half of one alone by \
-                   clflushopt",
-            judge: |e| {
+        claim(
+            "flushes overlap: of 128 dirty lines each takes less than half of one alone by \
+             clflushopt",
+            |e| {
                 let dirty = flushed(Evict::Clflushopt, "dirty");
-                let share = ratio(e.at(&dirty, MANY.into())?, e.at(&dirty, 1.0)?)?;
-                Ok(at_most("a line of 128 over one alone", share, 0.5))
+                let share = ratio(e.at(&dirty, MANY.into()), e.at(&dirty, 1.0))?;
+                at_most("a line of 128 over one alone", share, 0.5)
             },
-        },
-        Claim {
-            text: "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 \
-                   times as long by clflush",
-            judge: |e| {
+        ),
+        claim(
+            "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 times as \
+             long by clflush",
+            |e| {
                 let of = |by| e.at(&flushed(by, "dirty"), MANY.into());
-                let slower = ratio(of(Evict::Clflush)?, of(Evict::Clflushopt)?)?;
-                Ok(at_least("clflush over clflushopt", slower, 1.1))
+                let slower = ratio(of(Evict::Clflush), of(Evict::Clflushopt))?;
+                at_least("clflush over clflushopt", slower, 1.1)
             },
-        },
-        Claim {
-            text: "a dirty line takes longer to flush than a clean one, which memory has already",
-            judge: |e| {
-                let slower = one_line(e, Evict::Clflush, "dirty", "clean")?;
-                Ok(at_least("dirty over clean", slower, 1.0))
+        ),
+        claim(
+            "a dirty line takes longer to flush than a clean one, which memory has already",
+            |e| {
+                at_least(
+                    "dirty over clean",
+                    one_line(e, Evict::Clflush, "dirty", "clean"),
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "a line that is in no cache takes less time to flush than a clean one in L1d",
-            judge: |e| {
+        ),
+        claim(
+            "a line that is in no cache takes less time to flush than a clean one in L1d",
+            |e| {
                 let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
-                Ok(at_most("in no cache over clean", share, 1.0))
+                at_most("in no cache over clean", share, 1.0)
             },
-        },
-        Claim {
-            text: "a flushed line has to come from memory: its load takes 0.8 of one that is in no \
-                   cache and more",
-            judge: |e| {
-                let parts = [Evict::Clflush, Evict::Clflushopt].map(|by| {
-                    let share = reloaded(e, by)?;
-                    let what = format!("share of a miss after {}", by.name());
-                    Ok(at_least(&what, share, 0.8))
-                });
-                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+        ),
+        claim(
+            "a flushed line has to come from memory: its load takes 0.8 of one that is in no cache \
+             and more",
+            |e| {
+                all_of([Evict::Clflush, Evict::Clflushopt].map(|by| {
+                    at_least(
+                        &format!("share of a miss after {}", by.name()),
+                        reloaded(e, by),
+                        0.8,
+                    )
+                }))
             },
-        },
-        Claim {
-            text: "clwb keeps the line in a cache: its load takes less than half of one that is in \
-                   none",
-            judge: |e| nearer(e, Evict::Clwb),
-        },
-        Claim {
-            text: "cldemote leaves the line in a cache, too",
-            judge: |e| nearer(e, Evict::Cldemote),
-        },
-        Claim {
-            text: "cldemote takes the line out of L1d: its load takes 5 core cycles longer and more",
-            judge: |e| {
+        ),
+        claim(
+            "clwb keeps the line in a cache: its load takes less than half of one that is in none",
+            |e| nearer(e, Evict::Clwb),
+        ),
+        claim("cldemote leaves the line in a cache, too", |e| {
+            nearer(e, Evict::Cldemote)
+        }),
+        claim(
+            "cldemote takes the line out of L1d: its load takes 5 core cycles longer and more",
+            |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
                 let longer = Interval::new(after.lo - before.hi, after.hi - before.lo);
-                Ok(at_least("core cycles longer", longer, 5.0))
+                at_least("core cycles longer", longer, 5.0)
             },
-        },
+        ),
     ],
 };
 
@@ -170,7 +166,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 
 /// The time of one line in one state over that of one in another.
 fn one_line(e: &Evidence<'_>, by: Evict, of: &str, to: &str) -> Result<Interval, Untestable> {
-    ratio(e.at(&flushed(by, of), 1.0)?, e.at(&flushed(by, to), 1.0)?)
+    ratio(e.at(&flushed(by, of), 1.0), e.at(&flushed(by, to), 1.0))
 }
 
 /// The share that a load behind `by` takes of a load of a line in no cache.
@@ -179,9 +175,12 @@ fn reloaded(e: &Evidence<'_>, by: Evict) -> Result<Interval, Untestable> {
 }
 
 /// Judges that a load behind `by` takes less than half of one of a line in no cache.
-fn nearer(e: &Evidence<'_>, by: Evict) -> Result<Judgement, Untestable> {
-    let what = format!("share of a miss after {}", by.name());
-    Ok(at_most(&what, reloaded(e, by)?, 0.5))
+fn nearer(e: &Evidence<'_>, by: Evict) -> Judged {
+    at_most(
+        &format!("share of a miss after {}", by.name()),
+        reloaded(e, by),
+        0.5,
+    )
 }
 
 /// The state of a line in this core's caches.
@@ -309,10 +308,7 @@ impl Setup for EvictSetup {
             state: self.state,
             by,
         };
-        Ok(Workload::Shot {
-            shot: Box::new(shot),
-            work: Work::default(),
-        })
+        Ok(Workload::shot(shot, Work::default()))
     }
 }
 
@@ -336,14 +332,14 @@ impl Setup for ReloadSetup {
             evict,
             stream: self.then == Then::NonTemporalStores,
         };
-        Ok(Workload::Shot {
-            shot: Box::new(shot),
-            work: Work {
+        Ok(Workload::shot(
+            shot,
+            Work {
                 loads: 1,
                 bytes_read: 8,
                 ..Work::default()
             },
-        })
+        ))
     }
 }
 

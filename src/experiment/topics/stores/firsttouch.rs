@@ -1,12 +1,8 @@
 //! Beyond the documents: what the first touch of a page costs.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::FillSetup;
 use crate::experiment::shared::touch::{Touch, TouchSetup};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Plot, Shape, Unit, Untestable, all_of, at_least,
-    at_most, plain_curves,
-};
 use crate::kernel::FillWay;
 use crate::mem::LINE;
 use crate::os::Pages;
@@ -53,13 +49,11 @@ const FIRST_TOUCH: Experiment = Experiment {
             512 times the bytes and is mostly zeroing. One call that populates all pages enters \
             the kernel once, and still finds and maps them one by one. Reading first maps a page \
             of zeroes that all share, and the first write then faults again.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
-        y: Axis::log("time a page"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
+        Axis::log("time a page"),
+        Unit::CoreCycles,
+    )),
     cases: |_| {
         let mut cases = Vec::new();
         for (x, pages, count) in SIZES {
@@ -91,65 +85,54 @@ const FIRST_TOUCH: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "the first write to a 4 KiB page takes ten times as long as a later one, and more",
-            judge: |e| {
-                let slower = ratio(e.at(WRITE, BASE)?, e.at(AGAIN, BASE)?)?;
-                Ok(at_least("first over later write", slower, 10.0))
+        claim(
+            "the first write to a 4 KiB page takes ten times as long as a later one, and more",
+            |e| {
+                let slower = ratio(e.at(WRITE, BASE), e.at(AGAIN, BASE))?;
+                at_least("first over later write", slower, 10.0)
             },
-        },
-        Claim {
-            text: "pages that one call populates cost less than pages touched in a loop, by madvise \
-                   and by mmap",
-            judge: |e| {
+        ),
+        claim(
+            "pages that one call populates cost less than pages touched in a loop, by madvise and \
+             by mmap",
+            |e| {
                 let touched = e.at(WRITE, BASE)?;
-                let parts = [POPULATE, MAP_POPULATE].map(|series| {
-                    let share = ratio(e.at(series, BASE)?, touched)?;
-                    Ok(at_most(&format!("{series} over a loop"), share, 1.0))
-                });
-                Ok(all_of(parts.into_iter().collect::<Result<Vec<_>, _>>()?))
+                all_of([POPULATE, MAP_POPULATE].map(|series| {
+                    let share = ratio(e.at(series, BASE), touched);
+                    at_most(&format!("{series} over a loop"), share, 1.0)
+                }))
             },
-        },
-        Claim {
-            text: "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
-            judge: |e| {
+        ),
+        claim(
+            "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
+            |e| {
                 let (huge, base) = (gigabytes(e, HUGE)?, gigabytes(e, BASE)?);
                 let what = format!("{huge} GB/s over {base} GB/s, first writes,");
-                Ok(at_least(&what, ratio(huge, base)?, 2.0))
+                at_least(&what, ratio(huge, base), 2.0)
             },
-        },
-        Claim {
-            text: "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing \
-                   it, and more",
-            judge: |e| {
-                Ok(at_least(
-                    "first write over zeroing",
-                    over_zeroing(e, BASE)?,
-                    4.0,
-                ))
-            },
-        },
-        Claim {
-            text: "a 2 MiB page is mostly zeroing: its first write takes less than four times as \
-                   long",
-            judge: |e| {
-                Ok(at_most(
-                    "first write over zeroing",
-                    over_zeroing(e, HUGE)?,
-                    4.0,
-                ))
-            },
-        },
-        Claim {
-            text: "reading a 4 KiB page first saves nothing: the read and the write after it take \
-                   longer than a write at once",
-            judge: |e| {
+        ),
+        claim(
+            "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing it, \
+             and more",
+            |e| at_least("first write over zeroing", over_zeroing(e, BASE), 4.0),
+        ),
+        claim(
+            "a 2 MiB page is mostly zeroing: its first write takes less than four times as long",
+            |e| at_most("first write over zeroing", over_zeroing(e, HUGE), 4.0),
+        ),
+        claim(
+            "reading a 4 KiB page first saves nothing: the read and the write after it take longer \
+             than a write at once",
+            |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
                 let both = Interval::new(read.lo + write.lo, read.hi + write.hi);
-                let slower = ratio(both, e.at(WRITE, BASE)?)?;
-                Ok(at_least("read and write over write", slower, 1.0))
+                at_least(
+                    "read and write over write",
+                    ratio(both, e.at(WRITE, BASE)),
+                    1.0,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -182,5 +165,5 @@ fn gigabytes(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
 /// The first write to a page over zeroing as many bytes that are there.
 fn over_zeroing(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
     let zeroing = e.at(ZEROING, x)?.scaled(lines_of_page(x));
-    ratio(e.at(WRITE, x)?, zeroing)
+    ratio(e.at(WRITE, x), zeroing)
 }

@@ -1,10 +1,6 @@
 //! Beyond Drepper 6.2.1: locked instructions across two lines.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Unit, Untestable, Workload,
-    at_least, at_most, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
 use crate::mem::{LINE, Region};
 use crate::os::split_locks;
@@ -31,13 +27,11 @@ const SPLIT_LOCKS: Experiment = Experiment {
             two lines it can keep neither from the others, and so stops all of memory's traffic, \
             everybody else's included, for hundreds or thousands of cycles. Kernels and hosts may \
             therefore trap it, and it is only tried where surely nobody does.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("byte of the line at which the word begins"),
-        y: Axis::log("time"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::linear("byte of the line at which the word begins"),
+        Axis::log("time"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let offsets: Vec<usize> = if machine.full {
             (0..LINE).collect()
@@ -50,23 +44,23 @@ const SPLIT_LOCKS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "within a line the offset makes no difference of 10 %",
-            judge: |e| {
+        claim(
+            "within a line the offset makes no difference of 10 %",
+            |e| {
                 let aligned = e.at(SERIES, 0.0)?;
-                let odd = ratio(e.at(SERIES, 1.0)?, aligned)?;
-                let last = ratio(e.at(SERIES, LAST as f64)?, aligned)?;
-                Ok(at_most("misaligned over aligned", odd.most(last), 1.1))
+                let odd = ratio(e.at(SERIES, 1.0), aligned)?;
+                let last = ratio(e.at(SERIES, LAST as f64), aligned)?;
+                at_most("misaligned over aligned", odd.most(last), 1.1)
             },
-        },
-        Claim {
-            text: "across two lines a locked addition takes more than 10 times as long as in one",
-            judge: |e| {
+        ),
+        claim(
+            "across two lines a locked addition takes more than 10 times as long as in one",
+            |e| {
                 let aligned = e.at(SERIES, 0.0)?;
-                let split = ratio(e.at(SERIES, HALF as f64)?, aligned)?;
-                Ok(at_least("across two lines over aligned", split, 10.0))
+                let split = ratio(e.at(SERIES, HALF as f64), aligned)?;
+                at_least("across two lines over aligned", split, 10.0)
             },
-        },
+        ),
     ],
 };
 
@@ -84,14 +78,11 @@ impl Setup for LockSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let allowed = if self.at % LINE + 8 > LINE {
-            Some(split_locks::allowed().map_err(Untestable::because)?)
+            Some(split_locks::allowed()?)
         } else {
             None
         };
-        let lock = LockAdd::new(region, self.at, allowed).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(lock),
-            period: 1,
-        })
+        let lock = LockAdd::new(region, self.at, allowed)?;
+        Ok(Workload::steady(lock, 1))
     }
 }

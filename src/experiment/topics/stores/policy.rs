@@ -3,12 +3,8 @@
 use crate::experiment::claim::counted::{
     Counted, {self},
 };
-use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::prelude::*;
 use crate::experiment::topics::stores::evict::{Evict, LineState, ReloadSetup, Then};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit,
-    Untestable, Workload, at_least, at_most, events, plain_curves,
-};
 use crate::kernel::{
     FillLines, FillWay, Kernel, LoadLines, LoadWay, Rewrite, RewriteWay, Vector, Work,
 };
@@ -45,16 +41,14 @@ const POLICIES: Experiment = Experiment {
             stores past it cost no more while they meet in one buffer, and their line is gone from \
             the caches. Where `clwb` leaves the line differs: Skylake-SP evicts it, Zen 4 was \
             seen to keep it, not in L1d but about as far away as the last level.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
+    plot: Some(Plot::bars(
+        Axis::linear(
             "a store to one word again and again (0), a load of a stored line (1), a line of many \
              read back (2)",
         ),
-        y: Axis::log("time"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+        Axis::log("time"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -63,68 +57,73 @@ const POLICIES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        Claim {
-            text: "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
-                   and a single one under write-back, when the line makes way",
-            judge: |e| counted::all(e, &SIMULATED[..2]),
-        },
-        Claim {
-            text: "simulated, to write a run of four times the cache word by word takes an eighth of \
-                   the bus writes under write-back: one for a line of eight words",
-            judge: |e| counted::all(e, &SIMULATED[2..4]),
-        },
-        Claim {
-            text: "simulated, where one word of each line is written, write-back saves no bus write",
-            judge: |e| counted::all(e, &SIMULATED[4..]),
-        },
-        Claim {
-            text: "write-through is slow for a variable that is written over and over: a store \
-                   takes more than twice as long as under write-back",
-            judge: |e| {
-                Ok(at_least(
+        claim(
+            "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
+             and a single one under write-back, when the line makes way",
+            |e| counted::all(e, &SIMULATED[..2]),
+        ),
+        claim(
+            "simulated, to write a run of four times the cache word by word takes an eighth of the \
+             bus writes under write-back: one for a line of eight words",
+            |e| counted::all(e, &SIMULATED[2..4]),
+        ),
+        claim(
+            "simulated, where one word of each line is written, write-back saves no bus write",
+            |e| counted::all(e, &SIMULATED[4..]),
+        ),
+        claim(
+            "write-through is slow for a variable that is written over and over: a store takes \
+             more than twice as long as under write-back",
+            |e| {
+                at_least(
                     "write-through over write-back",
-                    stores(e, THROUGH, BACK)?,
+                    stores(e, THROUGH, BACK),
                     2.0,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "write-combining collects such stores: each takes less than half of one that is \
-                   written through",
-            judge: |e| {
-                let share = stores(e, COMBINING, THROUGH)?;
-                Ok(at_most("write-combining over write-through", share, 0.5))
+        ),
+        claim(
+            "write-combining collects such stores: each takes less than half of one that is \
+             written through",
+            |e| {
+                at_most(
+                    "write-combining over write-through",
+                    stores(e, COMBINING, THROUGH),
+                    0.5,
+                )
             },
-        },
-        Claim {
-            text: "a store to uncacheable memory is slower than one that is combined",
-            judge: |e| {
-                let slower = stores(e, UNCACHEABLE, COMBINING)?;
-                Ok(at_least("uncacheable over write-combining", slower, 1.0))
+        ),
+        claim(
+            "a store to uncacheable memory is slower than one that is combined",
+            |e| {
+                at_least(
+                    "uncacheable over write-combining",
+                    stores(e, UNCACHEABLE, COMBINING),
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "a line under write-back is in the cache when it is loaded again: that takes less \
-                   than half of a load from memory",
-            judge: |e| Ok(at_most("share of a miss", reload(e, BACK)?, 0.5)),
-        },
-        Claim {
-            text: "so is a line that was written through",
-            judge: |e| Ok(at_most("share of a miss", reload(e, THROUGH)?, 0.5)),
-        },
-        Claim {
-            text: "a line written by non-temporal stores is not: it takes 0.8 of a load from memory \
-                   and more",
-            judge: |e| Ok(at_least("share of a miss", reload(e, COMBINING)?, 0.8)),
-        },
-        Claim {
-            text: "lines enough for half of L2, written by non-temporal stores, take 1.5 times as \
-                   long to read back as lines written through the cache",
-            judge: |e| {
-                let slower = ratio(e.at(COMBINING, READ_BACK)?, e.at(BACK, READ_BACK)?)?;
-                Ok(at_least("non-temporal over cached, read back", slower, 1.5))
+        ),
+        claim(
+            "a line under write-back is in the cache when it is loaded again: that takes less than \
+             half of a load from memory",
+            |e| at_most("share of a miss", reload(e, BACK), 0.5),
+        ),
+        claim("so is a line that was written through", |e| {
+            at_most("share of a miss", reload(e, THROUGH), 0.5)
+        }),
+        claim(
+            "a line written by non-temporal stores is not: it takes 0.8 of a load from memory and \
+             more",
+            |e| at_least("share of a miss", reload(e, COMBINING), 0.8),
+        ),
+        claim(
+            "lines enough for half of L2, written by non-temporal stores, take 1.5 times as long \
+             to read back as lines written through the cache",
+            |e| {
+                let slower = ratio(e.at(COMBINING, READ_BACK), e.at(BACK, READ_BACK))?;
+                at_least("non-temporal over cached, read back", slower, 1.5)
             },
-        },
+        ),
     ],
 };
 
@@ -166,7 +165,7 @@ static SIMULATED: [Counted; 6] = [
 /// What a cache of 32 KiB and 8 ways writes on the bus for stores to these addresses, until loads
 /// have driven the last of them out.
 fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, Untestable> {
-    let geometry = Geometry::new(32 << 10, 8, LINE as u64).map_err(Untestable::because)?;
+    let geometry = Geometry::new(32 << 10, 8, LINE as u64)?;
     let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
     for address in stores {
         cache.reference(Reference::store(address, WORD as u32));
@@ -206,7 +205,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 
 /// The time of a store under one policy over that under another.
 fn stores(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
-    ratio(e.at(of, AGAIN)?, e.at(to, AGAIN)?)
+    ratio(e.at(of, AGAIN), e.at(to, AGAIN))
 }
 
 /// The share that loading a line again takes of a load from memory.
@@ -268,10 +267,7 @@ impl Setup for RewriteSetup {
             }
             Policy::WriteCombining | Policy::Uncacheable => RewriteWay::NonTemporal,
         };
-        Ok(Workload::Steady {
-            kernel: Box::new(Rewrite::new(region, way)),
-            period: 1,
-        })
+        Ok(Workload::steady(Rewrite::new(region, way), 1))
     }
 }
 
@@ -290,18 +286,18 @@ impl Setup for ReadBackSetup {
     }
 
     fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        FillLines::new(region.reborrow(), self.way).map_err(Untestable::because)?;
-        Ok(Workload::Shot {
-            shot: Box::new(ReadBackShot {
+        FillLines::new(region.reborrow(), self.way)?;
+        Ok(Workload::shot(
+            ReadBackShot {
                 region,
                 way: self.way,
-            }),
-            work: Work {
+            },
+            Work {
                 loads: 4,
                 bytes_read: LINE as u32,
                 ..Work::default()
             },
-        })
+        ))
     }
 }
 

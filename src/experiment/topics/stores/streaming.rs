@@ -6,13 +6,8 @@
 use crate::cpu::{
     Features, movntdq, movnti32, movnti64, movntpd, movntps, sfence, vmovntdq256, vmovntdq512,
 };
-use crate::experiment::claim::evidence::ratio;
 use crate::experiment::machine::predict::{Flow, moved};
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Judged, Judgement, Machine, Model,
-    Parameters, Plot, Setup, Shape, Unit, Untestable, Workload, all_of, at_least, at_most, between,
-    events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Store, Sweep, Temporal, Width};
 use crate::mem::{PAGE, Region};
 use crate::pattern::Matrix;
@@ -36,13 +31,11 @@ const INTRINSICS: Experiment = Experiment {
     today: "There are wider ones, up to a whole line of 64 bytes in one store, which needs no \
             combining at all. For whole lines in order the width matters little: the \
             write-combining buffers fill faster than memory empties them.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("bytes of a store"),
-        y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesPerSecond,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("bytes of a store"),
+        Axis::log("bandwidth"),
+        Unit::GigabytesPerSecond,
+    )),
     cases: |machine| {
         let mut cases: Vec<Case> = Streamed::ALL
             .into_iter()
@@ -74,9 +67,9 @@ const INTRINSICS: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        Claim {
-            text: "every byte that a non-temporal store of this CPU writes arrives",
-            judge: |e| {
+        claim(
+            "every byte that a non-temporal store of this CPU writes arrives",
+            |e| {
                 let mut parts = Vec::new();
                 for store in Streamed::ALL {
                     let x = store.bytes() as f64;
@@ -90,18 +83,18 @@ const INTRINSICS: Experiment = Experiment {
                         Err(untestable) => return Err(untestable),
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "in order, 16-byte non-temporal stores are no slower than cached ones: nothing \
-                   is fetched first",
-            judge: |e| {
+        ),
+        claim(
+            "in order, 16-byte non-temporal stores are no slower than cached ones: nothing is \
+             fetched first",
+            |e| {
                 beyond_caches(e.machine)?;
-                let faster = ratio(e.at(STORES[1].0, 16.0)?, e.at(STORES[0].0, 16.0)?)?;
-                Ok(at_least("non-temporal over cached bandwidth", faster, 1.0))
+                let faster = ratio(e.at(STORES[1].0, 16.0), e.at(STORES[0].0, 16.0))?;
+                at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
-        },
+        ),
     ],
 };
 
@@ -146,17 +139,11 @@ const FIG_6_1: Experiment = Experiment {
             a normal store finds its line in L2 sixteen times out of sixteen but one, because \
             3,000 lines are 192 KiB; a non-temporal store to it is a partial write of four bytes, \
             every time. The gap has grown from 1.3 to tens.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis {
-            label: "size of the matrix",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("time"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::bytes("size of the matrix"),
+        Axis::log("time"),
+        Unit::Nanoseconds,
+    )),
     cases: |machine| {
         let mut cases = Vec::new();
         for side in sides(machine) {
@@ -176,22 +163,21 @@ const FIG_6_1: Experiment = Experiment {
     curves: plain_curves,
     events: events::STORES,
     claims: &[
-        Claim {
-            text: "by row, non-temporal stores are no slower than normal ones (10 % allowed)",
-            judge: |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
-        },
-        Claim {
-            text: "by column, normal stores are slower than by row",
-            judge: |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
-        },
-        Claim {
-            text: "by column, non-temporal stores are slower than normal ones",
-            judge: |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
-        },
-        Claim {
-            text: "non-temporal stores by column take more than twice as long as by row",
-            judge: |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
-        },
+        claim(
+            "by row, non-temporal stores are no slower than normal ones (10 % allowed)",
+            |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
+        ),
+        claim("by column, normal stores are slower than by row", |e| {
+            each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0))
+        }),
+        claim(
+            "by column, non-temporal stores are slower than normal ones",
+            |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
+        ),
+        claim(
+            "non-temporal stores by column take more than twice as long as by row",
+            |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
+        ),
     ],
 };
 
@@ -211,15 +197,15 @@ fn each_matrix(
     e: &Evidence<'_>,
     of: usize,
     to: usize,
-    judge: fn(&str, Interval) -> Judgement,
+    judge: fn(&str, Interval) -> Judged,
 ) -> Judged {
     let mut parts = Vec::new();
     for side in sides(e.machine) {
         let (of, to) = (SWEEPS[of].0, SWEEPS[to].0);
-        let slower = ratio(e.at(of, bytes_of(side))?, e.at(to, bytes_of(side))?)?;
+        let slower = ratio(e.at(of, bytes_of(side)), e.at(to, bytes_of(side)))?;
         parts.push(judge(&format!("{of} over {to}, {side} x {side}"), slower));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// A matrix, and stores of one width that sweep it.
@@ -249,14 +235,10 @@ impl Setup for MatrixSetup {
     ) -> Result<Workload<'m>, Untestable> {
         let width = Width::of(self.width, context.features)
             .ok_or_else(|| Untestable(format!("this CPU has no stores of {} bytes", self.width)))?;
-        let matrix = Matrix::new(region, self.rows, self.row_bytes).map_err(Untestable::because)?;
-        let store =
-            Store::new(matrix, self.sweep, width, self.temporal).map_err(Untestable::because)?;
+        let matrix = Matrix::new(region, self.rows, self.row_bytes)?;
+        let store = Store::new(matrix, self.sweep, width, self.temporal)?;
         let period = store.pass();
-        Ok(Workload::Steady {
-            kernel: Box::new(store),
-            period,
-        })
+        Ok(Workload::steady(store, period))
     }
 
     /// By row alone: by column, lines leave and come back in parts.

@@ -1,13 +1,8 @@
 //! Drepper 6.1, bypassing the cache: non-temporal loads.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::LoadSetup;
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judgement, Machine, Plot, Shape, Unit, Untestable,
-    all_of, at_least, at_most, between, events, plain_curves,
-};
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -36,13 +31,11 @@ const LOADS: Experiment = Experiment {
     today: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
             load there, whatever its width, fills the caches like one, and earns its name only on \
             write-combining memory, such as a frame buffer.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::log("bandwidth"),
-        unit: Unit::GigabytesPerSecond,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::WORKING_SET,
+        Axis::log("bandwidth"),
+        Unit::GigabytesPerSecond,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -51,30 +44,29 @@ const LOADS: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        Claim {
-            text: "on write-back memory movntdqa is as fast as movdqa, within 10 %",
-            judge: |e| Ok(all_of(as_fast(e, 0)?)),
-        },
-        Claim {
-            text: "so are its forms of 32 and 64 bytes, each beside a plain load of its width, \
-                   within 10 %",
-            judge: |e| {
+        claim(
+            "on write-back memory movntdqa is as fast as movdqa, within 10 %",
+            |e| all_of(as_fast(e, 0)?),
+        ),
+        claim(
+            "so are its forms of 32 and 64 bytes, each beside a plain load of its width, within 10 \
+             %",
+            |e| {
                 let mut parts = as_fast(e, 1)?;
                 // A CPU without AVX-512 says as much of 32 bytes.
                 parts.extend(as_fast(e, 2).unwrap_or_default());
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "lines read by movntdqa are not loaded into a cache: after four times as many \
-                   bytes as a hot set in L2 has, a lap of it takes less than 1.3 times as long as \
-                   undisturbed",
-            judge: |e| Ok(at_most("lap after movntdqa", slower_lap(e, 2)?, 1.3)),
-        },
-        Claim {
-            text: "lines read by plain loads are: a lap takes 1.3 times as long and more",
-            judge: |e| Ok(at_least("lap after plain loads", slower_lap(e, 1)?, 1.3)),
-        },
+        ),
+        claim(
+            "lines read by movntdqa are not loaded into a cache: after four times as many bytes as \
+             a hot set in L2 has, a lap of it takes less than 1.3 times as long as undisturbed",
+            |e| at_most("lap after movntdqa", slower_lap(e, 2), 1.3),
+        ),
+        claim(
+            "lines read by plain loads are: a lap takes 1.3 times as long and more",
+            |e| at_least("lap after plain loads", slower_lap(e, 1), 1.3),
+        ),
     ],
 };
 
@@ -110,7 +102,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 /// Non-temporal beside plain loads of the width `index`, in L1d, in L2 and in memory.
-fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judgement>, Untestable> {
+fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judged>, Untestable> {
     let ranges = &e.machine.ranges;
     let (bytes, plain, past) = WIDTHS[index];
     let mut parts = Vec::new();
@@ -120,8 +112,12 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judgement>, Untestable>
         ("memory", ranges.memory),
     ] {
         let faster = paired(e, past, plain, range)?;
-        let what = format!("bandwidth in {name}, {bytes} bytes");
-        parts.push(between(&what, faster, 0.9, 1.1));
+        parts.push(between(
+            &format!("bandwidth in {name}, {bytes} bytes"),
+            faster,
+            0.9,
+            1.1,
+        ));
     }
     Ok(parts)
 }
@@ -130,5 +126,5 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judgement>, Untestable>
 /// Bandwidths are judged here, so the quotient is the other way round.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-    ratio(period(0)?, period(index)?)
+    ratio(period(0), period(index))
 }

@@ -1,11 +1,11 @@
 //! What the reads touch, and through how many references: C1 and C8.
 
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::tally::Tally;
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, NESTED, OF_VECTORS, SHUFFLED, STRIDES, UNCHECKED, VECTORS, shuffled, tally,
 };
-use crate::experiment::{Claim, Experiment, all_of, between, plain_curves};
 use crate::kernel::Get;
 use crate::mem::LINE;
 
@@ -60,36 +60,35 @@ pub(crate) const PATTERN: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the reads touch 448 elements on 448 lines, over all 3,670,016 bytes of the \
-                   tensor",
-            judge: |e| {
+        claim(
+            "the reads touch 448 elements on 448 lines, over all 3,670,016 bytes of the tensor",
+            |e| {
                 let exactly = |series, count: f64| {
-                    Ok(between(
+                    between(
                         series,
-                        crate::experiment::topics::tensor::only(e, series)?,
+                        crate::experiment::topics::tensor::only(e, series),
                         count,
                         count,
-                    ))
+                    )
                 };
-                Ok(all_of([
-                    exactly(ELEMENTS, 448.0)?,
-                    exactly(LINES, 448.0)?,
-                    exactly(SPAN, 3_670_016.0)?,
-                ]))
+                all_of([
+                    exactly(ELEMENTS, 448.0),
+                    exactly(LINES, 448.0),
+                    exactly(SPAN, 3_670_016.0),
+                ])
             },
-        },
-        Claim {
-            text: "a million reads sum to the same bits in every layout",
-            judge: |e| {
+        ),
+        claim(
+            "a million reads sum to the same bits in every layout",
+            |e| {
                 let mut parts = Vec::new();
                 for (place, way) in WAYS.into_iter().enumerate() {
                     let bits = e.at(EQUAL, place as f64)?;
                     parts.push(between(&format!("{EQUAL}, {way}"), bits, 32.0, 32.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
@@ -119,32 +118,29 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "an element of nested arrays is the fourth load of a chain, one of the flat \
-                   tensor the first",
-            judge: |e| {
+        claim(
+            "an element of nested arrays is the fourth load of a chain, one of the flat tensor the \
+             first",
+            |e| {
                 let loads = |name: &str, count: f64| {
                     let loads =
                         crate::experiment::topics::tensor::only(e, &format!("{LOADS}, {name}"))?;
-                    Ok(between(&format!("{LOADS}, {name}"), loads, count, count))
+                    between(&format!("{LOADS}, {name}"), loads, count, count)
                 };
-                Ok(all_of([
-                    loads("nested boxes, unchecked", 4.0)?,
-                    loads(FLAT, 1.0)?,
-                ]))
+                all_of([loads("nested boxes, unchecked", 4.0), loads(FLAT, 1.0)])
             },
-        },
-        Claim {
-            text: "with every index checked it is 7 loads in all, as the post counted",
-            judge: |e| {
+        ),
+        claim(
+            "with every index checked it is 7 loads in all, as the post counted",
+            |e| {
                 let mut parts = Vec::new();
                 for name in [NESTED, VECTORS] {
                     let loads =
                         crate::experiment::topics::tensor::only(e, &format!("{LOADS}, {name}"))?;
                     parts.push(between(&format!("{LOADS}, {name}"), loads, 7.0, 7.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };

@@ -1,12 +1,9 @@
 //! What a harness adds, and how it is taken off: C9.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::HarnessSetup;
 use crate::experiment::topics::tensor::{STRIDES, only};
-use crate::experiment::{
-    Case, Claim, Experiment, Untestable, all_of, at_least, between, plain_curves,
-};
 use crate::stats::Interval;
 
 const READ: &str = "a read, by N against 2N";
@@ -38,52 +35,52 @@ pub(crate) const HARNESS: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::Instructions],
     claims: &[
-        Claim {
-            text: "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
-                   slower than it is",
-            judge: |e| {
+        claim(
+            "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
+             slower than it is",
+            |e| {
                 let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
-                let over = ratio(each, only(e, READ)?)?;
-                Ok(at_least(
+                let over = ratio(each, only(e, READ))?;
+                at_least(
                     "a read of 448 with the harness over one without",
                     over,
                     1.02,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
-                   5 %",
-            judge: |e| {
+        ),
+        claim(
+            "the difference of stretches of 4,480 and 448 reads gives the time of a read within 5 \
+             %",
+            |e| {
                 let each = by_difference(|reads| e.at(STRETCH, reads))?;
-                let over = ratio(each, only(e, READ)?)?;
-                Ok(between(
+                let over = ratio(each, only(e, READ))?;
+                between(
                     "a read by difference over one by N and 2N",
                     over,
                     0.95,
                     1.05,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "counters see the harness too, 10 instructions or more around no reads at all, \
-                   and the difference of stretches takes them off: it gives the instructions of a \
-                   read within 5 %",
-            judge: |e| {
+        ),
+        claim(
+            "counters see the harness too, 10 instructions or more around no reads at all, and the \
+             difference of stretches takes them off: it gives the instructions of a read within 5 \
+             %",
+            |e| {
                 let counted = |series, x| e.count(series, x, Quantity::Instructions);
                 let each = by_difference(|reads| counted(STRETCH, reads))?;
-                let over = ratio(each, counted(READ, 0.0)?)?;
-                Ok(all_of([
-                    at_least("instructions around no reads", counted(STRETCH, 0.0)?, 10.0),
+                let over = ratio(each, counted(READ, 0.0))?;
+                all_of([
+                    at_least("instructions around no reads", counted(STRETCH, 0.0), 10.0),
                     between(
                         "instructions of a read by difference over those by N and 2N",
                         over,
                         0.95,
                         1.05,
                     ),
-                ]))
+                ])
             },
-        },
+        ),
     ],
 };
 

@@ -1,12 +1,8 @@
 //! What the index costs: C7.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::{FLAT, MACHINE, STRIDES, only};
-use crate::experiment::{
-    Axis, Case, Claim, Experiment, Plot, Reference, Shape, Unit, at_least, at_most, events,
-    plain_curves,
-};
 use crate::kernel::Get;
 use crate::pattern::{
     Storage, {self},
@@ -31,12 +27,13 @@ pub(crate) const INDEX: Experiment = Experiment {
             for, and masks, which save instructions but none of the multiplications, need not pay \
             at all; on narrower cores instructions count. Four divisions by dimensions that no \
             compiler knows cost more than anything else here.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("the series' tensor (0)"),
-        y: Axis::log("a read"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::bars(
+            Axis::linear("the series' tensor (0)"),
+            Axis::log("a read"),
+            Unit::Nanoseconds,
+        )
+        .beside(&[Reference {
             file: "tensor_reads.csv",
             machine: MACHINE,
             x: "place",
@@ -46,8 +43,8 @@ pub(crate) const INDEX: Experiment = Experiment {
                 ("primes", PRIMES),
                 ("called", CALLED),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |_| {
         let primes = TensorSetup {
             shape: pattern::Shape::PRIMES,
@@ -69,40 +66,44 @@ pub(crate) const INDEX: Experiment = Experiment {
     curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "with constant dimensions of which only 28 is no power of two, a read takes less \
-                   than 0.8 of the time that prime dimensions take",
-            judge: |e| {
-                let share = ratio(only(e, FLAT)?, only(e, PRIMES)?)?;
-                Ok(at_most(
-                    "remainders by 28 alone over four primes",
-                    share,
-                    0.8,
-                ))
+        claim(
+            "with constant dimensions of which only 28 is no power of two, a read takes less than \
+             0.8 of the time that prime dimensions take",
+            |e| {
+                let share = ratio(only(e, FLAT), only(e, PRIMES))?;
+                at_most("remainders by 28 alone over four primes", share, 0.8)
             },
-        },
-        Claim {
-            text: "masks in place of remainders by powers of two make it more than 1.1 times as \
-                   fast",
-            judge: |e| {
-                let gain = ratio(only(e, FLAT)?, only(e, MASKS)?)?;
-                Ok(at_least("remainders over masks", gain, 1.1))
+        ),
+        claim(
+            "masks in place of remainders by powers of two make it more than 1.1 times as fast",
+            |e| {
+                at_least(
+                    "remainders over masks",
+                    ratio(only(e, FLAT), only(e, MASKS)),
+                    1.1,
+                )
             },
-        },
-        Claim {
-            text: "without inlining it takes more than 1.5 times as long",
-            judge: |e| {
-                let slower = ratio(only(e, CALLED)?, only(e, FLAT)?)?;
-                Ok(at_least("not inlined over inlined", slower, 1.5))
+        ),
+        claim(
+            "without inlining it takes more than 1.5 times as long",
+            |e| {
+                at_least(
+                    "not inlined over inlined",
+                    ratio(only(e, CALLED), only(e, FLAT)),
+                    1.5,
+                )
             },
-        },
-        Claim {
-            text: "beyond the post: dividing by dimensions that only the running program knows \
-                   takes more than 1.5 times as long as by constants",
-            judge: |e| {
-                let slower = ratio(only(e, DIVIDED)?, only(e, FLAT)?)?;
-                Ok(at_least("divisions over constants", slower, 1.5))
+        ),
+        claim(
+            "beyond the post: dividing by dimensions that only the running program knows takes \
+             more than 1.5 times as long as by constants",
+            |e| {
+                at_least(
+                    "divisions over constants",
+                    ratio(only(e, DIVIDED), only(e, FLAT)),
+                    1.5,
+                )
             },
-        },
+        ),
     ],
 };

@@ -1,15 +1,12 @@
 //! Pages and lines: how few misses there could be, and how many there are. C4 and C6.
 
 use crate::cpu::PageSize;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::tally::Tally;
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, tally,
-};
-use crate::experiment::{
-    Case, Claim, Experiment, Untestable, all_of, at_least, at_most, between, events, plain_curves,
 };
 use crate::kernel::{Get, ReadTensor};
 use crate::mem::PAGE;
@@ -53,26 +50,23 @@ pub(crate) const PAGES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "the flat tensor's reads touch 112 pages of 4 KiB, the nested one's 182, and 2 \
-                   or 3 pages of 2 MiB either way",
-            judge: |e| {
-                let pages = |series, least, most| {
-                    Ok::<_, Untestable>(between(series, only(e, series)?, least, most))
-                };
-                Ok(all_of([
-                    pages(FLAT_4, 112.0, 112.0)?,
-                    pages(NESTED_4, 182.0, 182.0)?,
-                    pages(FLAT_2, 2.0, 3.0)?,
-                    pages(NESTED_2, 2.0, 3.0)?,
-                ]))
+        claim(
+            "the flat tensor's reads touch 112 pages of 4 KiB, the nested one's 182, and 2 or 3 \
+             pages of 2 MiB either way",
+            |e| {
+                let pages = |series, least, most| between(series, only(e, series), least, most);
+                all_of([
+                    pages(FLAT_4, 112.0, 112.0),
+                    pages(NESTED_4, 182.0, 182.0),
+                    pages(FLAT_2, 2.0, 3.0),
+                    pages(NESTED_2, 2.0, 3.0),
+                ])
             },
-        },
-        Claim {
-            text: "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load \
-                   misses",
-            judge: |e| Ok(between(PAGE_MISSES, only(e, PAGE_MISSES)?, 0.0, 50.0)),
-        },
+        ),
+        claim(
+            "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load misses",
+            |e| between(PAGE_MISSES, only(e, PAGE_MISSES), 0.0, 50.0),
+        ),
     ],
 };
 
@@ -154,45 +148,44 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 \
-                   times, once a line, and later ones never",
-            judge: |e| {
-                Ok(all_of([
-                    between(SIMULATED, only(e, SIMULATED)?, 448.0, 448.0),
-                    between(LATER, only(e, LATER)?, 0.0, 0.0),
-                ]))
+        claim(
+            "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 times, \
+             once a line, and later ones never",
+            |e| {
+                all_of([
+                    between(SIMULATED, only(e, SIMULATED), 448.0, 448.0),
+                    between(LATER, only(e, LATER), 0.0, 0.0),
+                ])
             },
-        },
-        Claim {
-            text: "counted, it misses more than 10 times as often as 448",
-            judge: |e| Ok(at_least(COUNTED, only(e, COUNTED)?, 4480.0)),
-        },
-        Claim {
-            text: "for each of the misses that the post counted beyond 448 it counted a load or \
-                   store, or more, besides those of the reads",
-            judge: |e| Ok(at_least(OTHERS, only(e, OTHERS)?, 1.0)),
-        },
-        Claim {
-            text: "whatever their number, the flat tensor's misses cost little: a read takes less \
-                   than 1.25 times as long as one that finds everything in 9 lines of 1 page",
-            judge: |e| {
-                let all = ratio(only(e, FLAT)?, only(e, ON_1_PAGE)?)?;
-                Ok(at_most(
-                    "448 lines of 112 pages over 9 lines of 1",
-                    all,
-                    1.25,
-                ))
+        ),
+        claim(
+            "counted, it misses more than 10 times as often as 448",
+            |e| at_least(COUNTED, only(e, COUNTED), 4480.0),
+        ),
+        claim(
+            "for each of the misses that the post counted beyond 448 it counted a load or store, \
+             or more, besides those of the reads",
+            |e| at_least(OTHERS, only(e, OTHERS), 1.0),
+        ),
+        claim(
+            "whatever their number, the flat tensor's misses cost little: a read takes less than \
+             1.25 times as long as one that finds everything in 9 lines of 1 page",
+            |e| {
+                let all = ratio(only(e, FLAT), only(e, ON_1_PAGE))?;
+                at_most("448 lines of 112 pages over 9 lines of 1", all, 1.25)
             },
-        },
-        Claim {
-            text: "the nested tensor's cost much: a read takes more than 1.3 times as long as by \
-                   the same instructions on shared arrays",
-            judge: |e| {
-                let all = ratio(only(e, NESTED)?, only(e, SHARED)?)?;
-                Ok(at_least("boxes over shared boxes", all, 1.3))
+        ),
+        claim(
+            "the nested tensor's cost much: a read takes more than 1.3 times as long as by the \
+             same instructions on shared arrays",
+            |e| {
+                at_least(
+                    "boxes over shared boxes",
+                    ratio(only(e, NESTED), only(e, SHARED)),
+                    1.3,
+                )
             },
-        },
+        ),
     ],
 };
 

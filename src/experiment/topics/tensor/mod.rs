@@ -4,9 +4,9 @@
 pub mod reads;
 pub mod tally;
 
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::tally::{Tally, TallySetup};
-use crate::experiment::{Case, Evidence, Experiment, Machine, Range, Untestable};
 use crate::kernel::Get;
 use crate::pattern::{Allocation, Storage};
 use crate::sim::Geometry;

@@ -1,15 +1,11 @@
 //! Time and events of an operation, the post's comparison: C2.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::tally::Tally;
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, shuffled,
     tally,
-};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Plot, Reference, Shape, Unit, all_of, at_least,
-    between, events,
 };
 use crate::kernel::ReadTensor;
 use crate::os::perf::Event;
@@ -38,21 +34,22 @@ pub(crate) const OPERATION: Experiment = Experiment {
             themselves. What the misses cost differs: a CPU that finds the next reads' addresses \
             far ahead overlaps them, since no read waits for another, and the flat tensor pays \
             for its multiplications instead.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
-            "core cycles (0), instructions (1), branches (2), loads (3), L1d misses simulated \
+    plot: Some(
+        Plot::bars(
+            Axis::linear(
+                "core cycles (0), instructions (1), branches (2), loads (3), L1d misses simulated \
              (4), L1d misses counted (5), dTLB misses counted (6)",
-        ),
-        y: Axis::log(""),
-        unit: Unit::Events,
-        reference: &[Reference {
+            ),
+            Axis::log(""),
+            Unit::Events,
+        )
+        .beside(&[Reference {
             file: "tensor_operation.csv",
             machine: MACHINE,
             x: "number",
             columns: &[("nested", NESTED), ("flat", FLAT)],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let layouts = [
             (FLAT, STRIDES),
@@ -87,36 +84,32 @@ pub(crate) const OPERATION: Experiment = Experiment {
     curves: an_operation,
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "the nested tensor takes more than 1.3 times as long as the flat one",
-            judge: |e| {
-                let slower = in_turn(e, NESTED, FLAT)?;
-                Ok(at_least("nested over flat", slower, 1.3))
-            },
-        },
-        Claim {
-            text: "it takes 4 loads or more where the flat one takes 1, and more instructions",
-            judge: |e| {
+        claim(
+            "the nested tensor takes more than 1.3 times as long as the flat one",
+            |e| at_least("nested over flat", in_turn(e, NESTED, FLAT), 1.3),
+        ),
+        claim(
+            "it takes 4 loads or more where the flat one takes 1, and more instructions",
+            |e| {
                 let pass = f64::from(ReadTensor::PASS);
                 let loads = |name| Ok(e.at(name, LOADS)?.scaled(1.0 / pass));
                 let instructions = |name| e.at(name, INSTRUCTIONS);
-                let more = ratio(instructions(NESTED)?, instructions(FLAT)?)?;
-                Ok(all_of([
-                    at_least("loads a read, nested", loads(NESTED)?, 4.0),
-                    between("loads a read, flat", loads(FLAT)?, 1.0, 1.0),
+                let more = ratio(instructions(NESTED), instructions(FLAT))?;
+                all_of([
+                    at_least("loads a read, nested", loads(NESTED), 4.0),
+                    between("loads a read, flat", loads(FLAT), 1.0, 1.0),
                     at_least("instructions, nested over flat", more, 1.0),
-                ]))
+                ])
             },
-        },
-        Claim {
-            text: "in L1d as CPUID describes it, the nested tensor misses more than 10 times as \
-                   often",
-            judge: |e| {
+        ),
+        claim(
+            "in L1d as CPUID describes it, the nested tensor misses more than 10 times as often",
+            |e| {
                 let misses = |name| e.at(name, SIMULATED);
-                let more = ratio(misses(NESTED)?, misses(FLAT)?)?;
-                Ok(at_least("misses simulated, nested over flat", more, 10.0))
+                let more = ratio(misses(NESTED), misses(FLAT))?;
+                at_least("misses simulated, nested over flat", more, 10.0)
             },
-        },
+        ),
     ],
 };
 

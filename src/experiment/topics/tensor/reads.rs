@@ -1,6 +1,6 @@
 //! Reads of a tensor, bare and with a harness around them.
 
-use crate::experiment::{Context, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::{Access, Get, Kernel, ReadTensor, Work};
 use crate::mem::Region;
 use crate::pattern::{Shape, Storage, Tensor};
@@ -39,8 +39,8 @@ impl TensorSetup {
 
     /// Stores the tensor in `region`, ready for the first read of a pass.
     pub(crate) fn reads<'m>(&self, region: Region<'m>) -> Result<ReadTensor<'m>, Untestable> {
-        let tensor = Tensor::new(region, self.shape, self.storage).map_err(Untestable::because)?;
-        ReadTensor::new(tensor, self.get).map_err(Untestable::because)
+        let tensor = Tensor::new(region, self.shape, self.storage)?;
+        Ok(ReadTensor::new(tensor, self.get)?)
     }
 }
 
@@ -50,10 +50,10 @@ impl Setup for TensorSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        Ok(Workload::Steady {
-            kernel: Box::new(self.reads(region)?),
-            period: u64::from(ReadTensor::PASS),
-        })
+        Ok(Workload::steady(
+            self.reads(region)?,
+            u64::from(ReadTensor::PASS),
+        ))
     }
 }
 
@@ -74,13 +74,13 @@ impl Setup for HarnessSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let stretches = u64::from(ReadTensor::PASS / self.reads.max(1));
-        Ok(Workload::Steady {
-            kernel: Box::new(Harness {
+        Ok(Workload::steady(
+            Harness {
                 kernel: self.of.reads(region)?,
                 reads: self.reads,
-            }),
-            period: stretches.min(1000),
-        })
+            },
+            stretches.min(1000),
+        ))
     }
 }
 

@@ -1,13 +1,9 @@
 //! The numbers of all parts beside ours, and the 60 % of the title: C10.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, only, shuffled,
-};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Plot, Reference, Shape, Unit, at_least, between,
-    events,
 };
 
 const NESTED_2: &str = "nested boxes, pages of 2 MiB";
@@ -33,12 +29,13 @@ pub(crate) const SERIES: Experiment = Experiment {
             own numbers. Here the title's factor is that of the nested tensor over the flat one \
             in the same pages. Huge pages help as much as the first level of the dTLB falls short; \
             on a guest whose memory the host backs with small pages they may do nothing.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("the series' tensor (0)"),
-        y: Axis::log("a read"),
-        unit: Unit::Nanoseconds,
-        reference: &[Reference {
+    plot: Some(
+        Plot::bars(
+            Axis::linear("the series' tensor (0)"),
+            Axis::log("a read"),
+            Unit::Nanoseconds,
+        )
+        .beside(&[Reference {
             file: "tensor_reads.csv",
             machine: MACHINE,
             x: "place",
@@ -48,8 +45,8 @@ pub(crate) const SERIES: Experiment = Experiment {
                 ("flat", FLAT),
                 ("flat_huge", FLAT_2),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let mut cases = vec![
             Case::new(NESTED, 0.0, BOXES),
@@ -80,29 +77,29 @@ pub(crate) const SERIES: Experiment = Experiment {
     },
     events: events::PRODUCT,
     claims: &[
-        Claim {
-            text: "flat, a read is 1.6 times as fast as nested, or faster: the title's 60 %",
-            judge: |e| {
+        claim(
+            "flat, a read is 1.6 times as fast as nested, or faster: the title's 60 %",
+            |e| {
                 let faster = crate::experiment::topics::tensor::in_turn(e, NESTED, FLAT)?;
-                Ok(at_least("nested over flat", faster, 1.6))
+                at_least("nested over flat", faster, 1.6)
             },
-        },
-        Claim {
-            text: "pages of 2 MiB make a nested read more than 1.1 times as fast",
-            judge: |e| {
-                let faster = ratio(only(e, NESTED)?, only(e, NESTED_2)?)?;
-                Ok(at_least("nested in 4 KiB over 2 MiB pages", faster, 1.1))
+        ),
+        claim(
+            "pages of 2 MiB make a nested read more than 1.1 times as fast",
+            |e| {
+                let faster = ratio(only(e, NESTED), only(e, NESTED_2))?;
+                at_least("nested in 4 KiB over 2 MiB pages", faster, 1.1)
             },
-        },
-        Claim {
-            text: "in the post's own numbers, flat over nested as it quotes it is a gain of 60 % \
-                   (55 to 65 %)",
-            judge: |e| Ok(between(OVER_QUOTED, only(e, OVER_QUOTED)?, 55.0, 65.0)),
-        },
-        Claim {
-            text: "in the series' own numbers, flat over nested in huge pages is a gain of 60 % (55 \
-                   to 65 %)",
-            judge: |e| Ok(between(OVER_HUGE, only(e, OVER_HUGE)?, 55.0, 65.0)),
-        },
+        ),
+        claim(
+            "in the post's own numbers, flat over nested as it quotes it is a gain of 60 % (55 to \
+             65 %)",
+            |e| between(OVER_QUOTED, only(e, OVER_QUOTED), 55.0, 65.0),
+        ),
+        claim(
+            "in the series' own numbers, flat over nested in huge pages is a gain of 60 % (55 to \
+             65 %)",
+            |e| between(OVER_HUGE, only(e, OVER_HUGE), 55.0, 65.0),
+        ),
     ],
 };

@@ -3,7 +3,7 @@
 use crate::experiment::claim::counted::{
     Counted, {self},
 };
-use crate::experiment::{Claim, Experiment, Untestable, plain_curves};
+use crate::experiment::prelude::*;
 use crate::kernel::ReadTensor;
 use crate::pattern::{Heap, Shape};
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
@@ -68,25 +68,25 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "64 KiB of 4 ways filled in turn miss 448 of 1,000,000 reads",
-            judge: |e| counted::all(e, &TABLE[..1]),
-        },
-        Claim {
-            text: "so they do under LRU and tree-PLRU: each line is missed once, and the number \
-                   says nothing of the policy",
-            judge: |e| counted::all(e, &TABLE[1..3]),
-        },
-        Claim {
-            text: "32 KiB of 8 ways miss 448 times as well, and 464,526 times if indices are taken \
-                   for addresses",
-            judge: |e| counted::all(e, &TABLE[3..5]),
-        },
-        Claim {
-            text: "of the 4,000,000 loads of nested arrays 168,023 miss in turn, 101,073 under LRU \
-                   and 85,455 under tree-PLRU",
-            judge: |e| counted::all(e, &TABLE[5..]),
-        },
+        claim(
+            "64 KiB of 4 ways filled in turn miss 448 of 1,000,000 reads",
+            |e| counted::all(e, &TABLE[..1]),
+        ),
+        claim(
+            "so they do under LRU and tree-PLRU: each line is missed once, and the number says \
+             nothing of the policy",
+            |e| counted::all(e, &TABLE[1..3]),
+        ),
+        claim(
+            "32 KiB of 8 ways miss 448 times as well, and 464,526 times if indices are taken for \
+             addresses",
+            |e| counted::all(e, &TABLE[3..5]),
+        ),
+        claim(
+            "of the 4,000,000 loads of nested arrays 168,023 miss in turn, 101,073 under LRU and \
+             85,455 under tree-PLRU",
+            |e| counted::all(e, &TABLE[5..]),
+        ),
     ],
 };
 
@@ -96,7 +96,7 @@ fn misses(
     (kib, ways): (u64, u64),
     replacement: Replacement,
 ) -> Result<f64, Untestable> {
-    let geometry = Geometry::new(kib << 10, ways, 64).map_err(Untestable::because)?;
+    let geometry = Geometry::new(kib << 10, ways, 64)?;
     let mut cache = Cache::new(Design::lru(geometry).replacing(replacement));
     let sizes = Shape::SERIES.dimensions();
     let mut load = |offset: usize, bytes: u32| {

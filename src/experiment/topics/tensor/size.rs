@@ -1,9 +1,7 @@
 //! How much room the layouts take: C3.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judgement, Untestable, all_of, between, plain_curves,
-};
 use crate::mem::Region;
 use crate::pattern::{Heap, Shape};
 
@@ -59,7 +57,7 @@ pub(crate) const SIZES: Experiment = Experiment {
         }
         for number in 0..SHAPES.len() as u64 {
             cases.push(case(FORMULA, number, |_, number| {
-                let shape = Shape::new(SHAPES[number as usize]).map_err(Untestable::because)?;
+                let shape = Shape::new(SHAPES[number as usize])?;
                 Ok(walked(Heap::FORMULA, shape) as f64 / formula(shape) as f64)
             }));
         }
@@ -68,32 +66,32 @@ pub(crate) const SIZES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "flat, the tensor takes 3,670,016 bytes; nested 3,789,056 by the formula, \
-                   4,265,232 with headers, and 4,384,272 with references of 8 bytes",
-            judge: |e| {
-                let mut parts = vec![exactly(e, FLAT, 0.0, 3_670_016.0)?];
+        claim(
+            "flat, the tensor takes 3,670,016 bytes; nested 3,789,056 by the formula, 4,265,232 \
+             with headers, and 4,384,272 with references of 8 bytes",
+            |e| {
+                let mut parts = vec![exactly(e, FLAT, 0.0, 3_670_016.0)];
                 for (number, (series, _, bytes)) in WALKED.into_iter().enumerate() {
-                    parts.push(exactly(e, series, number as f64, bytes)?);
+                    parts.push(exactly(e, series, number as f64, bytes));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "for any dimensions the formula gives what the arrays take, without headers",
-            judge: |e| {
+        ),
+        claim(
+            "for any dimensions the formula gives what the arrays take, without headers",
+            |e| {
                 let mut parts = Vec::new();
                 for number in 0..SHAPES.len() {
-                    parts.push(exactly(e, FORMULA, number as f64, 1.0)?);
+                    parts.push(exactly(e, FORMULA, number as f64, 1.0));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
-fn exactly(e: &Evidence<'_>, series: &str, x: f64, bytes: f64) -> Result<Judgement, Untestable> {
-    Ok(between(series, e.at(series, x)?, bytes, bytes))
+fn exactly(e: &Evidence<'_>, series: &str, x: f64, bytes: f64) -> Judged {
+    between(series, e.at(series, x), bytes, bytes)
 }
 
 fn case(

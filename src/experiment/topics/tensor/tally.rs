@@ -1,7 +1,7 @@
 //! What reads of a tensor do, counted: in the kernel's trace, in a simulated cache, by the CPU.
 
+use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
-use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::kernel::{Access, Get, Kernel, ReadTensor};
 use crate::mem::Region;
 use crate::os::perf::{Counter, Event};
@@ -125,12 +125,10 @@ fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
 /// What the CPU counts of a pass: around two passes, less what it counts around one, so that what happens
 /// once leaves.
 fn counted(reads: &mut ReadTensor<'_>, event: &Event) -> Result<f64, Untestable> {
-    let counter = Counter::open(event).map_err(Untestable::because)?;
+    let counter = Counter::open(event)?;
     reads.run(PASS);
     let mut around = |passes: u64| {
-        let (_, count) = counter
-            .scope(|| reads.run(passes * PASS))
-            .map_err(Untestable::because)?;
+        let (_, count) = counter.scope(|| reads.run(passes * PASS))?;
         count
             .scaled()
             .ok_or_else(|| Untestable("the event never had a counter".to_owned()))

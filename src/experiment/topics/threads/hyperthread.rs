@@ -1,13 +1,9 @@
 //! Drepper 3.3.4, the model of hyper-threads: Figure 3.23.
 
-use crate::experiment::claim::paired::paired_points;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Reference,
-    SampleOf, Shape, Unit, Untestable, all_of, at_least, at_most, between,
-};
 use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
 use crate::os::sysfs::Nearness;
@@ -47,18 +43,19 @@ const FIG_3_23: Experiment = Experiment {
             core overlaps its own misses, so that a second thread finds fewer gaps to fill, and it \
             has more than one level of cache. Where there are hyper-threads, two of them walk lists \
             of their own beside it: one that misses always, and one that fits L1d for one of them.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::linear("hit rate of one thread, %"),
-        y: Axis::linear("least hit rate of two"),
-        unit: Unit::Percent,
-        reference: &[Reference {
+    plot: Some(
+        Plot::lines(
+            Axis::linear("hit rate of one thread, %"),
+            Axis::linear("least hit rate of two"),
+            Unit::Percent,
+        )
+        .beside(&[Reference {
             file: "drepper-fig-3.23.csv",
             machine: "Pentium 4 with hyper-threads (2007)",
             x: "G1_percent",
             columns: &[("G2_min_percent", "Figure 3.23")],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let count = |rate: f64| {
             let setup = CountSetup {
@@ -100,54 +97,53 @@ const FIG_3_23: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "a program that hits 60 % alone needs about 10 % with two threads, one that hits \
-                   95 % about 80 % (2 points allowed)",
-            judge: |e| {
+        claim(
+            "a program that hits 60 % alone needs about 10 % with two threads, one that hits 95 % \
+             about 80 % (2 points allowed)",
+            |e| {
                 let at = |rate: f64, wanted: f64| {
                     let what = format!("percent needed at {rate} %");
-                    let least = e.at(PAPER, rate)?;
-                    Ok::<_, Untestable>(between(&what, least, wanted - 2.0, wanted + 2.0))
+                    between(&what, e.at(PAPER, rate), wanted - 2.0, wanted + 2.0)
                 };
-                Ok(all_of([at(60.0, 10.0)?, at(95.0, 80.0)?]))
+                all_of([at(60.0, 10.0), at(95.0, 80.0)])
             },
-        },
-        Claim {
-            text: "a point more for one thread is two points more for two",
-            judge: |e| {
+        ),
+        claim(
+            "a point more for one thread is two points more for two",
+            |e| {
                 let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
                 let slope = Interval::exact(rise / 35.0);
-                Ok(between("slope of the line", slope, 1.99, 2.01))
+                between("slope of the line", slope, 1.99, 2.01)
             },
-        },
-        Claim {
-            text: "with this machine's latencies, too, 95 % alone means at least 80 % with two",
-            judge: |e| {
+        ),
+        claim(
+            "with this machine's latencies, too, 95 % alone means at least 80 % with two",
+            |e| {
                 let allowance = allowance(e)?;
                 let least = |allowance| least_hit_rate(0.95, allowance) * 100.0;
                 let least = Interval::new(least(allowance.lo), least(allowance.hi));
-                Ok(at_least("percent needed here at 95 %", least, 80.0))
+                at_least("percent needed here at 95 %", least, 80.0)
             },
-        },
-        Claim {
-            text: "measured: two hyper-threads that miss at every step pay off, each takes less \
-                   than 2 times as long as one alone",
-            judge: |e| {
+        ),
+        claim(
+            "measured: two hyper-threads that miss at every step pay off, each takes less than 2 \
+             times as long as one alone",
+            |e| {
                 let memory = e.machine.place_in_memory(e.machine.in_memory())?;
                 beside_the_other(e, memory, |slower| {
                     at_most("two threads over one, memory", slower, 2.0)
                 })
             },
-        },
-        Claim {
-            text: "measured: two that fill L1d with a list each do not, each takes 2 times as long \
-                   as one alone, or longer",
-            judge: |e| {
+        ),
+        claim(
+            "measured: two that fill L1d with a list each do not, each takes 2 times as long as \
+             one alone, or longer",
+            |e| {
                 beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
                     at_least("two threads over one, L1d", slower, 2.0)
                 })
             },
-        },
+        ),
     ],
 };
 
@@ -213,7 +209,7 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
 }
 
 /// Judges how many times as long a walk takes beside another one on the same core.
-fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judgement) -> Judged {
+fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judged) -> Judged {
     // Its own reason, if nothing at all could be measured.
     e.series(FAR)?;
     e.machine.cpu_order.pair(Nearness::Core)?;
@@ -221,5 +217,5 @@ fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judgem
     let here = points.into_iter().find(|point| point.0 == x);
     let (_, slower) =
         here.ok_or_else(|| Untestable(format!("`{TWO}` were not measured at {x} bytes")))?;
-    Ok(judge(slower))
+    judge(slower)
 }

@@ -4,13 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::counters::Quantity;
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::replacement;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Range, Setup, Shape, Unit, Untestable, Workload,
-    all_of, at_least, at_most, plain_curves,
-};
 use crate::kernel::{Handover, PageAlias, Patch};
 use crate::mem::{LINE, PAGE, Region};
 use crate::os::code::View;
@@ -42,13 +37,11 @@ const SYNONYMS: Experiment = Experiment {
             sets are said to replace by LRU; its cost grows fast with the ways, and what is built \
             are stand-ins. On Zen 4 loads of one set cost what they do under tree-PLRU, sequence by \
             sequence, and not what they do under LRU.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("views"),
-        y: Axis::linear("time of a dependent load"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("views"),
+        Axis::linear("time of a dependent load"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let views = [(ONE, false), (TWO, true)]
             .map(|(series, two)| Case::new(series, HERE, SynonymSetup { two }).in_turn());
@@ -58,13 +51,16 @@ const SYNONYMS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "a line read at two addresses in turn costs more than at one, by 10 % at least",
-            judge: |e| {
-                let slower = ratio(e.at(TWO, HERE)?, e.at(ONE, HERE)?)?;
-                Ok(at_least("two addresses over one", slower, 1.1))
+        claim(
+            "a line read at two addresses in turn costs more than at one, by 10 % at least",
+            |e| {
+                at_least(
+                    "two addresses over one",
+                    ratio(e.at(TWO, HERE), e.at(ONE, HERE)),
+                    1.1,
+                )
             },
-        },
+        ),
         replacement::LRU,
     ],
 };
@@ -95,13 +91,11 @@ const SELF_MODIFYING: Experiment = Experiment {
             kept beside code pays the same price without changing an instruction. Between cores \
             the way of the line there and back is what counts, some hundred cycles and more, and \
             emptying a pipeline that waits in any case adds little to it.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("what is written"),
-        y: Axis::log("time of a store and a call"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("what is written"),
+        Axis::log("time of a store and a call"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let cpu_order = &machine.cpu_order;
         let two = cpu_order
@@ -119,35 +113,32 @@ const SELF_MODIFYING: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::SelfModifying],
     claims: &[
-        Claim {
-            text: "patching code before each call costs more than 20 times patching data",
-            judge: |e| {
-                let slower = ratio(e.at(PATCHES[0].0, HERE)?, e.at(PATCHES[3].0, HERE)?)?;
-                Ok(at_least("its own code over data", slower, 20.0))
+        claim(
+            "patching code before each call costs more than 20 times patching data",
+            |e| {
+                let slower = ratio(e.at(PATCHES[0].0, HERE), e.at(PATCHES[3].0, HERE))?;
+                at_least("its own code over data", slower, 20.0)
             },
-        },
-        Claim {
-            text: "a store to data in the line of the code that runs costs as much as one to the \
-                   code itself, within a quarter",
-            judge: |e| {
+        ),
+        claim(
+            "a store to data in the line of the code that runs costs as much as one to the code \
+             itself, within a quarter",
+            |e| {
                 let code = e.at(PATCHES[0].0, HERE)?;
-                let line = ratio(e.at(PATCHES[1].0, HERE)?, code)?;
+                let line = ratio(e.at(PATCHES[1].0, HERE), code)?;
                 let what = "data in its line over its own code";
-                Ok(all_of([
-                    at_least(what, line, 0.75),
-                    at_most(what, line, 1.25),
-                ]))
+                all_of([at_least(what, line, 0.75), at_most(what, line, 1.25)])
             },
-        },
-        Claim {
-            text: "a number that another core patches into code that runs takes half as long \
-                   again to arrive as one in data, or longer",
-            judge: |e| {
+        ),
+        claim(
+            "a number that another core patches into code that runs takes half as long again to \
+             arrive as one in data, or longer",
+            |e| {
                 let here = Range { lo: HERE, hi: HERE };
                 let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
-                Ok(at_least("into code over into data", slower, 1.5))
+                at_least("into code over into data", slower, 1.5)
             },
-        },
+        ),
     ],
 };
 
@@ -193,7 +184,7 @@ impl Setup for PatchSetup {
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let mut pages = Alias::new(2 * PAGE, View::Code).map_err(Untestable::because)?;
+        let mut pages = Alias::new(2 * PAGE, View::Code)?;
         pages.write(0, &FUNCTION);
         let memory = (pages, self.patched);
         // SAFETY: the first view is writable; the byte is the low one of the number that the
@@ -205,10 +196,7 @@ impl Setup for PatchSetup {
                 |(pages, _)| pages.function(0),
             )
         };
-        Ok(Workload::Steady {
-            kernel: Box::new(patch),
-            period: 1,
-        })
+        Ok(Workload::steady(patch, 1))
     }
 }
 
@@ -226,16 +214,13 @@ impl Setup for SynonymSetup {
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let page = Alias::new(PAGE, View::Data).map_err(Untestable::because)?;
+        let page = Alias::new(PAGE, View::Data)?;
         let first = page.first();
         let second = if self.two { page.second() } else { first };
         // SAFETY: both views show the same page, which is this setup's own and lives as long as
         // the kernel.
         let synonym = unsafe { PageAlias::new(page, first, second) };
-        Ok(Workload::Steady {
-            kernel: Box::new(synonym),
-            period: 2,
-        })
+        Ok(Workload::steady(synonym, 2))
     }
 }
 
@@ -285,7 +270,7 @@ impl Setup for HandoverSetup {
         let other = self.other.ok_or_else(|| {
             Untestable("this takes two cores, and this process may use one alone".to_owned())
         })?;
-        let mut pages = Alias::new(2 * PAGE, View::Code).map_err(Untestable::because)?;
+        let mut pages = Alias::new(2 * PAGE, View::Code)?;
         let (entry, number) = if self.into_code {
             pages.write(MOVE, &[0xB8, 0, 0, 0, 0, 0xC3]); // mov eax, 0; ret
             (MOVE, NUMBER)
@@ -310,7 +295,7 @@ impl Setup for HandoverSetup {
             }
         });
         let exchange = Exchange {
-            _partner: partner.map_err(Untestable::because)?,
+            _partner: partner?,
             shared,
             entry,
         };
@@ -326,9 +311,6 @@ impl Setup for HandoverSetup {
                 |exchange| exchange.shared.pages.function(exchange.entry),
             )
         };
-        Ok(Workload::Steady {
-            kernel: Box::new(handover),
-            period: 1,
-        })
+        Ok(Workload::steady(handover, 1))
     }
 }

@@ -1,12 +1,8 @@
 //! Drepper 6.2.4, TLB usage: fewer pages, and fewer page directories.
 
-use crate::experiment::claim::evidence::{ratio, share_of_miss};
 use crate::experiment::machine::predict::{Places, random};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Setup,
-    Shape, Unit, Untestable, Workload, all_of, at_least, plain_curves, side_by_side,
-};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -64,17 +60,11 @@ const TLB_USAGE: Experiment = Experiment {
             asks for addresses itself (MAP_FIXED) does well to stay inside one directory, which \
             is 1 GiB; address space randomisation spreads a program's parts, but only a few \
             directories wide.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "distance of the lines",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("time a line"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("distance of the lines"),
+        Axis::log("time a line"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -83,54 +73,55 @@ const TLB_USAGE: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "fewer pages: with page tables in the caches, as many pages as lines cost more \
-                   than 1.5 times one page",
-            judge: |e| {
-                let dearer = over(e, HOT, IN_A_ROW, IN_ONE_PAGE)?;
-                Ok(at_least("64 pages over one", dearer, 1.5))
+        claim(
+            "fewer pages: with page tables in the caches, as many pages as lines cost more than \
+             1.5 times one page",
+            |e| {
+                at_least(
+                    "64 pages over one",
+                    over(e, HOT, IN_A_ROW, IN_ONE_PAGE),
+                    1.5,
+                )
             },
-        },
-        Claim {
-            text: "fewer directories: with page tables in the caches, pages 2 MiB apart, each with \
-                   a table of its own, cost more than 1.2 times pages in a row, and pages 1 GiB \
-                   apart, each with a directory of its own, more than 1.1 times those",
-            judge: |e| {
+        ),
+        claim(
+            "fewer directories: with page tables in the caches, pages 2 MiB apart, each with a \
+             table of its own, cost more than 1.2 times pages in a row, and pages 1 GiB apart, \
+             each with a directory of its own, more than 1.1 times those",
+            |e| {
                 let table = over(e, HOT, A_TABLE, IN_A_ROW)?;
                 let directory = over(e, HOT, A_DIRECTORY, A_TABLE)?;
-                Ok(all_of([
+                all_of([
                     at_least("2 MiB apart over in a row", table, 1.2),
                     at_least("1 GiB apart over 2 MiB apart", directory, 1.1),
-                ]))
+                ])
             },
-        },
-        Claim {
-            text: "a page walk takes more than twice as long if the tables come from memory as if \
-                   they are in the caches",
-            judge: |e| {
+        ),
+        claim(
+            "a page walk takes more than twice as long if the tables come from memory as if they \
+             are in the caches",
+            |e| {
                 let (hot, cold) = (walk(e, HOT)?, walk(e, COLD)?);
                 let slower = share_of_miss(cold, hot)?;
-                let mut judged = at_least("walk in memory over walk in caches", slower, 2.0);
-                judged.numbers += &format!("; {cold} against {hot} core cycles");
-                Ok(judged)
+                let judged = at_least("walk in memory over walk in caches", slower, 2.0);
+                noted(judged, format!("{cold} against {hot} core cycles"))
             },
-        },
-        Claim {
-            text: "with page tables in memory, pages 1 GiB apart cost more than 1.5 times pages in \
-                   a row",
-            judge: |e| {
-                let sparse = over(e, COLD, A_DIRECTORY, IN_A_ROW)?;
-                Ok(at_least("1 GiB apart over in a row", sparse, 1.5))
+        ),
+        claim(
+            "with page tables in memory, pages 1 GiB apart cost more than 1.5 times pages in a row",
+            |e| {
+                at_least(
+                    "1 GiB apart over in a row",
+                    over(e, COLD, A_DIRECTORY, IN_A_ROW),
+                    1.5,
+                )
             },
-        },
-        Claim {
-            text: "address space randomisation spreads this program's files, heap and stack over \
-                   more than two page directories, which are what they take without it",
-            judge: |e| {
-                let spread = e.at(SPREAD, 0.0)?;
-                Ok(at_least("page directories", spread, 3.0))
-            },
-        },
+        ),
+        claim(
+            "address space randomisation spreads this program's files, heap and stack over more \
+             than two page directories, which are what they take without it",
+            |e| at_least("page directories", e.at(SPREAD, 0.0), 3.0),
+        ),
     ],
 };
 
@@ -228,7 +219,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             name: SPREAD,
             bytes: 0,
             count: |_, _| {
-                let spread = Spread::of_this_process().map_err(Untestable::because)?;
+                let spread = Spread::of_this_process()?;
                 Ok(spread.directories as f64)
             },
             argument: 0,
@@ -303,8 +294,8 @@ impl Setup for DisplaceSetup {
                 .for_each(|page| others.set_word(page, 1));
         }
         let order = Order::Random { seed: self.seed };
-        let ring = Ring::new(ring, self.layout, self.count, order).map_err(Untestable::because)?;
-        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let ring = Ring::new(ring, self.layout, self.count, order)?;
+        let walk = Walk::new(ring, Step::Follow)?;
         let work = walk.work();
         let shot = DisplaceShot {
             walk,
@@ -312,22 +303,15 @@ impl Setup for DisplaceSetup {
             others,
             displaced: self.displaced,
         };
-        Ok(Workload::Shot {
-            shot: Box::new(shot),
-            work,
-        })
+        Ok(Workload::shot(shot, work))
     }
 
     /// The walk alone, with nothing displaced.
     fn traced<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let order = Order::Random { seed: self.seed };
-        let ring =
-            Ring::new(region, self.layout, self.count, order).map_err(Untestable::because)?;
-        let walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(walk),
-            period: self.count as u64,
-        })
+        let ring = Ring::new(region, self.layout, self.count, order)?;
+        let walk = Walk::new(ring, Step::Follow)?;
+        Ok(Workload::steady(walk, self.count as u64))
     }
 
     /// A lap right after the last one; what is displaced in between is not modelled.

@@ -1,13 +1,8 @@
 //! Drepper 7.5.3, Figure 7.9: a random walk in 4 KiB and in 2 MiB pages.
 
 use crate::counters::Quantity;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
-use crate::experiment::{
-    Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Range, Reference, Untestable,
-    at_least, plain_curves,
-};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 
@@ -47,10 +42,10 @@ const FIG_7_9: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     claims: &[
-        Claim {
-            text: "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times \
-                   as long as 2 MiB pages",
-            judge: |e| {
+        claim(
+            "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times as \
+             long as 2 MiB pages",
+            |e| {
                 let bytes = e.machine.in_memory();
                 let x = e.machine.place_in_memory(bytes)?;
                 if bytes < 4 * REACH {
@@ -64,29 +59,32 @@ const FIG_7_9: Experiment = Experiment {
                 let range = Range { lo: x / 2.0, hi: x };
                 saving(e, HUGE, range, 1.1)
             },
-        },
-        Claim {
-            text: "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take \
-                   more than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
-            judge: |e| {
+        ),
+        claim(
+            "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take more \
+             than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
+            |e| {
                 let x = BEYOND_FIRST as f64;
                 saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
             },
-        },
-        Claim {
-            text: "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
-            judge: |e| {
+        ),
+        claim(
+            "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
+            |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 saving(e, GIANT, Range { lo: x, hi: x }, 1.1)
             },
-        },
+        ),
     ],
 };
 
 /// Judges what 4 KiB pages cost over larger ones, which were measured in turn with them.
 fn saving(e: &Evidence<'_>, larger: &str, range: Range, least: f64) -> Judged {
-    let slower = paired(e, BASE, larger, range)?;
-    Ok(at_least("4 KiB pages over larger ones", slower, least))
+    at_least(
+        "4 KiB pages over larger ones",
+        paired(e, BASE, larger, range),
+        least,
+    )
 }
 
 fn cases(machine: &Machine) -> Vec<Case> {

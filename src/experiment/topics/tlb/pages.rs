@@ -1,12 +1,7 @@
 //! Drepper 3.3.2, the TLB: Figures 3.12 and 3.17.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::topics::PENTIUM_4;
-use crate::experiment::{
-    Case, Claim, Context, Evidence, Experiment, Forecast, Machine, Parameters, Plot, Reference,
-    Setup, Untestable, Workload, all_of, at_least, at_most, events, plain_curves,
-};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
@@ -59,24 +54,24 @@ const FIG_3_12: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        Claim {
-            text: "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and \
-                   2 MiB pages take that away",
-            judge: |e| {
+        claim(
+            "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and 2 MiB \
+             pages take that away",
+            |e| {
                 let rise = |series| {
                     let few = e.at(series, at_pages(FEW_PAGES))?;
-                    ratio(e.at(series, at_pages(MANY_PAGES))?, few)
+                    ratio(e.at(series, at_pages(MANY_PAGES)), few)
                 };
-                Ok(all_of([
-                    at_least("256 pages over 24", rise(ROTATING)?, 1.3),
-                    at_most("the same in 2 MiB pages", rise(ROTATING_HUGE)?, 1.3),
-                ]))
+                all_of([
+                    at_least("256 pages over 24", rise(ROTATING), 1.3),
+                    at_most("the same in 2 MiB pages", rise(ROTATING_HUGE), 1.3),
+                ])
             },
-        },
-        Claim {
-            text: "more pages than the second-level TLB has entries cost more than 1.3 times the \
-                   same walk in 2 MiB pages",
-            judge: |e| {
+        ),
+        claim(
+            "more pages than the second-level TLB has entries cost more than 1.3 times the same \
+             walk in 2 MiB pages",
+            |e| {
                 let (x, small) = e.last(ROTATING)?;
                 let pages = x / 64.0;
                 if pages < PAGES_BEYOND as f64 {
@@ -85,39 +80,43 @@ const FIG_3_12: Experiment = Experiment {
                          {pages} were measured"
                     )));
                 }
-                let gap = ratio(small, e.at(ROTATING_HUGE, x)?)?;
-                Ok(at_least(
+                let gap = ratio(small, e.at(ROTATING_HUGE, x))?;
+                at_least(
                     &format!("4 KiB over 2 MiB pages at {pages} pages"),
                     gap,
                     1.3,
-                ))
+                )
             },
-        },
-        Claim {
-            text: "most of the spike of one element a page is cache conflicts: at 256 pages the \
-                   same offset costs more than 1.5 times the rotating one",
-            judge: |e| {
+        ),
+        claim(
+            "most of the spike of one element a page is cache conflicts: at 256 pages the same \
+             offset costs more than 1.5 times the rotating one",
+            |e| {
                 let x = at_pages(MANY_PAGES);
                 let (same, rotating) = (e.at(CONSTANT, x)?, e.at(ROTATING, x)?);
-                let mut judged = at_least("same over rotating offset", ratio(same, rotating)?, 1.5);
                 let (conflicts, pages) = (more(same, rotating), more(rotating, e.at(DENSE, x)?));
-                judged.numbers += &format!(
-                    "; over one a line, the pages cost {pages} core cycles and the conflicts \
-                     {conflicts}"
-                );
-                Ok(judged)
+                noted(
+                    at_least("same over rotating offset", ratio(same, rotating), 1.5),
+                    format!(
+                        "over one a line, the pages cost {pages} core cycles and the conflicts \
+                         {conflicts}"
+                    ),
+                )
             },
-        },
-        Claim {
-            text: "at 256 pages, in 4 KiB pages, the rotating offset costs more than 1.3 times the \
-                   same in 1 GiB pages",
-            judge: |e| {
+        ),
+        claim(
+            "at 256 pages, in 4 KiB pages, the rotating offset costs more than 1.3 times the same \
+             in 1 GiB pages",
+            |e| {
                 let x = at_pages(MANY_PAGES);
                 let giant = e.at(ROTATING_GIANT, x)?;
-                let gap = ratio(e.at(ROTATING, x)?, giant)?;
-                Ok(at_least("4 KiB over 1 GiB pages", gap, 1.3))
+                at_least(
+                    "4 KiB over 1 GiB pages",
+                    ratio(e.at(ROTATING, x), giant),
+                    1.3,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -194,47 +193,40 @@ const FIG_3_17: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        Claim {
-            text: "at the largest working set a step costs no less the larger the blocks (5 % \
-                   allowed)",
-            judge: |e| {
+        claim(
+            "at the largest working set a step costs no less the larger the blocks (5 % allowed)",
+            |e| {
                 let mut parts = Vec::new();
                 let mut last: Option<(String, Interval)> = None;
                 for series in series_in_order(e.machine) {
                     let value = e.at(&series, largest(e.machine)?)?;
                     if let Some((name, before)) = last {
                         let what = format!("{series} over {name}");
-                        parts.push(at_least(&what, ratio(value, before)?, 0.95));
+                        parts.push(at_least(&what, ratio(value, before), 0.95));
                     }
                     last = Some((series, value));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "at the largest working set, in 4 KiB pages, the whole list costs more than 1.5 \
-                   times blocks of 60 pages",
-            judge: |e| {
-                Ok(at_least(
-                    "whole list over 60 pages",
-                    gap_in_base_pages(e)?,
-                    1.5,
-                ))
-            },
-        },
-        Claim {
-            text: "2 MiB pages shrink the gap between the whole list and blocks of 60 pages: part of \
-                   it is the TLB's",
-            judge: |e| {
+        ),
+        claim(
+            "at the largest working set, in 4 KiB pages, the whole list costs more than 1.5 times \
+             blocks of 60 pages",
+            |e| at_least("whole list over 60 pages", gap_in_base_pages(e), 1.5),
+        ),
+        claim(
+            "2 MiB pages shrink the gap between the whole list and blocks of 60 pages: part of it \
+             is the TLB's",
+            |e| {
                 let x = largest(e.machine)?;
-                let large = ratio(e.at(WHOLE_HUGE, x)?, e.at(BLOCKS_HUGE, x)?)?;
-                Ok(at_least(
+                let large = ratio(e.at(WHOLE_HUGE, x), e.at(BLOCKS_HUGE, x))?;
+                at_least(
                     "gap with 4 KiB pages over gap with 2 MiB pages",
-                    ratio(gap_in_base_pages(e)?, large)?,
+                    ratio(gap_in_base_pages(e), large),
                     1.0,
-                ))
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -247,7 +239,7 @@ fn largest(machine: &Machine) -> Result<f64, Untestable> {
 /// What the whole list costs over blocks of 60 pages, both in 4 KiB pages.
 fn gap_in_base_pages(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let x = largest(e.machine)?;
-    ratio(e.at(WHOLE, x)?, e.at("60 pages", x)?)
+    ratio(e.at(WHOLE, x), e.at("60 pages", x))
 }
 
 /// The block sizes measured here: every third in a quick run.
@@ -323,16 +315,13 @@ impl Setup for StretchSetup {
             order,
             ..
         } = self.walk;
-        let ring = Ring::new(region, layout, count, order).map_err(Untestable::because)?;
-        let mut walk = Walk::new(ring, Step::Follow).map_err(Untestable::because)?;
+        let ring = Ring::new(region, layout, count, order)?;
+        let mut walk = Walk::new(ring, Step::Follow)?;
         // The first stretch finds TLBs and prefetchers as the laying out left them.
         walk.run(self.steps);
         let work = walk.work();
         let steps = self.steps.max(1);
-        Ok(Workload::Shot {
-            shot: Box::new(Stretch { walk, steps }),
-            work,
-        })
+        Ok(Workload::shot(Stretch { walk, steps }, work))
     }
 
     /// The walk that the stretches are of.

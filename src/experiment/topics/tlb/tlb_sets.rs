@@ -2,13 +2,9 @@
 
 use crate::counters::Quantity;
 use crate::cpu::{Identity, PageSize, Tlbs};
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Judgement, Machine, Plot, Shape, Unit,
-    Untestable, all_of, at_least, between, plain_curves,
-};
 use crate::mem::{PAGE, Region};
 use crate::pattern::{Layout, Order};
 use crate::stats::{Interval, crossing};
@@ -81,13 +77,11 @@ const ENTRIES: Experiment = Experiment {
             not. CPUID is not always right: Golden Cove's tells of 64 entries for loads, its \
             manual of 96. In large pages one line each shows the entries also on a guest whose hypervisor \
             backs them with small ones: what those do not give there is reach.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("pages"),
-        y: Axis::log("time"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("pages"),
+        Axis::log("time"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -101,46 +95,50 @@ const ENTRIES: Experiment = Experiment {
         Quantity::L1dMisses,
     ],
     claims: &[
-        Claim {
-            text: "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as \
-                   long as 16 lines side by side, within 10 %",
-            judge: |e| {
+        claim(
+            "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as long \
+             as 16 lines side by side, within 10 %",
+            |e| {
                 let x = FEW as f64;
-                let dearer = ratio(e.at(PAGES, x)?, e.at(LINES, x)?)?;
-                Ok(between("pages over lines", dearer, 0.9, 1.1))
+                between(
+                    "pages over lines",
+                    ratio(e.at(PAGES, x), e.at(LINES, x)),
+                    0.9,
+                    1.1,
+                )
             },
-        },
-        Claim {
-            text: "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or \
-                   else reported by CPUID), give or take a quarter",
-            judge: |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
-        },
-        Claim {
-            text: "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or \
-                   else reported by CPUID), give or take a quarter",
-            judge: |e| {
+        ),
+        claim(
+            "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or else \
+             reported by CPUID), give or take a quarter",
+            |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
+        ),
+        claim(
+            "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or else \
+             reported by CPUID), give or take a quarter",
+            |e| {
                 let last = ABOUT_LARGE[ABOUT_LARGE.len() - 1];
                 as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
             },
-        },
-        Claim {
-            text: "the second-level TLB has as many entries for 4 KiB pages as published for this \
-                   core (or else reported by CPUID), give or take a quarter",
-            judge: |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
-        },
-        Claim {
-            text: "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss \
-                   the second-level TLB by conflicts, as it has room for as many",
-            judge: |e| {
+        ),
+        claim(
+            "the second-level TLB has as many entries for 4 KiB pages as published for this core \
+             (or else reported by CPUID), give or take a quarter",
+            |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
+        ),
+        claim(
+            "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss the \
+             second-level TLB by conflicts, as it has room for as many",
+            |e| {
                 let x = CONFLICTING as f64;
                 let room = knee(e, PAGES, MIDDLE, MANY)?.entries;
-                let dearer = ratio(e.at(APART, x)?, e.at(PAGES, x)?)?;
-                Ok(all_of([
+                let dearer = ratio(e.at(APART, x), e.at(PAGES, x))?;
+                all_of([
                     at_least("entries found", room, x),
                     at_least("16 apart over in a row", dearer, 1.5),
-                ]))
+                ])
             },
-        },
+        ),
     ],
 };
 
@@ -276,13 +274,13 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
         told(&reported)
     );
     let entries = found.entries;
-    let share = ratio(entries, published.or(reported)?)?;
+    let share = ratio(entries, published.or(reported))?;
     let judged = between(
         "entries found over stated",
         share,
         1.0 - ALLOWED,
         1.0 + ALLOWED,
-    );
+    )?;
     let [before, behind] = found.cost;
     Ok(Judgement {
         numbers: format!(

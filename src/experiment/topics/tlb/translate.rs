@@ -1,10 +1,6 @@
 //! What a prefetch costs whose translation is missing, or whose page is.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Experiment, Plot, Setup, Shape, Unit, Untestable, Workload,
-    at_least, at_most, events, plain_curves,
-};
+use crate::experiment::prelude::*;
 use crate::kernel::{Reach, Translate};
 use crate::mem::{PAGE, Region};
 
@@ -33,13 +29,11 @@ const TRANSLATION: Experiment = Experiment {
             could keep, so that each prefetch of it walks anew, and is dropped at the end: some \
             CPUs pay for that each time, which made Linux take its prefetches out of list walks; \
             others, Zen 4 among them, drop it without delay.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("pages"),
-        y: Axis::log("time an access"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("pages"),
+        Axis::log("time an access"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let counts: &[usize] = if machine.full {
             &[FEW, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, MANY]
@@ -60,29 +54,25 @@ const TRANSLATION: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        Claim {
-            text: "a prefetch whose page is in no TLB costs four times and more of one whose page \
-                   is",
-            judge: |e| {
-                let dearer = ratio(e.at(PREFETCH, MANY as f64)?, e.at(PREFETCH, FEW as f64)?)?;
-                Ok(at_least("16384 pages over 16", dearer, 4.0))
+        claim(
+            "a prefetch whose page is in no TLB costs four times and more of one whose page is",
+            |e| {
+                let dearer = ratio(e.at(PREFETCH, MANY as f64), e.at(PREFETCH, FEW as f64))?;
+                at_least("16384 pages over 16", dearer, 4.0)
             },
-        },
-        Claim {
-            text: "it costs no more than 1.2 times a load of the same",
-            judge: |e| {
-                let share = ratio(e.at(PREFETCH, MANY as f64)?, e.at(LOAD, MANY as f64)?)?;
-                Ok(at_most("prefetch over load, 16384 pages", share, 1.2))
+        ),
+        claim("it costs no more than 1.2 times a load of the same", |e| {
+            let share = ratio(e.at(PREFETCH, MANY as f64), e.at(LOAD, MANY as f64))?;
+            at_most("prefetch over load, 16384 pages", share, 1.2)
+        }),
+        claim(
+            "a prefetch of null costs four times and more of one whose page is in the TLB: it \
+             walks each time",
+            |e| {
+                let dearer = ratio(e.at(NULL, 1.0), e.at(PREFETCH, FEW as f64))?;
+                at_least("null over 16 pages", dearer, 4.0)
             },
-        },
-        Claim {
-            text: "a prefetch of null costs four times and more of one whose page is in the TLB: \
-                   it walks each time",
-            judge: |e| {
-                let dearer = ratio(e.at(NULL, 1.0)?, e.at(PREFETCH, FEW as f64)?)?;
-                Ok(at_least("null over 16 pages", dearer, 4.0))
-            },
-        },
+        ),
     ],
 };
 
@@ -101,12 +91,8 @@ impl Setup for TranslateSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let translate =
-            Translate::new(region, self.reach, self.pages).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(translate),
-            // As many steps of a page and a line come by every page once and more.
-            period: self.pages as u64,
-        })
+        let translate = Translate::new(region, self.reach, self.pages)?;
+        // As many steps of a page and a line come by every page once and more.
+        Ok(Workload::steady(translate, self.pages as u64))
     }
 }

@@ -1,11 +1,7 @@
 //! Drepper 6.2.2: taken branches, and short loops.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::code::footprint::{RoutineSetup, name};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Plot, Shape, Unit, Untestable, all_of,
-    at_least, between, events, plain_curves,
-};
 use crate::pattern::{Filler, LOOP, Listing};
 use crate::stats::Side;
 
@@ -28,13 +24,11 @@ pub(crate) const BRANCHES: Experiment = Experiment {
             a cycle. Targets are remembered in levels like data in caches, with steps at some \
             hundreds and some thousands of jumps; beyond them the front end finds a jump only when \
             it has decoded it. Jumps a line apart show L1i's misses in the same curve.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("jumps in a row"),
-        y: Axis::log("time"),
-        unit: Unit::CyclesPerInstruction,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("jumps in a row"),
+        Axis::log("time"),
+        Unit::CyclesPerInstruction,
+    )),
     cases: |machine| {
         let mut cases = Vec::new();
         let step = if machine.full { 1 } else { 2 };
@@ -52,32 +46,31 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "a taken jump that is remembered costs two cycles or less",
-            judge: |e| {
+        claim(
+            "a taken jump that is remembered costs two cycles or less",
+            |e| {
                 let parts = SPACINGS.map(|(series, _)| {
                     let cost = e.at(series, FEW)?;
                     // No front end follows ten jumps a cycle: less is no time at all.
-                    Ok(between(&format!("{series}, 64 of them"), cost, 0.1, 2.1))
+                    between(&format!("{series}, 64 of them"), cost, 0.1, 2.1)
                 });
-                all(parts)
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "32768 jumps, more than are remembered at once, cost twice as much each as 64",
-            judge: |e| {
+        ),
+        claim(
+            "32768 jumps, more than are remembered at once, cost twice as much each as 64",
+            |e| {
                 let (series, _) = SPACINGS[0];
-                let slower = ratio(e.at(series, MANY)?, e.at(series, FEW)?)?;
+                let slower = ratio(e.at(series, MANY), e.at(series, FEW))?;
                 let reach = match reach(e, series)? {
                     (most, Some(fewest)) => {
                         format!("between {most:.0} and {fewest:.0} jumps are remembered")
                     }
                     (most, None) => format!("at least {most:.0} jumps are remembered"),
                 };
-                let what = format!("{reach}; 32768 jumps over 64");
-                Ok(at_least(&what, slower, FORGOTTEN))
+                at_least(&format!("{reach}; 32768 jumps over 64"), slower, FORGOTTEN)
             },
-        },
+        ),
     ],
 };
 
@@ -98,11 +91,6 @@ fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestabl
     Ok((most, None))
 }
 
-fn all<const N: usize>(parts: [Judged; N]) -> Judged {
-    let parts: Result<Vec<_>, _> = parts.into_iter().collect();
-    parts.map(all_of)
-}
-
 /// Instructions of a loop that Core 2's loop stream detector takes, those of the loop included.
 const STREAMED: usize = 18;
 
@@ -119,13 +107,11 @@ pub(crate) const LOOPS: Experiment = Experiment {
     today: "The decoded cache does for some thousand instructions what the loop stream detector \
             did for eighteen, and the detector is switched off in many CPUs since Skylake. What a \
             very short loop shows instead is its own taken branch, which costs a cycle.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("instructions of the loop"),
-        y: Axis::log("time"),
-        unit: Unit::CyclesPerInstruction,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("instructions of the loop"),
+        Axis::log("time"),
+        Unit::CyclesPerInstruction,
+    )),
     cases: |machine| {
         let sizes: &[usize] = if machine.full {
             &[
@@ -148,15 +134,12 @@ pub(crate) const LOOPS: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::CODE,
-    claims: &[Claim {
-        text: "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
-        judge: |e| {
+    claims: &[claim(
+        "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
+        |e| {
             let series = name(Filler::Move3);
-            let slower = ratio(
-                e.at(series, TOO_LONG as f64)?,
-                e.at(series, STREAMED as f64)?,
-            )?;
-            Ok(at_least("40 instructions over 18", slower, 1.1))
+            let slower = ratio(e.at(series, TOO_LONG as f64), e.at(series, STREAMED as f64))?;
+            at_least("40 instructions over 18", slower, 1.1)
         },
-    }],
+    )],
 };

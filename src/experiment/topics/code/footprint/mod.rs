@@ -4,12 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::cpu::{CacheKind, Identity};
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::experiment::{
-    Axis, Case, Claim, Context, Evidence, Experiment, Machine, Plot, Range, Setup, Shape, Unit,
-    Untestable, Workload, at_least, between, events, plain_curves,
-};
 use crate::kernel::Routine;
 use crate::mem::{LINE, Region};
 use crate::os::{Code, Pages};
@@ -50,17 +46,11 @@ const FOOTPRINT: Experiment = Experiment {
             long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
             16 bytes a cycle and more, so that even megabytes of it cost less than a cycle an \
             instruction; code that jumps has no such help.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis {
-            label: "code",
-            log: true,
-            bytes: true,
-        },
-        y: Axis::log("time"),
-        unit: Unit::CyclesPerInstruction,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::bytes("code"),
+        Axis::log("time"),
+        Unit::CyclesPerInstruction,
+    )),
     cases: |machine| {
         let mut cases = Vec::new();
         for filler in Filler::ALL {
@@ -83,10 +73,10 @@ const FOOTPRINT: Experiment = Experiment {
     },
     events: events::CODE,
     claims: &[
-        Claim {
-            text: "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
-                   instruction as 2 KiB of it",
-            judge: |e| {
+        claim(
+            "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
+             instruction as 2 KiB of it",
+            |e| {
                 let l1i = l1i(e.machine)?;
                 let range = Range {
                     lo: 0.45 * l1i,
@@ -94,7 +84,7 @@ const FOOTPRINT: Experiment = Experiment {
                 };
                 let mut best: Option<(Filler, Interval)> = None;
                 for filler in Filler::ALL {
-                    let slower = ratio(e.level(name(filler), range)?, small(e, filler)?)?;
+                    let slower = ratio(e.level(name(filler), range), small(e, filler))?;
                     if best.is_none_or(|(_, most)| slower.lo > most.lo) {
                         best = Some((filler, slower));
                     }
@@ -102,13 +92,12 @@ const FOOTPRINT: Experiment = Experiment {
                 let (filler, slower) =
                     best.ok_or_else(|| Untestable("no code was measured".to_owned()))?;
                 let what = format!("{} in the upper half of L1i over 2 KiB", name(filler));
-                Ok(at_least(&what, slower, STEP))
+                at_least(&what, slower, STEP)
             },
-        },
-        Claim {
-            text: "the decoded cache holds as many 3-byte instructions as published, within a \
-                   quarter",
-            judge: |e| {
+        ),
+        claim(
+            "the decoded cache holds as many 3-byte instructions as published, within a quarter",
+            |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 let (fits, left) = step(e, Filler::Move3)?;
                 let bytes = Filler::Move3.bytes() as f64;
@@ -118,12 +107,12 @@ const FOOTPRINT: Experiment = Experiment {
                     fits / bytes,
                     left / bytes
                 );
-                Ok(between(&what, held, 0.75, 1.25))
+                between(&what, held, 0.75, 1.25)
             },
-        },
-        Claim {
-            text: "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
-            judge: |e| {
+        ),
+        claim(
+            "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
+            |e| {
                 let l1i = l1i(e.machine)?;
                 let (fits, left) = step(e, Filler::Nop8)?;
                 let step = Interval::new(fits / l1i, left / l1i);
@@ -133,20 +122,20 @@ const FOOTPRINT: Experiment = Experiment {
                     left / 1024.0,
                     l1i / 1024.0
                 );
-                Ok(between(&what, step, 0.6, 1.6))
+                between(&what, step, 0.6, 1.6)
             },
-        },
-        Claim {
-            text: "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
-            judge: |e| {
-                let slower = ratio(in_l2(e)?, small(e, Filler::Nop8)?)?;
-                Ok(at_least("8-byte nop in L2 over 2 KiB", slower, STEP))
+        ),
+        claim(
+            "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
+            |e| {
+                let slower = ratio(in_l2(e), small(e, Filler::Nop8))?;
+                at_least("8-byte nop in L2 over 2 KiB", slower, STEP)
             },
-        },
-        Claim {
-            text: "code of two to four times L2 takes 1.2 times as long an instruction as code \
-                   in L2, or more",
-            judge: |e| {
+        ),
+        claim(
+            "code of two to four times L2 takes 1.2 times as long an instruction as code in L2, or \
+             more",
+            |e| {
                 let l2 = l2(e.machine)?;
                 let beyond = e.level(
                     name(Filler::Nop8),
@@ -155,10 +144,13 @@ const FOOTPRINT: Experiment = Experiment {
                         hi: 4.1 * l2,
                     },
                 )?;
-                let slower = ratio(beyond, in_l2(e)?)?;
-                Ok(at_least("8-byte nop beyond L2 over in L2", slower, STEP))
+                at_least(
+                    "8-byte nop beyond L2 over in L2",
+                    ratio(beyond, in_l2(e)),
+                    STEP,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -284,14 +276,10 @@ impl Setup for RoutineSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let listing = self.listing;
-        let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes))
-            .map_err(Untestable::because)?;
+        let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes))?;
         // SAFETY: the listing was written to the start of the code, which stays executable and
         // unchanged for as long as it lives.
         let routine = unsafe { Routine::new(code, |code| code.function(0), listing) };
-        Ok(Workload::Steady {
-            kernel: Box::new(routine),
-            period: 1,
-        })
+        Ok(Workload::steady(routine, 1))
     }
 }

@@ -4,10 +4,8 @@
 use crate::experiment::claim::counted::{
     Counted, {self},
 };
+use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::transfer;
-use crate::experiment::{
-    Axis, Case, Claim, Experiment, Plot, Shape, Unit, Untestable, plain_curves,
-};
 use crate::pattern::Rng;
 use crate::sim::mesi::{Event, Mesi, Messages, Protocol, State};
 
@@ -51,18 +49,16 @@ const RULES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "a changed line is in no other cache",
-            judge: |e| counted::all(e, &RULES_COUNTED[..1]),
-        },
-        Claim {
-            text: "clean copies are in as many caches as read the line, until one writes",
-            judge: |e| counted::all(e, &RULES_COUNTED[1..3]),
-        },
-        Claim {
-            text: "every read finds what was written last",
-            judge: |e| counted::all(e, &RULES_COUNTED[3..]),
-        },
+        claim("a changed line is in no other cache", |e| {
+            counted::all(e, &RULES_COUNTED[..1])
+        }),
+        claim(
+            "clean copies are in as many caches as read the line, until one writes",
+            |e| counted::all(e, &RULES_COUNTED[1..3]),
+        ),
+        claim("every read finds what was written last", |e| {
+            counted::all(e, &RULES_COUNTED[3..])
+        }),
     ],
 };
 
@@ -157,16 +153,14 @@ const FIGURE: Experiment = Experiment {
             A line's way to another core and back is drawn beside a hit in L1d; X12 has it by what \
             the cores share, and B8 and F1 what increments cost that share a line. `linefill \
             simulate --mesi` prints the figure as a table.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
+    plot: Some(Plot::bars(
+        Axis::linear(
             "a hit (0); a round trip to a core of the same L2 (1), last level (2), package (3), \
              other package (4)",
         ),
-        y: Axis::log("time"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+        Axis::log("time"),
+        Unit::Nanoseconds,
+    )),
     cases: |machine| {
         let mut cases: Vec<Case> = counted::cases(&ARROWS).collect();
         cases.extend(transfer::hit_and_trip(machine));
@@ -179,37 +173,30 @@ const FIGURE: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "from each of the four states, local and remote reads and writes lead where \
-                   Figure 3.18 says",
-            judge: |e| counted::all(e, &ARROWS[..1]),
-        },
-        Claim {
-            text: "E to M is not announced",
-            judge: |e| counted::all(e, &ARROWS[1..2]),
-        },
-        Claim {
-            text: "S to M takes one RFO",
-            judge: |e| counted::all(e, &ARROWS[2..3]),
-        },
-        Claim {
-            text: "M to S sends the line to the reader and to memory",
-            judge: |e| counted::all(e, &ARROWS[3..5]),
-        },
-        Claim {
-            text: "M to I sends it to the writer",
-            judge: |e| counted::all(e, &ARROWS[5..6]),
-        },
-        Claim {
-            text: "without E each first write to data of one's own would take an RFO; with it none \
-                   does",
-            judge: |e| counted::all(e, &ARROWS[6..]),
-        },
-        Claim {
-            text: "measured, a line that two cores pass back and forth takes more than 10 times as long \
-                   as a hit in L1d",
-            judge: transfer::trip_over_hit,
-        },
+        claim(
+            "from each of the four states, local and remote reads and writes lead where Figure \
+             3.18 says",
+            |e| counted::all(e, &ARROWS[..1]),
+        ),
+        claim("E to M is not announced", |e| {
+            counted::all(e, &ARROWS[1..2])
+        }),
+        claim("S to M takes one RFO", |e| counted::all(e, &ARROWS[2..3])),
+        claim("M to S sends the line to the reader and to memory", |e| {
+            counted::all(e, &ARROWS[3..5])
+        }),
+        claim("M to I sends it to the writer", |e| {
+            counted::all(e, &ARROWS[5..6])
+        }),
+        claim(
+            "without E each first write to data of one's own would take an RFO; with it none does",
+            |e| counted::all(e, &ARROWS[6..]),
+        ),
+        claim(
+            "measured, a line that two cores pass back and forth takes more than 10 times as long \
+             as a hit in L1d",
+            transfer::trip_over_hit,
+        ),
     ],
 };
 

@@ -1,12 +1,8 @@
 //! False sharing by the number of threads: Drepper's Figures 6.10 and 6.11.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::sharing::at_least_cores;
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Machine, Plot, Reference, SampleOf, Shape, Unit,
-    Untestable, at_least, at_most, plain_curves,
-};
 use crate::kernel::IncrementWay;
 
 const ONE_LINE: &str = "one line";
@@ -40,13 +36,14 @@ fn drepper_cases(machine: &Machine) -> Vec<Case> {
 }
 
 const fn bars(reference: &'static [Reference]) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("threads"),
-        y: Axis::linear("time of a thread's increment"),
-        unit: Unit::Nanoseconds,
-        reference,
-    })
+    Some(
+        Plot::bars(
+            Axis::linear("threads"),
+            Axis::linear("time of a thread's increment"),
+            Unit::Nanoseconds,
+        )
+        .beside(reference),
+    )
 }
 
 const COLUMNS: &[(&str, &str)] = &[
@@ -75,27 +72,26 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     cases: drepper_cases,
     curves: plain_curves,
     claims: &[
-        Claim {
-            text: "threads on one line take more than 2 times as long as on lines of their own",
-            judge: |e| {
+        claim(
+            "threads on one line take more than 2 times as long as on lines of their own",
+            |e| {
                 let threads = most_of_drepper(e)?;
-                let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
-                let what = format!("one line over own lines with {threads} threads");
-                Ok(at_least(&what, slower, 2.0))
-            },
-        },
-        Claim {
-            text: "threads on lines of their own slow each other by less than the paper's 57 %",
-            judge: |e| {
-                let threads = most_of_drepper(e)?;
-                let slower = ratio(e.at(OWN_LINES, threads)?, e.at(OWN_LINES, 1.0)?)?;
-                Ok(at_most(
-                    &format!("{threads} threads over one"),
+                let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
+                at_least(
+                    &format!("one line over own lines with {threads} threads"),
                     slower,
-                    1.57,
-                ))
+                    2.0,
+                )
             },
-        },
+        ),
+        claim(
+            "threads on lines of their own slow each other by less than the paper's 57 %",
+            |e| {
+                let threads = most_of_drepper(e)?;
+                let slower = ratio(e.at(OWN_LINES, threads), e.at(OWN_LINES, 1.0))?;
+                at_most(&format!("{threads} threads over one"), slower, 1.57)
+            },
+        ),
     ],
 };
 
@@ -117,10 +113,10 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     events: &[],
     cases: drepper_cases,
     curves: plain_curves,
-    claims: &[Claim {
-        text: "within a package threads on one line take at most 1.81 times as long as on lines of \
-               their own",
-        judge: |e| {
+    claims: &[claim(
+        "within a package threads on one line take at most 1.81 times as long as on lines of their \
+         own",
+        |e| {
             let threads = most_of_drepper(e)?;
             let one_package = e.machine.cpu_order.seats()[..threads as usize]
                 .windows(2)
@@ -130,11 +126,14 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
                     "the first {threads} cores here are not of one package"
                 )));
             }
-            let slower = ratio(e.at(ONE_LINE, threads)?, e.at(OWN_LINES, threads)?)?;
-            let what = format!("one line over own lines with {threads} threads");
-            Ok(at_most(&what, slower, 1.81))
+            let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
+            at_most(
+                &format!("one line over own lines with {threads} threads"),
+                slower,
+                1.81,
+            )
         },
-    }],
+    )],
 };
 
 fn most_of_drepper(e: &Evidence<'_>) -> Result<f64, Untestable> {

@@ -1,12 +1,8 @@
 //! Threads that write one line: Sestoft 4.2 with Figure 1, Drepper's Figures 6.10 and 6.11.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::increment::{IncrementSetup, Spacing};
 use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
-use crate::experiment::{
-    Axis, Case, Claim, CpuOrder, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference,
-    SampleOf, Shape, Unit, Untestable, all_of, at_least, at_most, between, plain_curves,
-};
 use crate::kernel::IncrementWay;
 use crate::stats::Interval;
 
@@ -130,15 +126,16 @@ const COHERENCE: Experiment = Experiment {
             that has one place to itself takes the time of the operation alone. A lock of \
             parking_lot is a byte, so that 64 of them share a line where 8 of the standard \
             library's do. The bars show the most threads that had cores of their own.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear(
-            "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
+    plot: Some(
+        Plot::bars(
+            Axis::linear(
+                "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
              parking_lot::Mutex (6)",
-        ),
-        y: Axis::log("times as long as 128 B apart"),
-        unit: Unit::Count,
-        reference: &[Reference {
+            ),
+            Axis::log("times as long as 128 B apart"),
+            Unit::Count,
+        )
+        .beside(&[Reference {
             file: "sestoft-coherence-factors.csv",
             machine: "2 x Xeon E5-2680 v3 (2017)",
             x: "case",
@@ -146,74 +143,76 @@ const COHERENCE: Experiment = Experiment {
                 ("shared_over_padded", "one place (a) over apart (c)"),
                 ("dense_over_padded", "dense (b) over apart (c)"),
             ],
-        }],
-    }),
+        }]),
+    ),
     events: &[],
     cases: coherence_cases,
     curves: factors,
     claims: &[
-        Claim {
-            text: "int++: threads side by side take more than 2 times as long as threads apart (the \
-                   note: 12)",
-            judge: |e| dense_over_padded(e, WAYS[0].0),
-        },
-        Claim {
-            text: "fetch_add: threads side by side take more than 2 times as long as threads apart \
-                   (the note: 14)",
-            judge: |e| dense_over_padded(e, WAYS[1].0),
-        },
-        Claim {
-            text: "compare_exchange: threads side by side take more than 2 times as long as threads \
-                   apart (the note: 9)",
-            judge: |e| dense_over_padded(e, WAYS[2].0),
-        },
-        Claim {
-            text: "spin lock: threads side by side take more than 2 times as long as threads apart \
-                   (the note, with Java's locks: 21)",
-            judge: |e| dense_over_padded(e, WAYS[3].0),
-        },
-        Claim {
-            text: "Mutex: threads side by side take more than 2 times as long as threads apart (the \
-                   note, with Java's locks: 21)",
-            judge: |e| dense_over_padded(e, WAYS[4].0),
-        },
-        Claim {
-            text: "locks of parking_lot: threads side by side take more than 2 times as long as \
-                   threads apart (the note, with Java's: 21)",
-            judge: |e| dense_over_padded(e, WAYS[PEER].0),
-        },
-        Claim {
-            text: "four threads and more: one lock for all is slower than locks side by side, and \
-                   those slower than locks apart (the note at 16: 2.313, 0.888 and 0.072 s)",
-            judge: |e| {
+        claim(
+            "int++: threads side by side take more than 2 times as long as threads apart (the \
+             note: 12)",
+            |e| dense_over_padded(e, WAYS[0].0),
+        ),
+        claim(
+            "fetch_add: threads side by side take more than 2 times as long as threads apart (the \
+             note: 14)",
+            |e| dense_over_padded(e, WAYS[1].0),
+        ),
+        claim(
+            "compare_exchange: threads side by side take more than 2 times as long as threads \
+             apart (the note: 9)",
+            |e| dense_over_padded(e, WAYS[2].0),
+        ),
+        claim(
+            "spin lock: threads side by side take more than 2 times as long as threads apart (the \
+             note, with Java's locks: 21)",
+            |e| dense_over_padded(e, WAYS[3].0),
+        ),
+        claim(
+            "Mutex: threads side by side take more than 2 times as long as threads apart (the \
+             note, with Java's locks: 21)",
+            |e| dense_over_padded(e, WAYS[4].0),
+        ),
+        claim(
+            "locks of parking_lot: threads side by side take more than 2 times as long as threads \
+             apart (the note, with Java's: 21)",
+            |e| dense_over_padded(e, WAYS[PEER].0),
+        ),
+        claim(
+            "four threads and more: one lock for all is slower than locks side by side, and those \
+             slower than locks apart (the note at 16: 2.313, 0.888 and 0.072 s)",
+            |e| {
                 let threads = most(e)?;
                 at_least_cores(&e.machine.cpu_order, 4)?;
                 let at = |place| e.at(&series(WAYS[4].0, place), threads as f64);
                 let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
-                Ok(all_of([
+                all_of([
                     at_least(
                         "one lock over locks side by side",
-                        ratio(shared, dense)?,
+                        ratio(shared, dense),
                         1.0,
                     ),
-                    at_least("side by side over apart", ratio(dense, padded)?, 1.0),
-                ]))
+                    at_least("side by side over apart", ratio(dense, padded), 1.0),
+                ])
             },
-        },
-        Claim {
-            text: "locks that are apart scale: with a thread on each core a turn takes less than \
-                   1.2 times as long as alone",
-            judge: |e| {
+        ),
+        claim(
+            "locks that are apart scale: with a thread on each core a turn takes less than 1.2 \
+             times as long as alone",
+            |e| {
                 let threads = most(e)?;
                 let at = |threads| e.at(&series(WAYS[4].0, PADDED), threads as f64);
-                let slower = ratio(at(threads)?, at(1)?)?;
-                let what = format!("{threads} threads over one");
-                Ok(at_most(&what, slower, 1.2))
+                at_most(
+                    &format!("{threads} threads over one"),
+                    ratio(at(threads), at(1)),
+                    1.2,
+                )
             },
-        },
-        Claim {
-            text: "with one thread it is all the same where the word lies: to 10 %",
-            judge: |e| {
+        ),
+        claim(
+            "with one thread it is all the same where the word lies: to 10 %",
+            |e| {
                 let mut parts = Vec::new();
                 for (index, (way, _)) in WAYS.into_iter().enumerate() {
                     let at = |place| e.at(&series(way, place), 1.0);
@@ -223,21 +222,24 @@ const COHERENCE: Experiment = Experiment {
                     let (shared, dense) = (at(SHARED)?, at(DENSE)?);
                     for (place, other) in [(DENSE, dense), (PADDED, at(PADDED)?)] {
                         let what = format!("{way}: {place} over {SHARED}");
-                        parts.push(between(&what, ratio(other, shared)?, 0.9, 1.1));
+                        parts.push(between(&what, ratio(other, shared), 0.9, 1.1));
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 
 fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
     let threads = most(e)?;
     let at = |place| e.at(&series(way, place), threads as f64);
-    let slower = ratio(at(DENSE)?, at(PADDED)?)?;
-    let what = format!("side by side over apart with {threads} threads");
-    Ok(at_least(&what, slower, 2.0))
+    let slower = ratio(at(DENSE), at(PADDED))?;
+    at_least(
+        &format!("side by side over apart with {threads} threads"),
+        slower,
+        2.0,
+    )
 }
 
 /// The twelve cells of the note's table as bars, and those of more locks and a second width: how
@@ -248,8 +250,8 @@ fn factors(e: &Evidence<'_>) -> Vec<Curve> {
         return Vec::new();
     };
     let bar = |index: usize, place: &str| {
-        let at = |place| e.at(&series(WAYS[index].0, place), threads as f64).ok();
-        let factor = ratio(at(place)?, at(PADDED)?).ok()?;
+        let at = |place| e.at(&series(WAYS[index].0, place), threads as f64);
+        let factor = ratio(at(place), at(PADDED)).ok()?;
         Some(((index + 1) as f64, factor))
     };
     let labels = [
@@ -297,13 +299,11 @@ const FIG_1: Experiment = Experiment {
             that are apart. Threads beyond the CPUs share them: where one is put to sleep with the \
             lock in its hands the others must sleep, too, and where it is not, a thread takes its \
             turns alone, and one lock may even get quicker.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("threads"),
-        y: Axis::log("time a turn of all threads together"),
-        unit: Unit::Nanoseconds,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("threads"),
+        Axis::log("time a turn of all threads together"),
+        Unit::Nanoseconds,
+    )),
     events: &[],
     cases: |machine| {
         let most = if machine.full {
@@ -340,10 +340,10 @@ const FIG_1: Experiment = Experiment {
         curves
     },
     claims: &[
-        Claim {
-            text: "one lock does not scale: 4 threads and more take 0.5 to 2 times as long for all \
-                   turns as two",
-            judge: |e| {
+        claim(
+            "one lock does not scale: 4 threads and more take 0.5 to 2 times as long for all turns \
+             as two",
+            |e| {
                 let shared = series(WAYS[MUTEX].0, SHARED);
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let two = in_all(e, &shared, 2)?;
@@ -352,28 +352,28 @@ const FIG_1: Experiment = Experiment {
                     if threads > 2.0 {
                         let all = in_all(e, &shared, threads as usize)?;
                         let what = format!("{threads} threads over two");
-                        parts.push(between(&what, ratio(all, two)?, 0.5, 2.0));
+                        parts.push(between(&what, ratio(all, two), 0.5, 2.0));
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "locks apart beat locks side by side at two threads, and those beat one lock",
-            judge: |e| {
+        ),
+        claim(
+            "locks apart beat locks side by side at two threads, and those beat one lock",
+            |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
                 let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
-                Ok(all_of([
+                all_of([
                     at_least(
                         "one lock over locks side by side",
-                        ratio(shared, dense)?,
+                        ratio(shared, dense),
                         1.0,
                     ),
-                    at_least("side by side over apart", ratio(dense, padded)?, 1.0),
-                ]))
+                    at_least("side by side over apart", ratio(dense, padded), 1.0),
+                ])
             },
-        },
+        ),
     ],
 };
 

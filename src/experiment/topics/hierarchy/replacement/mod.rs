@@ -1,9 +1,6 @@
 //! Drepper 3.3.5, in passing: that sets replace by LRU. Which line a full set of L1d gives up.
 
-use crate::experiment::{
-    Case, Claim, Context, Evidence, Judged, Judgement, Machine, Setup, Untestable, Verdict,
-    Workload,
-};
+use crate::experiment::prelude::*;
 use crate::infer::{
     Found, {self},
 };
@@ -117,11 +114,11 @@ fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
 const SURE: f64 = 0.9;
 
 /// The claim about the policy.
-pub(crate) const LRU: Claim = Claim {
-    text: "a full set of L1d gives up the line that was used longest ago: of the policies that are \
-           known LRU alone explains what sequences of loads cost",
+pub(crate) const LRU: Claim = claim(
+    "a full set of L1d gives up the line that was used longest ago: of the policies that are known \
+     LRU alone explains what sequences of loads cost",
     judge,
-};
+);
 
 fn judge(e: &Evidence<'_>) -> Judged {
     let found = replaced(e)?;
@@ -196,10 +193,7 @@ impl Setup for RevisitSetup {
                 LINE / WORD
             ))
         })?;
-        let visits = Visits::new(region, &places).map_err(Untestable::because)?;
-        Ok(Workload::Steady {
-            kernel: Box::new(Revisit::new(visits)),
-            period: places.len() as u64,
-        })
+        let visits = Visits::new(region, &places)?;
+        Ok(Workload::steady(Revisit::new(visits), places.len() as u64))
     }
 }

@@ -1,10 +1,10 @@
 //! A k-means to its end: how many iterations it takes, and which means it finds.
 
 use crate::cpu::Features;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::cluster::lock;
 use crate::experiment::topics::kmeans::run::tasks::Run;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay, Problem};
-use crate::experiment::{Context, Setup, Untestable, Workload};
 use crate::mem::Region;
 use crate::os::pin;
 use crate::pattern::kmeans::Point;
@@ -45,7 +45,7 @@ impl Clustering {
                         // The others wait for this thread, wherever it runs.
                         run.to_rest(index, MOST_ITERATIONS);
                     }
-                    pinned.map(|_| ()).map_err(Untestable::because)
+                    Ok(pinned.map(|_| ())?)
                 })
             };
             let threads: io::Result<Vec<_>> = cpus.iter().enumerate().map(at_work).collect();

@@ -1,7 +1,7 @@
 //! Sestoft's k-means on threads, in the note's variants and in two of our own.
 
 use crate::cpu::Features;
-use crate::experiment::{Context, SampleOf, Setup, Untestable, Workload};
+use crate::experiment::prelude::*;
 use crate::kernel::NearestWay;
 use crate::mem::Region;
 use crate::os::Worker;
@@ -168,13 +168,8 @@ impl Setup for KMeansSetup {
                 cpus.iter().enumerate().map(member).collect()
             }
         };
-        Ok(Workload::ThreadGroup {
-            members,
-            // An iteration ends when its last task does.
-            pace: SampleOf::Slowest,
-            period: 2,
-            in_step: true,
-        })
+        // An iteration ends when its last task does.
+        Ok(Workload::in_step(members, SampleOf::Slowest, 2))
     }
 }
 

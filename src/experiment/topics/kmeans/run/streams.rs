@@ -1,6 +1,6 @@
 //! The note's variant 3P, on parallel iterators: nothing that is shared changes.
 
-use crate::experiment::Untestable;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::cluster::{EPSILON, mean_of};
 use crate::experiment::topics::kmeans::run::{Problem, nearest_of, tasks};
 use crate::kernel::{Access, Kernel, Sum, Work};
@@ -98,8 +98,7 @@ impl Streams {
                 Ok(pinned) => core::mem::forget(pinned),
                 Err(_) => noted.store(true, Ordering::Relaxed),
             })
-            .build()
-            .map_err(Untestable::because)?;
+            .build()?;
         // All threads have begun once each has done nothing.
         pool.broadcast(|_| ());
         if homeless.load(Ordering::Relaxed) {

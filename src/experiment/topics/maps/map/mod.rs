@@ -4,7 +4,7 @@
 //! divide the keys among stripes, each with a lock and a size of its own. They are studied, not
 //! offered: keys are `u32`, values `u64`.
 
-use crate::experiment::Untestable;
+use crate::experiment::prelude::*;
 pub use share::{Share, Tally};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use striped::StripedMap;

@@ -1,10 +1,8 @@
 //! Drepper 6.3.1, hardware prefetching: what sets it off, what it follows and where it stops, by
 //! timing alone.
 
+use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{
-    Axis, Context, Evidence, Experiment, Machine, Plot, Setup, Shape, Unit, Untestable, Workload,
-};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
 use crate::os::prefetchers::{Off, Ready};
@@ -60,13 +58,7 @@ fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
 }
 
 const fn plot(x: Axis) -> Option<Plot> {
-    Some(Plot {
-        shape: Shape::Lines,
-        x,
-        y: Axis::log("time a line"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    })
+    Some(Plot::lines(x, Axis::log("time a line"), Unit::CoreCycles))
 }
 
 /// The difference of two intervals.
@@ -96,15 +88,15 @@ impl Setup for SwitchedOffSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         // First, because it fails in most places, and laying the walk out takes its time.
-        let ready = Ready::here().map_err(Untestable::because)?;
-        let Workload::Steady { kernel, period } = self.walk.prepare(region, context)? else {
-            return Err(Untestable::because(
-                "a walk is measured in its steady state",
-            ));
-        };
-        let off = ready.switch_off().map_err(Untestable::because)?;
+        let ready = Ready::here()?;
+        let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
+        let off = ready.switch_off()?;
         let kernel = Box::new(WhileOff { kernel, _off: off });
-        Ok(Workload::Steady { kernel, period })
+        Ok(Workload::Steady {
+            kernel,
+            period,
+            beside: None,
+        })
     }
 }
 

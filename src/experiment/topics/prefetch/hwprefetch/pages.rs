@@ -1,10 +1,7 @@
 //! The end of a page.
 
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{in_memory, minus, per, plot, runs};
-use crate::experiment::{
-    Axis, Case, Claim, Experiment, Judgement, Range, at_least, events, plain_curves,
-};
 use crate::mem::PAGE;
 use crate::pattern::Path;
 use crate::stats::Interval;
@@ -40,10 +37,10 @@ pub(crate) const PAGES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "in the middle of a run the first line of a page costs more than three times a \
-               line of the second half of a run inside a page",
-        judge: |e| {
+    claims: &[claim(
+        "in the middle of a run the first line of a page costs more than three times a line of the \
+         second half of a run inside a page",
+        |e| {
             in_memory(e)?;
             let length = LONG as f64;
             let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
@@ -63,10 +60,7 @@ pub(crate) const PAGES: Experiment = Experiment {
                 minus(first, line.scaled(3.0)),
                 0.0,
             );
-            Ok(Judgement {
-                numbers: format!("{}; {first} against {line} core cycles", judged.numbers),
-                ..judged
-            })
+            noted(judged, format!("{first} against {line} core cycles"))
         },
-    }],
+    )],
 };

@@ -1,11 +1,7 @@
 //! Streams.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{in_memory, lines, plot};
-use crate::experiment::{
-    Axis, Case, Claim, Experiment, Judgement, Untestable, Verdict, at_least, between, events,
-    plain_curves,
-};
 use crate::pattern::Order;
 use crate::stats::Interval;
 
@@ -39,13 +35,10 @@ pub(crate) const STREAMS: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[Claim {
-        text: "8 to 64 streams are followed at a time",
-        judge: |e| {
-            in_memory(e)?;
-            knee(&e.series(INTERLEAVED)?)
-        },
-    }],
+    claims: &[claim("8 to 64 streams are followed at a time", |e| {
+        in_memory(e)?;
+        knee(&e.series(INTERLEAVED)?)
+    })],
 };
 
 /// Lines of a stream, about `lines`: so many that streams beside each other start an odd number of
@@ -58,7 +51,7 @@ fn staggered(lines: usize) -> usize {
 
 /// Judges that the streams of which there can be most, before a line costs more for good than the
 /// geometric mean of the least and the most that it costs anywhere, are 8 to 64.
-fn knee(points: &[(f64, Interval)]) -> Result<Judgement, Untestable> {
+fn knee(points: &[(f64, Interval)]) -> Judged {
     let costs = || points.iter().map(|point| point.1);
     let ([(first, _), .., (last, _)], Some(least), Some(most)) = (
         points,
@@ -71,9 +64,9 @@ fn knee(points: &[(f64, Interval)]) -> Result<Judgement, Untestable> {
     };
     let rise = at_least(
         "the dearest number over the cheapest",
-        ratio(most, least)?,
+        ratio(most, least),
         2.0,
-    );
+    )?;
     if rise.verdict != Verdict::Holds {
         return Ok(rise);
     }
@@ -85,11 +78,8 @@ fn knee(points: &[(f64, Interval)]) -> Result<Judgement, Untestable> {
         points.get(index + 1).map_or(*last, |point| point.0)
     });
     let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 64.0);
-    Ok(Judgement {
-        numbers: format!(
-            "{}; {least} core cycles a line at the least, {most} at the most",
-            judged.numbers
-        ),
-        ..judged
-    })
+    noted(
+        judged,
+        format!("{least} core cycles a line at the least, {most} at the most"),
+    )
 }

@@ -1,11 +1,7 @@
 //! Strides.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, in_memory, lines, plot};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Untestable, all_of, at_most, between, events,
-    plain_curves,
-};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::Order;
 use crate::stats::Interval;
@@ -23,11 +19,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
     today: "A prefetcher that tells strides by the instruction that loads follows them up to 2 KiB \
             on Intel, inside a page. AMD's works on virtual addresses and may follow a \
             stride of a page and more, which makes it translate addresses ahead, too.",
-    plot: plot(Axis {
-        label: "stride",
-        log: true,
-        bytes: true,
-    }),
+    plot: plot(Axis::bytes("stride")),
     cases: |machine| {
         let strides: &[usize] = if machine.full {
             &[1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256]
@@ -56,32 +48,34 @@ pub(crate) const STRIDES: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "line after line costs less than half of a random step",
-            judge: |e| {
-                let share = strided_over_random(e, STRIDED, RANDOM, LINE)?;
-                Ok(at_most("stride 64 over random", share, 0.5))
+        claim(
+            "line after line costs less than half of a random step",
+            |e| {
+                at_most(
+                    "stride 64 over random",
+                    strided_over_random(e, STRIDED, RANDOM, LINE),
+                    0.5,
+                )
             },
-        },
-        Claim {
-            text: "a stride of a page or two is not followed: 0.7 to 1.3 of a random step",
-            judge: |e| {
+        ),
+        claim(
+            "a stride of a page or two is not followed: 0.7 to 1.3 of a random step",
+            |e| {
                 let part = |stride| {
                     let share = strided_over_random(e, STRIDED, RANDOM, stride)?;
-                    let what = format!("stride {stride} over random");
-                    Ok(between(&what, share, 0.7, 1.3))
+                    between(&format!("stride {stride} over random"), share, 0.7, 1.3)
                 };
-                Ok(all_of([part(PAGE)?, part(2 * PAGE)?]))
+                all_of([part(PAGE), part(2 * PAGE)])
             },
-        },
-        Claim {
-            text: "nor is it in pages of 2 MiB, where a step of 4 KiB stays inside: 0.7 to 1.3 of \
-                   a random one",
-            judge: |e| {
+        ),
+        claim(
+            "nor is it in pages of 2 MiB, where a step of 4 KiB stays inside: 0.7 to 1.3 of a \
+             random one",
+            |e| {
                 let share = strided_over_random(e, STRIDED_HUGE, RANDOM_HUGE, PAGE)?;
-                Ok(between("stride 4096 over random", share, 0.7, 1.3))
+                between("stride 4096 over random", share, 0.7, 1.3)
             },
-        },
+        ),
     ],
 };
 
@@ -94,5 +88,5 @@ fn strided_over_random(
     in_memory(e)?;
     e.series(strided)?;
     e.series(random)?;
-    ratio(e.at(strided, stride as f64)?, e.at(random, LINE as f64)?)
+    ratio(e.at(strided, stride as f64), e.at(random, LINE as f64))
 }

@@ -1,12 +1,8 @@
 //! The prefetchers switched off.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::order::FORWARDS;
 use crate::experiment::topics::prefetch::hwprefetch::{RANDOM, SwitchedOffSetup, in_memory, lines};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Plot, Shape, Unit, Untestable, at_least, at_most,
-    events, plain_curves,
-};
 use crate::pattern::Order;
 use crate::stats::Interval;
 
@@ -27,13 +23,11 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
             Without prefetchers the core still looks ahead, but a walk along a list waits for each \
             line. What is left of the difference is memory's: neighbouring lines come from an \
             open row of DRAM, and share a translation.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("prefetchers on (0), off (1)"),
-        y: Axis::linear("time a line"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("prefetchers on (0), off (1)"),
+        Axis::linear("time a line"),
+        Unit::CoreCycles,
+    )),
     cases: |machine| {
         let seed = machine.seed;
         let orders = [
@@ -48,24 +42,21 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        Claim {
-            text: "with the prefetchers on, line after line costs less than half of a random step",
-            judge: |e| {
-                let share = forwards_over_random(e, ON)?;
-                Ok(at_most("forwards over random, on", share, 0.5))
-            },
-        },
-        Claim {
-            text: "with all of them off it costs at least half of one",
-            judge: |e| {
-                let share = forwards_over_random(e, OFF)?;
-                Ok(at_least("forwards over random, off", share, 0.5))
-            },
-        },
+        claim(
+            "with the prefetchers on, line after line costs less than half of a random step",
+            |e| at_most("forwards over random, on", forwards_over_random(e, ON), 0.5),
+        ),
+        claim("with all of them off it costs at least half of one", |e| {
+            at_least(
+                "forwards over random, off",
+                forwards_over_random(e, OFF),
+                0.5,
+            )
+        }),
     ],
 };
 
 fn forwards_over_random(e: &Evidence<'_>, place: f64) -> Result<Interval, Untestable> {
     in_memory(e)?;
-    ratio(e.at(FORWARDS, place)?, e.at(RANDOM, place)?)
+    ratio(e.at(FORWARDS, place), e.at(RANDOM, place))
 }

@@ -1,11 +1,7 @@
 //! How many misses set the prefetcher off.
 
-use crate::experiment::claim::evidence::share_of_miss;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{in_memory, minus, per, plot, runs};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judgement, Machine, Untestable, at_least,
-    events,
-};
 use crate::pattern::Path;
 use crate::stats::Interval;
 
@@ -38,10 +34,10 @@ pub(crate) const TRIGGER: Experiment = Experiment {
         }]
     },
     events: events::WALK,
-    claims: &[Claim {
-        text: "the second line after a jump is no prefetched one: two misses or more set the \
-               prefetcher off, so it costs at least half of the first",
-        judge: |e| {
+    claims: &[claim(
+        "the second line after a jump is no prefetched one: two misses or more set the prefetcher \
+         off, so it costs at least half of the first",
+        |e| {
             in_memory(e)?;
             let lines = added_lines(e)?;
             let cost = |length: f64| {
@@ -53,23 +49,20 @@ pub(crate) const TRIGGER: Experiment = Experiment {
             let first = cost(1.0)?;
             let judged = at_least(
                 "second line over the first",
-                share_of_miss(cost(2.0)?, first)?,
+                share_of_miss(cost(2.0)?, first),
                 0.5,
             );
             let misses = lines
                 .iter()
                 .take_while(|line| line.1.middle() >= first.middle() / 2.0)
                 .last();
-            Ok(Judgement {
-                numbers: format!(
-                    "{}; the first {} cost half a miss or more each",
-                    judged.numbers,
-                    misses.map_or(1.0, |line| line.0)
-                ),
-                ..judged
-            })
+            let misses = misses.map_or(1.0, |line| line.0);
+            noted(
+                judged,
+                format!("the first {misses} cost half a miss or more each"),
+            )
         },
-    }],
+    )],
 };
 
 fn run_lengths(machine: &Machine) -> &'static [usize] {

@@ -1,12 +1,8 @@
 //! How far ahead a prefetch pays, by the work at each node.
 
 use crate::cpu::Hint;
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::swprefetch::walk::{PLAIN, WORK, setup};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judgement, Machine, Plot, Shape, Unit,
-    Untestable, all_of, at_least, at_most, between, events,
-};
 use crate::kernel::{Ahead, Dependence};
 use crate::model::{step_with_prefetch, steps_ahead};
 use crate::stats::Interval;
@@ -78,21 +74,18 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             Latency is a mean, and half of the lines take longer; some nodes more than the formula \
             asks for bring the rest. With so little work that a dozen misses must be in flight, \
             the core's fill buffers (10 to 64) come into sight.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::log("nodes ahead"),
-        y: Axis::log("time a node"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::lines(
+        Axis::log("nodes ahead"),
+        Axis::log("time a node"),
+        Unit::CoreCycles,
+    )),
     cases,
     curves,
     events: events::PREFETCHES,
     claims: &[
-        Claim {
-            text: "one node ahead a prefetch hides no more of the latency than the work of a node \
-                   takes",
-            judge: |e| {
+        claim(
+            "one node ahead a prefetch hides no more of the latency than the work of a node takes",
+            |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
                 for dial in &DIALS[1..] {
@@ -101,13 +94,13 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                     let what = format!("hidden over work, {}", dial.series);
                     parts.push(at_most(&what, signed_ratio(hidden, work), 1.25));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "as many nodes ahead as latency over work, rounded up, it hides four fifths of \
-                   the latency and more",
-            judge: |e| {
+        ),
+        claim(
+            "as many nodes ahead as latency over work, rounded up, it hides four fifths of the \
+             latency and more",
+            |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
                 for dial in &DIALS {
@@ -126,13 +119,13 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                     let what = format!("hidden over latency, {}, {distance} ahead", dial.series);
                     parts.push(at_least(&what, signed_ratio(hidden, latency), 0.8));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "half as many nodes ahead and fewer, a node takes the latency over the distance, \
-                   to within a quarter",
-            judge: |e| {
+        ),
+        claim(
+            "half as many nodes ahead and fewer, a node takes the latency over the distance, to \
+             within a quarter",
+            |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
                 for dial in &DIALS {
@@ -143,16 +136,16 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                         }
                         let whole = e.at(dial.series, distance as f64)?.scaled(distance as f64);
                         let what = format!("time times distance over latency, {distance} ahead");
-                        parts.push(between(&what, ratio(whole, latency)?, 0.75, 1.25));
+                        parts.push(between(&what, ratio(whole, latency), 0.75, 1.25));
                     }
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "the least distance at which a node takes no more than 1.1 times the best is \
-                   latency over work, rounded up, to a factor of 1.5",
-            judge: |e| {
+        ),
+        claim(
+            "the least distance at which a node takes no more than 1.1 times the best is latency \
+             over work, rounded up, to a factor of 1.5",
+            |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
                 for dial in &DIALS {
@@ -165,18 +158,18 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                         share,
                         0.667,
                         1.5,
-                    );
-                    parts.push(Judgement {
+                    )?;
+                    parts.push(Ok(Judgement {
                         numbers: format!(
                             "{}: {least} to {most} nodes by the formula, {:.0} to {:.0} measured",
                             judged.numbers, found.lo, found.hi
                         ),
                         ..judged
-                    });
+                    }));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
+        ),
     ],
 };
 

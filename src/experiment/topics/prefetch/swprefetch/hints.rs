@@ -1,14 +1,10 @@
 //! What each hint does.
 
 use crate::cpu::{Hint, prefetch};
-use crate::experiment::claim::evidence::{ratio, share_of_miss};
+use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::hint::{HintSetup, Place};
 use crate::experiment::shared::pollution::{Passage, PollutionSetup};
-use crate::experiment::{
-    Axis, Case, Claim, Evidence, Experiment, Judged, Machine, Plot, Shape, Unit, all_of, at_least,
-    at_most, between, events, plain_curves,
-};
 
 const FLUSHED: &str = "flushed";
 const LOADED: &str = "flushed, then loaded";
@@ -47,13 +43,11 @@ pub(crate) const HINTS: Experiment = Experiment {
             met such a drop, after a random walk 57 of 99. Others saw drops without finding when \
             they come (Wang and others, arXiv 2411.02814). So the lines are asked for after a \
             sweep here; what the two hints are worth elsewhere may depend on the moment.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("after a sequential sweep (0)"),
-        y: Axis::linear("time of the first load"),
-        unit: Unit::CoreCycles,
-        reference: &[],
-    }),
+    plot: Some(Plot::bars(
+        Axis::linear("after a sequential sweep (0)"),
+        Axis::linear("time of the first load"),
+        Unit::CoreCycles,
+    )),
     cases: hint_cases,
     curves: |e| {
         let mut curves = plain_curves(e);
@@ -62,43 +56,46 @@ pub(crate) const HINTS: Experiment = Experiment {
     },
     events: events::PREFETCHES,
     claims: &[
-        Claim {
-            text: "a prefetch of a bad address does not fault",
-            judge: |e| {
-                let survived = e.at(NULL, BAD.len() as f64)?;
-                let all = (BAD.len() * Hint::ALL.len()) as f64;
-                Ok(between("prefetches survived", survived, all, all))
-            },
-        },
-        Claim {
-            text: "after a sweep a line hits after prefetcht0, t1, t2 and nta: its load takes less \
-                   than half of a miss",
-            judge: |e| {
+        claim("a prefetch of a bad address does not fault", |e| {
+            let survived = e.at(NULL, BAD.len() as f64)?;
+            let all = (BAD.len() * Hint::ALL.len()) as f64;
+            between("prefetches survived", survived, all, all)
+        }),
+        claim(
+            "after a sweep a line hits after prefetcht0, t1, t2 and nta: its load takes less than \
+             half of a miss",
+            |e| {
                 let mut parts = Vec::new();
                 for (series, _) in &AFTER[..4] {
-                    parts.push(hits(e, series)?);
+                    parts.push(hits(e, series));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes \
-                   less than 1.3 times as long as undisturbed",
-            judge: |e| {
+        ),
+        claim(
+            "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes less \
+             than 1.3 times as long as undisturbed",
+            |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                let slower = ratio(period(2)?, period(0)?)?;
-                Ok(at_most("lap after NTA over undisturbed", slower, 1.3))
+                at_most(
+                    "lap after NTA over undisturbed",
+                    ratio(period(2), period(0)),
+                    1.3,
+                )
             },
-        },
-        Claim {
-            text: "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
-                   and more as long as undisturbed",
-            judge: |e| {
+        ),
+        claim(
+            "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
+             and more as long as undisturbed",
+            |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
-                let slower = ratio(period(1)?, period(0)?)?;
-                Ok(at_least("lap after T0 over undisturbed", slower, 1.3))
+                at_least(
+                    "lap after T0 over undisturbed",
+                    ratio(period(1), period(0)),
+                    1.3,
+                )
             },
-        },
+        ),
     ],
 };
 
@@ -154,5 +151,5 @@ fn hint_cases(machine: &Machine) -> Vec<Case> {
 /// Judges that the load behind `series` takes less than half of a flushed one.
 fn hits(e: &Evidence<'_>, series: &str) -> Judged {
     let share = share_of_miss(e.at(series, SWEPT)?, e.at(FLUSHED, SWEPT)?)?;
-    Ok(at_most(&format!("share of a miss {series}"), share, 0.5))
+    at_most(&format!("share of a miss {series}"), share, 0.5)
 }

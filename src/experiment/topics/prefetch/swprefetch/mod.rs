@@ -1,6 +1,6 @@
 //! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and how far ahead it pays.
 
-use crate::experiment::Experiment;
+use crate::experiment::prelude::*;
 
 mod distance;
 mod helper;

@@ -1,13 +1,8 @@
 //! Figure 6.7: a random walk with work at each node, and the ways to prefetch ahead of it.
 
 use crate::cpu::Hint;
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired;
+use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::ahead::PrefetchSetup;
-use crate::experiment::{
-    Case, Claim, Experiment, Machine, Plot, Reference, all_of, at_least, at_most, between, events,
-    plain_curves,
-};
 use crate::kernel::{Ahead, Dependence};
 use crate::pattern::{Layout, Order};
 
@@ -58,53 +53,47 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
     curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
-        Claim {
-            text: "in L1d and L2 the prefetch changes less than 3 %",
-            judge: |e| {
-                let mut parts = Vec::new();
-                for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
-                    let change = paired(e, &ahead(FIVE), PLAIN, range)?;
-                    parts.push(between(
-                        &format!("prefetch over none, {name}"),
-                        change,
-                        0.97,
-                        1.03,
-                    ));
-                }
-                Ok(all_of(parts))
-            },
-        },
-        Claim {
-            text: "in memory it saves more than 5 %",
-            judge: |e| {
-                let memory = e.machine.ranges.memory;
-                let change = paired(e, &ahead(FIVE), PLAIN, memory)?;
-                Ok(at_most("prefetch over none", change, 0.95))
-            },
-        },
-        Claim {
-            text: "so do prefetcht1, prefetcht2 and prefetchnta",
-            judge: |e| {
-                let mut parts = Vec::new();
-                for (series, hint) in &HINTED[..3] {
-                    let change = paired(e, series, PLAIN, e.machine.ranges.memory)?;
-                    parts.push(at_most(&format!("{} over none", hint.name()), change, 0.95));
-                }
-                Ok(all_of(parts))
-            },
-        },
-        Claim {
-            text: "prefetchw saves as much as prefetcht0, to within a tenth",
-            judge: |e| {
+        claim("in L1d and L2 the prefetch changes less than 3 %", |e| {
+            let mut parts = Vec::new();
+            for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
+                let change = paired(e, &ahead(FIVE), PLAIN, range)?;
+                parts.push(between(
+                    &format!("prefetch over none, {name}"),
+                    change,
+                    0.97,
+                    1.03,
+                ));
+            }
+            all_of(parts)
+        }),
+        claim("in memory it saves more than 5 %", |e| {
+            let memory = e.machine.ranges.memory;
+            at_most(
+                "prefetch over none",
+                paired(e, &ahead(FIVE), PLAIN, memory),
+                0.95,
+            )
+        }),
+        claim("so do prefetcht1, prefetcht2 and prefetchnta", |e| {
+            let mut parts = Vec::new();
+            for (series, hint) in &HINTED[..3] {
+                let change = paired(e, series, PLAIN, e.machine.ranges.memory)?;
+                parts.push(at_most(&format!("{} over none", hint.name()), change, 0.95));
+            }
+            all_of(parts)
+        }),
+        claim(
+            "prefetchw saves as much as prefetcht0, to within a tenth",
+            |e| {
                 let memory = e.machine.ranges.memory;
                 let change = paired(e, HINTED[3].0, &ahead(FIVE), memory)?;
-                Ok(between("prefetchw over prefetcht0", change, 0.9, 1.1))
+                between("prefetchw over prefetcht0", change, 0.9, 1.1)
             },
-        },
-        Claim {
-            text: "in memory there is a best distance: 1 and 128 ahead are both more than 3 % \
-                   slower than the best between them",
-            judge: |e| {
+        ),
+        claim(
+            "in memory there is a best distance: 1 and 128 ahead are both more than 3 % slower \
+             than the best between them",
+            |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let time = |distance: usize| e.at(&ahead(distance), x);
                 let [nearest, between @ .., farthest] = DISTANCES;
@@ -114,11 +103,11 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                 }
                 let slower = |end: usize| {
                     let what = format!("{end} ahead over the best between");
-                    Ok(at_least(&what, ratio(time(end)?, best)?, 1.03))
+                    at_least(&what, ratio(time(end), best), 1.03)
                 };
-                Ok(all_of([slower(nearest)?, slower(farthest)?]))
+                all_of([slower(nearest), slower(farthest)])
             },
-        },
+        ),
     ],
 };
 

@@ -1,13 +1,12 @@
 //! What a step takes in company: Figures 3.19 to 3.21.
 
-use crate::experiment::claim::evidence::ratio;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::company::Lists;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, INC, LISTS, cases, columns, dearer_in_memory, in_memory, most, near,
     series, slower, undisturbed,
 };
-use crate::experiment::{Claim, Experiment, Plot, all_of, at_least, plain_curves};
 
 pub(crate) const FIG_3_19: Experiment = Experiment {
     id: "D26",
@@ -29,15 +28,14 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "a list that is only read is shared for nothing: in L1d and L2 threads take less \
-                   than 1.15 times as long as one",
-            judge: |e| undisturbed(e, Lists::One, 1.15),
-        },
-        Claim {
-            text: "in memory no company makes the fastest thread quicker than it is alone, 10 % \
-                   allowed",
-            judge: |e| {
+        claim(
+            "a list that is only read is shared for nothing: in L1d and L2 threads take less than \
+             1.15 times as long as one",
+            |e| undisturbed(e, Lists::One, 1.15),
+        ),
+        claim(
+            "in memory no company makes the fastest thread quicker than it is alone, 10 % allowed",
+            |e| {
                 let threads = most(e)?;
                 let mut parts = Vec::new();
                 for (lists, _) in LISTS {
@@ -45,18 +43,17 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
                     let what = format!("{} over one", series(threads, lists));
                     parts.push(at_least(&what, slower, 0.9));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "in memory two threads that read slow each other by more than 10 % (the paper: \
-                   18 %)",
-            judge: |e| dearer_in_memory(e, 2, 1.1),
-        },
-        Claim {
-            text: "four slow each other by more than 25 % (the paper: 34 %)",
-            judge: |e| dearer_in_memory(e, 4, 1.25),
-        },
+        ),
+        claim(
+            "in memory two threads that read slow each other by more than 10 % (the paper: 18 %)",
+            |e| dearer_in_memory(e, 2, 1.1),
+        ),
+        claim(
+            "four slow each other by more than 25 % (the paper: 34 %)",
+            |e| dearer_in_memory(e, 4, 1.25),
+        ),
     ],
 };
 
@@ -79,39 +76,45 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "on one list that L1d holds a step of two threads takes more than 2 times as \
-                   long as alone",
-            judge: |e| {
+        claim(
+            "on one list that L1d holds a step of two threads takes more than 2 times as long as \
+             alone",
+            |e| {
                 let [(_, l1), _] = near(e.machine);
-                let slower = slower(e, 2, Lists::One, l1)?;
-                Ok(at_least("2 threads, one list over one", slower, 2.0))
+                at_least(
+                    "2 threads, one list over one",
+                    slower(e, 2, Lists::One, l1),
+                    2.0,
+                )
             },
-        },
-        Claim {
-            text: "on one list L1d is ineffective: a step of two threads there takes as long as \
-                   one alone in L2, or longer",
-            judge: |e| {
+        ),
+        claim(
+            "on one list L1d is ineffective: a step of two threads there takes as long as one \
+             alone in L2, or longer",
+            |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let [(_, l1), (_, l2)] = near(e.machine);
                 let two = e.at(&series(2, Lists::One), l1 as f64)?;
-                let alone = ratio(two, e.at(ALONE, l2 as f64)?)?;
-                Ok(at_least("2 threads in L1d over one in L2", alone, 1.0))
+                at_least(
+                    "2 threads in L1d over one in L2",
+                    ratio(two, e.at(ALONE, l2 as f64)),
+                    1.0,
+                )
             },
-        },
-        Claim {
-            text: "on lists of their own threads do not disturb each other: in L1d and L2 they \
-                   take less than 1.15 times as long as one",
-            judge: |e| undisturbed(e, Lists::Own, 1.15),
-        },
-        Claim {
-            text: "in memory two threads that write slow each other (the paper: 18 %)",
-            judge: |e| dearer_in_memory(e, 2, 1.0),
-        },
-        Claim {
-            text: "four slow each other by more than half (the paper: 93 %)",
-            judge: |e| dearer_in_memory(e, 4, 1.5),
-        },
+        ),
+        claim(
+            "on lists of their own threads do not disturb each other: in L1d and L2 they take less \
+             than 1.15 times as long as one",
+            |e| undisturbed(e, Lists::Own, 1.15),
+        ),
+        claim(
+            "in memory two threads that write slow each other (the paper: 18 %)",
+            |e| dearer_in_memory(e, 2, 1.0),
+        ),
+        claim(
+            "four slow each other by more than half (the paper: 93 %)",
+            |e| dearer_in_memory(e, 4, 1.5),
+        ),
     ],
 };
 
@@ -133,27 +136,30 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        Claim {
-            text: "in memory two threads slow each other by more than 10 % (the paper: 30 %)",
-            judge: |e| dearer_in_memory(e, 2, 1.1),
-        },
-        Claim {
-            text: "four take more than twice as long as one (the paper: 1543 cycles for 636)",
-            judge: |e| dearer_in_memory(e, 4, 2.0),
-        },
-        Claim {
-            text: "on one list that L2 holds a step of two threads takes more than 2 times as long \
-                   as alone",
-            judge: |e| {
+        claim(
+            "in memory two threads slow each other by more than 10 % (the paper: 30 %)",
+            |e| dearer_in_memory(e, 2, 1.1),
+        ),
+        claim(
+            "four take more than twice as long as one (the paper: 1543 cycles for 636)",
+            |e| dearer_in_memory(e, 4, 2.0),
+        ),
+        claim(
+            "on one list that L2 holds a step of two threads takes more than 2 times as long as \
+             alone",
+            |e| {
                 let [_, (_, l2)] = near(e.machine);
-                let slower = slower(e, 2, Lists::One, l2)?;
-                Ok(at_least("2 threads, one list over one", slower, 2.0))
+                at_least(
+                    "2 threads, one list over one",
+                    slower(e, 2, Lists::One, l2),
+                    2.0,
+                )
             },
-        },
-        Claim {
-            text: "on lists of their own threads do not disturb each other: in L1d and L2 they \
-                   take less than 1.15 times as long as one",
-            judge: |e| undisturbed(e, Lists::Own, 1.15),
-        },
+        ),
+        claim(
+            "on lists of their own threads do not disturb each other: in L1d and L2 they take less \
+             than 1.15 times as long as one",
+            |e| undisturbed(e, Lists::Own, 1.15),
+        ),
     ],
 };

@@ -1,12 +1,8 @@
 //! Drepper 3.3.4, list walks of several threads: Figures 3.19 to 3.22 and Table 3.3.
 
-use crate::experiment::claim::paired::paired_at;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
-use crate::experiment::{
-    Case, Evidence, Experiment, Judged, Machine, Range, Reference, SampleOf, Untestable, all_of,
-    at_least, at_most,
-};
 use crate::kernel::Step;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
@@ -215,15 +211,18 @@ fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
         let what = format!("{} over one, {name}", series(threads, lists));
         parts.push(at_most(&what, slower, factor));
     }
-    Ok(all_of(parts))
+    all_of(parts)
 }
 
 /// Claims that in memory so many threads with lists of their own take `factor` times as long as
 /// one, or more.
 fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, in_memory(e)?)?;
-    let what = format!("{} over one", series(threads, Lists::Own));
-    Ok(at_least(&what, slower, factor))
+    at_least(
+        &format!("{} over one", series(threads, Lists::Own)),
+        slower,
+        factor,
+    )
 }
 
 const fn columns(file: &'static str) -> Reference {

@@ -1,16 +1,11 @@
 //! What several threads are worth: Table 3.3 and Figure 3.22.
 
-use crate::experiment::claim::evidence::ratio;
-use crate::experiment::claim::paired::paired_points;
+use crate::experiment::prelude::*;
 use crate::experiment::shared::company::Lists;
 use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
 use crate::experiment::topics::threads::shared_lists::{
     ADD, ALONE, FOLLOW, FOUR, INC, LISTS, TESTS, Test, cases, columns, companies, in_llc,
     in_memory, most, most_in_llc, near, series, setup, slower, slower_of,
-};
-use crate::experiment::{
-    Axis, Case, Claim, Curve, Evidence, Experiment, Judged, Machine, Plot, Reference, Shape, Unit,
-    Untestable, all_of, at_least, at_most,
 };
 use crate::stats::Interval;
 
@@ -26,12 +21,13 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
             On a machine with several channels of memory two threads come close to 2, whatever \
             they do, and the random walk is the least in need of bandwidth. Judged on lists of \
             their own, since threads on one list fetch for each other.",
-    plot: Some(Plot {
-        shape: Shape::Bars,
-        x: Axis::linear("threads"),
-        y: Axis::linear("times as much as one thread"),
-        unit: Unit::Count,
-        reference: &[Reference {
+    plot: Some(
+        Plot::bars(
+            Axis::linear("threads"),
+            Axis::linear("times as much as one thread"),
+            Unit::Count,
+        )
+        .beside(&[Reference {
             file: "drepper-table-3.3.csv",
             machine: FOUR,
             x: "threads",
@@ -40,8 +36,8 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
                 ("seq_inc_fig3.20", "sequential Inc"),
                 ("rand_addnextlast_fig3.21", "random Addnextlast"),
             ],
-        }],
-    }),
+        }]),
+    ),
     cases: |machine| {
         let bytes = machine.in_memory();
         let mut cases = Vec::new();
@@ -73,30 +69,30 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "two threads that read in order get 1.5 times as much done as one, or more (the \
-                   paper: 1.69)",
-            judge: |e| worth_it(e, FOLLOW),
-        },
-        Claim {
-            text: "two threads that write in order get 1.5 times as much done as one, or more (the \
-                   paper: 1.69)",
-            judge: |e| worth_it(e, INC),
-        },
-        Claim {
-            text: "two threads that walk at random get 1.5 times as much done as one, or more (the \
-                   paper: 1.54)",
-            judge: |e| worth_it(e, ADD),
-        },
-        Claim {
-            text: "for a random walk four threads are next to nothing better than two: less than \
-                   1.2 times (the paper: 1.65 over 1.54)",
-            judge: |e| {
+        claim(
+            "two threads that read in order get 1.5 times as much done as one, or more (the paper: \
+             1.69)",
+            |e| worth_it(e, FOLLOW),
+        ),
+        claim(
+            "two threads that write in order get 1.5 times as much done as one, or more (the \
+             paper: 1.69)",
+            |e| worth_it(e, INC),
+        ),
+        claim(
+            "two threads that walk at random get 1.5 times as much done as one, or more (the \
+             paper: 1.54)",
+            |e| worth_it(e, ADD),
+        ),
+        claim(
+            "for a random walk four threads are next to nothing better than two: less than 1.2 \
+             times (the paper: 1.65 over 1.54)",
+            |e| {
                 let four = gain(e, ADD, 4, Lists::Own)?;
                 let two = gain(e, ADD, 2, Lists::Own)?;
-                Ok(at_most("four threads over two", ratio(four, two)?, 1.2))
+                at_most("four threads over two", ratio(four, two), 1.2)
             },
-        },
+        ),
     ],
 };
 
@@ -119,8 +115,7 @@ fn gain(
 }
 
 fn worth_it(e: &Evidence<'_>, test: Test) -> Judged {
-    let gain = gain(e, test, 2, Lists::Own)?;
-    Ok(at_least("two threads over one", gain, 1.5))
+    at_least("two threads over one", gain(e, test, 2, Lists::Own), 1.5)
 }
 
 pub(crate) const FIG_3_22: Experiment = Experiment {
@@ -136,13 +131,14 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             of them to see where several channels end. On one list, which all of them change, \
             company is worth less than nothing wherever the list stays in a cache. The paper's \
             curves cannot be of such a list: they rise to 2 and 4 at once.",
-    plot: Some(Plot {
-        shape: Shape::Lines,
-        x: Axis::WORKING_SET,
-        y: Axis::linear("times as much as one thread"),
-        unit: Unit::Count,
-        reference: &[columns("drepper-fig-3.22.csv")],
-    }),
+    plot: Some(
+        Plot::lines(
+            Axis::WORKING_SET,
+            Axis::linear("times as much as one thread"),
+            Unit::Count,
+        )
+        .beside(&[columns("drepper-fig-3.22.csv")]),
+    ),
     cases: |machine| cases(machine, ADD),
     curves: |e| {
         let mut curves = Vec::new();
@@ -162,64 +158,62 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        Claim {
-            text: "in L1d and L2 threads with lists of their own get more than 0.85 times their \
-                   number done",
-            judge: |e| {
+        claim(
+            "in L1d and L2 threads with lists of their own get more than 0.85 times their number \
+             done",
+            |e| {
                 let threads = most(e)?;
                 let mut parts = Vec::new();
                 for (name, bytes) in near(e.machine) {
-                    parts.push(worth_their_number(e, threads, name, bytes)?);
+                    parts.push(worth_their_number(e, threads, name, bytes));
                 }
-                Ok(all_of(parts))
+                all_of(parts)
             },
-        },
-        Claim {
-            text: "so do they in the last level, where it holds all their lists",
-            judge: |e| {
+        ),
+        claim(
+            "so do they in the last level, where it holds all their lists",
+            |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let threads = two_in_llc(e.machine)?;
                 worth_their_number(e, threads, "the last level", in_llc(e.machine))
             },
-        },
-        Claim {
-            text: "in memory two threads are worth less than in the last level",
-            judge: |e| {
+        ),
+        claim(
+            "in memory two threads are worth less than in the last level",
+            |e| {
                 let far = speed_up(e, 2, Lists::Own, in_memory(e)?)?;
                 two_in_llc(e.machine)?;
                 let near = speed_up(e, 2, Lists::Own, in_llc(e.machine))?;
-                Ok(at_most(
-                    "memory over the last level",
-                    ratio(far, near)?,
-                    1.0,
-                ))
+                at_most("memory over the last level", ratio(far, near), 1.0)
             },
-        },
-        Claim {
-            text: "in memory four threads are worth no more than two: less than 1.2 times",
-            judge: |e| {
+        ),
+        claim(
+            "in memory four threads are worth no more than two: less than 1.2 times",
+            |e| {
                 let memory = in_memory(e)?;
                 let four = speed_up(e, 4, Lists::Own, memory)?;
                 let two = speed_up(e, 2, Lists::Own, memory)?;
-                Ok(at_most("four threads over two", ratio(four, two)?, 1.2))
+                at_most("four threads over two", ratio(four, two), 1.2)
             },
-        },
-        Claim {
-            text: "on one list that L2 holds two threads that change it get less done than one",
-            judge: |e| {
+        ),
+        claim(
+            "on one list that L2 holds two threads that change it get less done than one",
+            |e| {
                 let [_, (_, l2)] = near(e.machine);
-                let faster = speed_up(e, 2, Lists::One, l2)?;
-                Ok(at_most("two threads over one", faster, 1.0))
+                at_most("two threads over one", speed_up(e, 2, Lists::One, l2), 1.0)
             },
-        },
+        ),
     ],
 };
 
 fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize) -> Judged {
     let faster = speed_up(e, threads, Lists::Own, bytes)?;
     let each = faster.scaled(1.0 / threads as f64);
-    let what = format!("share of {threads} times as much, {name}");
-    Ok(at_least(&what, each, 0.85))
+    at_least(
+        &format!("share of {threads} times as much, {name}"),
+        each,
+        0.85,
+    )
 }
 
 /// How much more threads get done than one, if each does what the fastest does.

@@ -160,8 +160,7 @@ pub(crate) fn at_once(
             }
             SampleOf::Median | SampleOf::Slowest => in_stretches(&mut time, plan, watch, buffers),
         }
-    })
-    .map_err(Untestable::because)?;
+    })?;
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
 }
 
@@ -231,8 +230,7 @@ pub(crate) fn runs(
         };
         let watch = &mut Disturbed(&disturbances);
         in_whole(&mut time, operations, plan, watch, buffers)
-    })
-    .map_err(Untestable::because)?;
+    })?;
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
 }
 

@@ -1,0 +1,205 @@
+//! A case laid out in memory: timed, then counted.
+
+// Flushes the memory of a pattern before it is walked.
+#![allow(unsafe_code)]
+
+use crate::counters::{Each, of_kernel, of_shot};
+use crate::experiment::rig::{cold, threads};
+use crate::experiment::{
+    Arena, Case, Context, DisturbanceMonitor, PageRequest, SampleOf, ThreadStats, Timing,
+    Untestable, Workload,
+};
+use crate::kernel::Work;
+use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
+use crate::os::perf::{Event, Group, Refusal};
+use crate::os::{BackgroundLoad, BackgroundProcess, Granted};
+use crate::time::Rate;
+use std::io;
+
+/// A case laid out in memory.
+pub(crate) struct PreparedCase<'m> {
+    pub workload: Workload<'m>,
+    /// The pages that it got.
+    pub granted: Granted,
+    /// The threads, once they were timed, if it takes several.
+    pub threads: Option<ThreadStats>,
+    context: Context,
+    first: *const u8,
+    /// Bytes to flush.
+    bytes: usize,
+}
+
+impl<'m> PreparedCase<'m> {
+    /// Lays `case` out in `pages`.
+    pub fn new(
+        case: &Case,
+        arena: &'m mut Arena,
+        pages: PageRequest,
+        context: Context,
+    ) -> Result<Self, Untestable> {
+        let (region, granted) = arena.region(case.setup.bytes(), pages)?;
+        let first = region.bytes().as_ptr();
+        // To flush addresses without memory would give them some.
+        let sparse = pages == PageRequest::Reserved;
+        let bytes = if sparse { 0 } else { region.len() };
+        Ok(PreparedCase {
+            workload: case.setup.prepare(region, &context)?,
+            granted,
+            threads: None,
+            context,
+            first,
+            bytes,
+        })
+    }
+
+    /// Times it, from cold memory on. `None` if it was stopped before the first sample, or if
+    /// there is nothing to time.
+    ///
+    /// # Errors
+    /// If it takes threads or a second process that cannot be had.
+    pub fn time(
+        &mut self,
+        rate: Rate,
+        plan: &Plan<'_>,
+        monitor: &mut DisturbanceMonitor,
+        buffers: Buffers<'_>,
+    ) -> Result<Option<Outcome>, Untestable> {
+        let in_laps = |period| Plan {
+            warm_up: period,
+            ..*plan
+        };
+        let prepares_itself = matches!(
+            self.workload,
+            Workload::Count(_)
+                | Workload::Shot { .. }
+                | Workload::Threads {
+                    timing: Timing::Runs { .. },
+                    ..
+                }
+        );
+        if !prepares_itself {
+            // SAFETY: the region's memory stays mapped as long as the workload borrows it.
+            unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
+        }
+        let timed = match &mut self.workload {
+            Workload::Count(_) => return Ok(None),
+            Workload::Shot { shot, .. } => {
+                return Ok(one_shot(shot.as_mut(), plan, monitor, buffers));
+            }
+            Workload::Steady {
+                kernel,
+                period,
+                beside,
+            } => {
+                let plan = in_laps(*period);
+                let steady = || steady(kernel.as_mut(), &plan, monitor, buffers);
+                return match beside {
+                    None => Ok(steady()),
+                    Some(load) => while_at_work(*load, steady),
+                };
+            }
+            Workload::Threads { members, timing } => match timing {
+                Timing::Runs {
+                    renew,
+                    operations,
+                    less,
+                } => {
+                    let runs = threads::Runs {
+                        renew: renew.as_mut(),
+                        operations: *operations,
+                        less: *less,
+                    };
+                    threads::runs(members, runs, rate, plan, buffers)?
+                }
+                Timing::AtOnce {
+                    sample,
+                    period,
+                    in_step,
+                } => {
+                    let plan = in_laps(*period);
+                    threads::at_once(members, *sample, *in_step, rate, &plan, buffers)?
+                }
+                Timing::Helped { period, limit } => {
+                    let plan = in_laps(*period);
+                    let helped = SampleOf::First;
+                    let timed = threads::at_once(members, helped, true, rate, &plan, buffers)?;
+                    timed.map(|(outcome, stats)| {
+                        let lead = limit.leads();
+                        (outcome, ThreadStats { lead, ..stats })
+                    })
+                }
+            },
+        };
+        Ok(timed.map(|(outcome, stats)| {
+            self.threads = Some(stats);
+            outcome
+        }))
+    }
+
+    /// What an operation does.
+    pub fn work(&self) -> Work {
+        match &self.workload {
+            Workload::Steady { kernel, .. } => kernel.work(),
+            Workload::Threads { members, .. } => members
+                .first()
+                .map_or_else(Work::default, |member| member.kernel.work()),
+            Workload::Shot { work, .. } => *work,
+            Workload::Count(_) => Work::default(),
+        }
+    }
+
+    /// Counts `events` of an operation, around stretches of `operations` and twice as many. As
+    /// many events at a time as the PMU counts, so that none takes turns with another.
+    pub fn each(&mut self, events: &[Event], operations: u64) -> Vec<Result<Each, Refusal>> {
+        let mut counts = Vec::with_capacity(events.len());
+        while counts.len() < events.len() {
+            let group = Group::of_first(&events[counts.len()..]);
+            let idle = (0..group.len()).all(|place| group.refusal(place).is_some());
+            let each = match &mut self.workload {
+                _ if idle => Ok(vec![None; group.len()]),
+                Workload::Steady { kernel, beside, .. } => {
+                    let mut counted = || of_kernel(kernel.as_mut(), operations, &group);
+                    match beside {
+                        None => counted(),
+                        Some(load) => while_at_work(*load, counted)
+                            .unwrap_or_else(|reason| Err(io::Error::other(reason.0))),
+                    }
+                }
+                Workload::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
+                Workload::Threads { .. } => Err(io::Error::other(
+                    "events are counted of one thread, and these are several",
+                )),
+                Workload::Count(_) => Ok(vec![None; group.len()]),
+            };
+            let silent = each
+                .as_ref()
+                .err()
+                .map(|error| Refusal::Other(error.to_string()));
+            let each = each.unwrap_or_else(|_| vec![None; group.len()]);
+            counts.extend(each.into_iter().enumerate().map(|(place, each)| {
+                match (group.refusal(place), &silent) {
+                    (Some(refusal), _) | (None, Some(refusal)) => Err(refusal.clone()),
+                    (None, None) => each.ok_or(Refusal::Busy),
+                }
+            }));
+        }
+        counts
+    }
+}
+
+/// What comes of `measure` while a second process is at work.
+///
+/// # Errors
+/// If there is none, or if it stopped meanwhile: nothing was measured beside it then.
+fn while_at_work<T>(load: BackgroundLoad, measure: impl FnOnce() -> T) -> Result<T, Untestable> {
+    let mut process = BackgroundProcess::start(load)?;
+    let before = process.stretches();
+    let value = measure();
+    if process.lives() && process.stretches() > before {
+        Ok(value)
+    } else {
+        Err(Untestable(
+            "the second process stopped working in the middle of it".to_owned(),
+        ))
+    }
+}
