@@ -276,11 +276,8 @@ fn steadily(driver: &Driver, kernel: &mut Bandwidth<'_>) -> Option<Timed> {
         samples: &mut samples,
         scratch: &mut scratch,
     };
-    let plan = Plan {
-        warm_up: kernel.pass(),
-        least: SAMPLES / 4,
-        ..Plan::of_seconds(driver.rate().hz(), SECONDS)
-    };
+    let mut plan = Plan::of_seconds(driver.rate().hz(), SECONDS).warm_up(kernel.pass());
+    plan.least = SAMPLES / 4;
     let outcome = steady(kernel, &plan, &mut NoMonitor, buffers)?;
     Some(Timed {
         ticks: Some(outcome.ticks.median),

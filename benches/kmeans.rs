@@ -12,7 +12,7 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
 use linefill::experiment::{Context, CpuOrder, Setup, Untestable, Workload};
 use linefill::mem::Region;
-use linefill::os::preempt::current_cpu;
+use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
 
 /// Points of a thread.

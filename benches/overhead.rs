@@ -134,17 +134,10 @@ const ROOM: usize = 64;
 fn sample_nothing(samples: u64) -> u64 {
     let mut kept = [Sample::default(); ROOM];
     let mut scratch = [0.0; ROOM];
-    let plan = Plan {
-        warm_up: 0,
-        warm_up_ticks: 0,
-        // Met by the first operation, so that nobody looks for a longer stretch of nothing.
-        sample_ticks: 0,
-        least: 15,
-        // Never met: the buffer ends the measurement.
-        precision: 0.0,
-        budget_ticks: u64::MAX,
-        stop: None,
-    };
+    // The first operation lasts as long as wanted, so that nobody looks for a longer stretch of nothing.
+    let mut plan = Plan::of_ticks(0, u64::MAX);
+    // Never met: the buffer ends the measurement.
+    plan.precision = 0.0;
     let mut left = samples;
     let began = start();
     while left > 0 {

@@ -1,10 +1,63 @@
 //! x86-64 memory-hierarchy kernels, and the few parts that measuring them needs.
 //!
+//! Time a kernel: a random walk through 16 KiB, in ticks and in core cycles per step.
+//!
+//! ```
+//! use linefill::kernel::{Kernel, Step, Walk};
+//! use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
+//! use linefill::mem::Region;
+//! use linefill::pattern::{Layout, Order, Ring};
+//!
+//! let mut memory = [0u8; 256 * 64 + 64];
+//! let region = Region::new(&mut memory).unwrap();
+//! let ring = Ring::new(region, Layout::npad(7), 256, Order::Random { seed: 1 }).unwrap();
+//! let mut walk = Walk::new(ring, Step::Follow).unwrap();
+//!
+//! let (mut samples, mut scratch) = ([Sample::default(); 100], [0.0; 100]);
+//! let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
+//! let plan = Plan::of_seconds(2.5e9, 0.01).warm_up(256);
+//! let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers).expect("room for samples");
+//! println!("{:.2} ticks", outcome.ticks.median);
+//! if let Some(ratio) = outcome.core_per_tick {
+//!     println!("{:.2} core cycles", ratio * outcome.ticks.median);
+//! }
+//! ```
+//!
+//! Execute single instructions. An instruction that not every CPU has takes a token from CPUID, and
+//! so cannot fault.
+//!
+//! ```
+//! use linefill::cpu::{Features, Identity, clflushopt, mfence, prefetcht0};
+//! use linefill::time::{start, stop};
+//!
+//! println!("{}", Identity::detect().core().map_or("an unlisted core", |core| core.name));
+//! let line = 1u64;
+//! if let Some(token) = Features::detect().clflushopt() {
+//!     // SAFETY: the address is that of a live value.
+//!     unsafe { clflushopt(token, (&raw const line).cast()) };
+//!     mfence();
+//! }
+//! let began = start();
+//! prefetcht0((&raw const line).cast());
+//! println!("{} ticks", stop() - began);
+//! ```
+//!
+//! Count what a piece of code does, if the machine can (feature `std`): a line per event, or why it
+//! is not counted here.
+//!
+//! ```
+//! # #[cfg(feature = "std")] {
+//! let (sum, counts) = linefill::counters::scope(|| (1..=1000u64).sum::<u64>());
+//! println!("{sum}\n{counts}");
+//! # }
+//! ```
+//!
 //! Without features the crate has no std, no allocator, and only `raw-cpuid` beneath it: it
 //! embeds in a kernel, a hypervisor, a boot image or another benchmark. The features add, in
 //! this order, what the host can give: `alloc`, `std` (Linux: pages, affinity, experiments) and
-//! `lab` (the program that re-measures the classic claims about memory). `ring0` is for those who
-//! have no host: counters programmed through the CPU's own registers.
+//! `lab` (the program that re-measures the classic claims about memory). `ring0` is for code without
+//! a host: counters programmed through the CPU's own registers. The README shows every command,
+//! and how to embed a kernel on Linux and without an operating system.
 //!
 //! The rooms, each of which uses only those to its right:
 //!
@@ -12,6 +65,9 @@
 //! lab -> experiment -> { counters, record } -> { os, infer, sim, model, measure }
 //!     -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
+//!
+//! `lab`, `experiment`, `infer`, `model` and `record` are the program's own: they are hidden here,
+//! and no version of the crate promises them.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -37,18 +93,22 @@ pub mod cpu;
 #[cfg(all(feature = "criterion", target_arch = "x86_64", target_os = "linux"))]
 pub mod criterion;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+#[doc(hidden)]
 pub mod experiment;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
+#[doc(hidden)]
 pub mod infer;
 #[cfg(target_arch = "x86_64")]
 pub mod kernel;
 #[cfg(all(feature = "lab", target_arch = "x86_64", target_os = "linux"))]
+#[doc(hidden)]
 pub mod lab;
 #[cfg(target_arch = "x86_64")]
 pub mod measure;
 #[cfg(target_arch = "x86_64")]
 pub mod mem;
 #[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
 pub mod model;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod os;
@@ -57,6 +117,7 @@ pub mod pattern;
 #[cfg(target_arch = "x86_64")]
 pub mod pmu;
 #[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
 pub mod record;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;

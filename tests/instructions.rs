@@ -116,28 +116,28 @@ one_instruction! {
     // SAFETY: as above.
     movntpd: Movntpd, fn(d: *mut __m128d, s: &__m128d) { unsafe { cpu::movntpd(d, *s) } }
     // SAFETY: as above.
-    movntdq_from: Movntdq, fn(d: *mut __m128i, s: *const __m128i) { unsafe { cpu::movntdq_from(d, s) } }
+    movntdq_from: Movntdq, fn(d: *mut __m128i, s: *const __m128i) { unsafe { cpu::by_address::movntdq_from(d, s) } }
     // SAFETY: as above.
-    movntps_from: Movntps, fn(d: *mut __m128, s: *const __m128) { unsafe { cpu::movntps_from(d, s) } }
+    movntps_from: Movntps, fn(d: *mut __m128, s: *const __m128) { unsafe { cpu::by_address::movntps_from(d, s) } }
     // SAFETY: as above.
-    movntpd_from: Movntpd, fn(d: *mut __m128d, s: *const __m128d) { unsafe { cpu::movntpd_from(d, s) } }
+    movntpd_from: Movntpd, fn(d: *mut __m128d, s: *const __m128d) { unsafe { cpu::by_address::movntpd_from(d, s) } }
     // SAFETY: as above.
-    movntdqa_to: Movntdqa, fn(has: &Sse41, d: *mut __m128i, s: *const __m128i) { unsafe { cpu::movntdqa_to(*has, d, s) } }
+    movntdqa_to: Movntdqa, fn(has: &Sse41, d: *mut __m128i, s: *const __m128i) { unsafe { cpu::by_address::movntdqa_to(*has, d, s) } }
     vmovntdq256_from: Vmovntdq, fn(has: &Avx2, d: *mut __m256i, s: *const __m256i) {
         // SAFETY: as above.
-        unsafe { cpu::vmovntdq256_from(*has, d, s) }
+        unsafe { cpu::by_address::vmovntdq256_from(*has, d, s) }
     }
     vmovntdq512_from: Vmovntdq, fn(has: &Avx512, d: *mut __m512i, s: *const __m512i) {
         // SAFETY: as above.
-        unsafe { cpu::vmovntdq512_from(*has, d, s) }
+        unsafe { cpu::by_address::vmovntdq512_from(*has, d, s) }
     }
     vmovntdqa256_to: Vmovntdqa, fn(has: &Avx2, d: *mut __m256i, s: *const __m256i) {
         // SAFETY: as above.
-        unsafe { cpu::vmovntdqa256_to(*has, d, s) }
+        unsafe { cpu::by_address::vmovntdqa256_to(*has, d, s) }
     }
     vmovntdqa512_to: Vmovntdqa, fn(has: &Avx512, d: *mut __m512i, s: *const __m512i) {
         // SAFETY: as above.
-        unsafe { cpu::vmovntdqa512_to(*has, d, s) }
+        unsafe { cpu::by_address::vmovntdqa512_to(*has, d, s) }
     }
 }
 
@@ -358,19 +358,29 @@ fn stores_and_loads_by_address_copy_what_they_say() {
     // SAFETY: both lines are aligned to 64 and have as many bytes as any of the copies; the tokens
     // prove the instructions.
     unsafe {
-        copied(16, |d, s| cpu::movntdq_from(d.cast(), s.cast()));
-        copied(16, |d, s| cpu::movntps_from(d.cast(), s.cast()));
-        copied(16, |d, s| cpu::movntpd_from(d.cast(), s.cast()));
+        copied(16, |d, s| cpu::by_address::movntdq_from(d.cast(), s.cast()));
+        copied(16, |d, s| cpu::by_address::movntps_from(d.cast(), s.cast()));
+        copied(16, |d, s| cpu::by_address::movntpd_from(d.cast(), s.cast()));
         if let Some(has) = features.sse41() {
-            copied(16, |d, s| cpu::movntdqa_to(has, d.cast(), s.cast()));
+            copied(16, |d, s| {
+                cpu::by_address::movntdqa_to(has, d.cast(), s.cast())
+            });
         }
         if let Some(has) = features.avx2() {
-            copied(32, |d, s| cpu::vmovntdq256_from(has, d.cast(), s.cast()));
-            copied(32, |d, s| cpu::vmovntdqa256_to(has, d.cast(), s.cast()));
+            copied(32, |d, s| {
+                cpu::by_address::vmovntdq256_from(has, d.cast(), s.cast())
+            });
+            copied(32, |d, s| {
+                cpu::by_address::vmovntdqa256_to(has, d.cast(), s.cast())
+            });
         }
         if let Some(has) = features.avx512() {
-            copied(64, |d, s| cpu::vmovntdq512_from(has, d.cast(), s.cast()));
-            copied(64, |d, s| cpu::vmovntdqa512_to(has, d.cast(), s.cast()));
+            copied(64, |d, s| {
+                cpu::by_address::vmovntdq512_from(has, d.cast(), s.cast())
+            });
+            copied(64, |d, s| {
+                cpu::by_address::vmovntdqa512_to(has, d.cast(), s.cast())
+            });
         }
     }
 }

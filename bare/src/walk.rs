@@ -79,10 +79,7 @@ pub fn walk<'a>(
     let ring = Ring::new(region, LAYOUT, elements, Order::Random { seed }).ok()?;
     let mut walk = Walk::new(ring, Step::Follow).ok()?;
     let visited = lap(&mut walk, elements);
-    let plan = Plan {
-        warm_up: elements as u64,
-        ..Plan::of_seconds(hz, BUDGET)
-    };
+    let plan = Plan::of_seconds(hz, BUDGET).warm_up(elements as u64);
     let buffers = Buffers {
         samples: &mut store.samples,
         scratch: &mut store.scratch,

@@ -10,7 +10,7 @@ use linefill::experiment::{
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
-use linefill::os::preempt::current_cpu;
+use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
 use linefill::time::{Rate, start, stop};
 

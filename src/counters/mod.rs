@@ -6,6 +6,9 @@ mod place;
 mod scope;
 
 pub use crate::pmu::Quantity;
+#[doc(hidden)]
 pub use each::{Each, Meter, of_kernel, of_shot};
 pub use place::{Named, Place, UnknownName};
-pub use scope::{Counters, Counts, MOST, chosen, scope, usual};
+#[doc(hidden)]
+pub use scope::MOST;
+pub use scope::{Counters, Counts, chosen, scope, usual};

@@ -1,8 +1,9 @@
 //! The non-temporal vector stores and loads with both operands in memory.
 //!
 //! A soft-float target (`x86_64-unknown-none`, `-uefi`) passes no vector to a function. These take
-//! addresses instead, so they exist on every target under one name; those of
-//! [`stream`](super::stream) take and return vectors and exist where the target has SSE2.
+//! addresses instead, so they exist on every target under one name. The functions of
+//! [`cpu`](super) without `_from` and `_to` take and return vectors, and exist where the target has
+//! SSE2.
 //!
 //! Each is two instructions, always assembly: a plain unaligned load into vector register 0 and
 //! the non-temporal store, or the non-temporal load and a plain unaligned store. The 256- and
@@ -12,7 +13,7 @@
 //! In a kernel or boot program the vector state has to be on (CR4.OSFXSR; CR4.OSXSAVE and XCR0 for
 //! the wider ones, which their tokens prove), and register 0 be the caller's to change.
 //!
-//! Source: as for [`stream`](super::stream).
+//! Source: Intel SDM volume 2B, "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTDQA".
 
 // Loads and stores through raw pointers whose validity and alignment only the caller knows.
 #![allow(unsafe_code)]

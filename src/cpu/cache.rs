@@ -12,6 +12,7 @@ use super::list::List;
 
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CacheKind {
     /// Data alone.
     Data,

@@ -12,6 +12,7 @@ use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41}
 
 /// One capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Feature {
     /// SSE4.1: `movntdqa`.
     Sse41,

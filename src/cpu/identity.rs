@@ -9,6 +9,7 @@ use super::list::Text;
 
 /// Who made the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Vendor {
     /// "GenuineIntel".
     Intel,
@@ -34,6 +35,7 @@ impl Vendor {
 
 /// The kind of core in a hybrid CPU: leaf 1Ah, bits 31 to 24 of EAX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CoreType {
     /// A performance core ("Core", 40h).
     Performance,
@@ -54,6 +56,7 @@ impl CoreType {
 /// The widest vector instructions that CPUID lists, whether or not the operating system saves
 /// their registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Vectors {
     /// No wider than SSE's 128 bits.
     Sse,

@@ -21,6 +21,7 @@ use super::softfloat as intrinsics;
 
 /// Which prefetch instruction: the level aimed at, or the intent to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Hint {
     /// `prefetcht0`: into every level, for a read.
     T0,

@@ -11,6 +11,7 @@ use super::list::List;
 
 /// What a TLB translates for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TlbKind {
     /// Loads and stores.
     Data,
@@ -39,6 +40,7 @@ impl TlbKind {
 
 /// A page size of the x86 architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PageSize {
     /// 4 KiB.
     Kib4,

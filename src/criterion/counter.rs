@@ -22,6 +22,7 @@ pub struct Counter {
 
 /// Why an event is not measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CounterError {
     /// It has no such name here.
     Unknown(UnknownName),

@@ -14,6 +14,7 @@ mod form;
 pub(crate) mod intrinsics;
 mod stores;
 mod stream;
+#[doc(hidden)]
 pub mod symbols;
 mod vector;
 pub mod verify;

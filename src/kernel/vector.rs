@@ -4,6 +4,7 @@ use crate::cpu::{Avx2, Avx512, Features};
 
 /// The registers that move data. The wide ones hold the proof that the CPU has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Vector {
     /// xmm: 16 bytes, the width of the documents.
     Sse2,

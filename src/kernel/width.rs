@@ -4,6 +4,7 @@ use crate::cpu::{Avx2, Avx512, Features};
 
 /// The width of a store. The wide ones hold the proof that the CPU has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Width {
     /// 4 bytes of a general register.
     W4,

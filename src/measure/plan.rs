@@ -4,6 +4,7 @@ use core::sync::atomic::AtomicBool;
 
 /// When sampling starts, how long a sample is, and when sampling stops. Times are TSC ticks.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Plan<'a> {
     /// Operations run before the first sample, to bring caches and predictors to their steady
     /// state: usually one lap of the working set.
@@ -29,14 +30,28 @@ impl Plan<'_> {
     /// most `budget` seconds after a warm-up of at most as long.
     pub fn of_seconds(hz: f64, budget: f64) -> Self {
         let ticks = |seconds: f64| (seconds * hz) as u64;
+        Plan::of_ticks(ticks(20e-6), ticks(budget))
+    }
+
+    /// A plan of samples of `sample` ticks, at least 15, to 1 %, for at most `budget` ticks after a
+    /// warm-up of at most as long.
+    pub const fn of_ticks(sample: u64, budget: u64) -> Self {
         Plan {
             warm_up: 0,
-            warm_up_ticks: ticks(budget),
-            sample_ticks: ticks(20e-6),
+            warm_up_ticks: budget,
+            sample_ticks: sample,
             least: 15,
             precision: 0.01,
-            budget_ticks: ticks(budget),
+            budget_ticks: budget,
             stop: None,
+        }
+    }
+
+    /// The same plan after this many operations without samples: usually one lap of the working set.
+    pub fn warm_up(self, operations: u64) -> Self {
+        Plan {
+            warm_up: operations,
+            ..self
         }
     }
 

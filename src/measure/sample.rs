@@ -60,6 +60,7 @@ impl Monitor for NoMonitor {
 
 /// Why sampling ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ended {
     /// The interval of the median became as narrow as the plan asks.
     Precise,
@@ -73,6 +74,7 @@ pub enum Ended {
 
 /// What a measurement came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Samples taken; they lie at the front of the caller's buffer.
     pub taken: usize,

@@ -18,6 +18,7 @@ pub struct Region<'m> {
 
 /// Why some bytes cannot be a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RegionError {
     /// No whole line is left once the start is rounded up to a line; holds the length in bytes.
     TooSmall(usize),

@@ -4,42 +4,75 @@
 //! clock, and what the kernel says about the machine. Nothing here knows what is measured.
 //! Whatever the kernel refuses comes back as an error that names the value and the limit behind
 //! it; nothing panics because a file under `/proc` or `/sys` is missing.
+//!
+//! Public is what a measurement of one's own takes. The modules behind it serve the lab: they are
+//! hidden, and no version of the crate promises them.
 
+#[doc(hidden)]
 pub mod affinity;
 mod apart;
 mod cgroup;
 mod choice;
+#[doc(hidden)]
 pub mod clock;
+#[doc(hidden)]
 pub mod code;
+#[doc(hidden)]
 pub mod futex;
+#[doc(hidden)]
 pub mod health;
+#[doc(hidden)]
 pub mod hugepages;
+#[doc(hidden)]
 pub mod interrupt;
+#[doc(hidden)]
 pub mod leash;
+#[doc(hidden)]
 pub mod limits;
+#[doc(hidden)]
 pub mod maps;
+#[doc(hidden)]
 pub mod memory;
+#[doc(hidden)]
 pub mod msr;
+#[doc(hidden)]
 pub mod neighbour;
+#[doc(hidden)]
 pub mod partner;
+#[doc(hidden)]
 pub mod perf;
+#[doc(hidden)]
 pub mod preempt;
+#[doc(hidden)]
 pub mod prefetchers;
+#[doc(hidden)]
 pub mod root;
+#[doc(hidden)]
 pub mod sampler;
 mod signals;
+#[doc(hidden)]
 pub mod split_locks;
+#[doc(hidden)]
 pub mod sysfs;
+#[doc(hidden)]
 pub mod team;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
-pub use choice::{Choice, measuring_cpu};
-pub use clock::pause;
+#[doc(hidden)]
+pub use choice::Choice;
+pub use choice::measuring_cpu;
+pub use clock::{monotonic_raw_ns, pause};
+#[doc(hidden)]
 pub use code::{Alias, Code};
 pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via};
+#[doc(hidden)]
 pub use neighbour::{BackgroundLoad, BackgroundProcess, NeighbourError};
+#[doc(hidden)]
 pub use partner::{BackgroundThread, PartnerError};
-pub use preempt::{Disturbance, Switches};
+pub use preempt::{Disturbance, Switches, current_cpu};
+#[doc(hidden)]
 pub use root::{Root, Unreadable};
+#[doc(hidden)]
 pub use sysfs::Sysfs;
+#[doc(hidden)]
 pub use team::{RoundOptions, ThreadGroup, ThreadGroupError, Worker, WorkerTime, team};

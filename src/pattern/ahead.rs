@@ -1,7 +1,7 @@
 //! Random numbers that are drawn ahead of their use, so that what lies there can be fetched.
 
 use super::Rng;
-use crate::cpu::prefetch::prefetcht0;
+use crate::cpu::prefetcht0;
 
 /// Numbers drawn ahead: more misses than a core keeps in flight.
 const AHEAD: usize = 32;

@@ -6,6 +6,7 @@ use crate::mem::Region;
 
 /// How an array of indices is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Fill {
     /// `a[k] = k + 1`: one cycle, in the order of the addresses.
     Sequential,
@@ -31,6 +32,7 @@ pub enum Fill {
 
 /// Why a chain cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChainError {
     /// No elements, or more than 32-bit indices address.
     Size(usize),

@@ -9,6 +9,7 @@ const INT: usize = size_of::<u32>();
 
 /// Where the index to swap with comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Indices {
     /// From a table as long as the array, which is read downwards.
     Precomputed,
@@ -43,6 +44,7 @@ pub(crate) struct DeckParts<'a> {
 
 /// Why a region holds no such array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeckError {
     /// Fewer than two elements, or more than a Java array has.
     Count(usize),

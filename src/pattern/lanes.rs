@@ -24,6 +24,7 @@ pub struct Lanes<'m> {
 
 /// Why a region holds no such rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LanesError {
     /// No lane, or more than there are cursors for.
     Lanes(usize),

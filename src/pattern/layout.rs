@@ -25,6 +25,7 @@ pub struct Layout {
 
 /// Why a layout holds no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// The elements would overlap: the distance is smaller than an element.
     Overlap {

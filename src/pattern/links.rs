@@ -5,6 +5,7 @@ use crate::mem::Region;
 
 /// What an element holds of the next one's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Link {
     /// 8 bytes: its address, less so many bytes, which the load adds again.
     Address {
@@ -32,6 +33,7 @@ impl Link {
 
 /// Why elements cannot be linked in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinksError {
     /// A distance is too large for a link that has a sign.
     TooFar {

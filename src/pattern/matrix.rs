@@ -13,6 +13,7 @@ pub struct Matrix<'m> {
 
 /// Why a region holds no such matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MatrixError {
     /// No rows, or rows without bytes.
     Empty {

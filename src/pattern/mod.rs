@@ -14,7 +14,9 @@
 mod ahead;
 mod chain;
 mod deck;
+#[doc(hidden)]
 pub mod java;
+#[doc(hidden)]
 pub mod kmeans;
 mod lanes;
 mod layout;
@@ -37,6 +39,7 @@ pub use deck::{Deck, DeckError, Indices};
 pub use lanes::{Lanes, LanesError};
 pub use layout::{Layout, LayoutError};
 pub use links::{Link, Links, LinksError};
+#[doc(hidden)]
 pub use listing::{Behind, Blocks, Callers, Filler, Indirect, LOOP, Listing};
 pub use matrix::{Matrix, MatrixError};
 pub use order::{Order, Path};
@@ -47,5 +50,7 @@ pub use product::{Product, ProductError};
 pub use ring::Ring;
 pub use rng::Rng;
 pub use shared::SharedRing;
-pub use tensor::{Allocation, Heap, Hop, Shape, ShapeError, Storage, Tensor, TensorError};
+pub use tensor::{Allocation, Shape, ShapeError, Storage, Tensor, TensorError};
+#[doc(hidden)]
+pub use tensor::{Heap, Hop};
 pub use visits::{Visits, VisitsError};

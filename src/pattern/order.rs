@@ -2,6 +2,7 @@
 
 /// The order in which a ring visits its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Order {
     /// In the order of their addresses (Drepper, Figure 3.9, lower list).
     Sequential,
@@ -47,6 +48,7 @@ pub enum Order {
 
 /// The order of the elements in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Path {
     /// In the order of their addresses.
     Forward,

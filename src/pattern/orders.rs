@@ -30,6 +30,7 @@ pub struct HotOrder {
 
 /// How orders lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Arrangement {
     /// An array of [`WholeOrder`].
     Whole,
@@ -65,6 +66,7 @@ pub struct Orders<'m> {
 
 /// Why a region holds no such orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OrdersError {
     /// Not a positive multiple of [`Orders::BATCH`].
     Count(usize),

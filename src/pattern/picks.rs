@@ -19,6 +19,7 @@ pub struct Picks<'m> {
 
 /// Why a region holds no such elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PicksError {
     /// An element is not a positive number of words, but this many bytes.
     Element(usize),

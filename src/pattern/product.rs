@@ -24,6 +24,7 @@ pub(crate) struct Parts<'a> {
 
 /// Why a region holds no such matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProductError {
     /// Matrices without rows.
     Empty,

@@ -17,6 +17,7 @@ pub struct Visits<'m> {
 
 /// Why words cannot be visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VisitsError {
     /// There are none.
     None,

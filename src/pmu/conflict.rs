@@ -6,6 +6,7 @@ use super::Encoding;
 
 /// Why an event got no counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProgramError {
     /// This CPU has none of the general counters that can count it.
     Absent {

@@ -22,6 +22,7 @@ pub struct Encoding {
 
 /// The two layouts of the event's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Flavour {
     /// Eight bits.
     Intel,

@@ -58,6 +58,7 @@ pub struct Reading {
 
 /// Why a page gave no count. `read(2)` on the event still does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Unread {
     /// The kernel does not allow `rdpmc`, or no longer does.
     Forbidden,

@@ -8,6 +8,7 @@ pub(super) const FIXED: usize = 3;
 
 /// A counter that was given to an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Slot {
     /// General counter of this number.
     General(u8),

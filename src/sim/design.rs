@@ -5,6 +5,7 @@ use super::policy::Replacement;
 
 /// What a store does to a line that is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WriteHit {
     /// Changes the line; it is written back when it makes way.
     #[default]
@@ -15,6 +16,7 @@ pub enum WriteHit {
 
 /// What a store does whose line is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WriteMiss {
     /// Brings the line in first.
     #[default]

@@ -17,6 +17,7 @@ pub const MOST_LINES: u64 = 1 << 25;
 
 /// Why there is no such cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum GeometryError {
     /// The line is no power of two, or smaller than 8 bytes or larger than 1 GiB.
     Line(u64),

@@ -12,6 +12,7 @@ mod design;
 mod geometry;
 mod hierarchy;
 mod level;
+#[doc(hidden)]
 pub mod mesi;
 mod policy;
 mod prefetch;
@@ -19,20 +20,33 @@ mod reference;
 mod stack;
 mod stripped;
 mod tlb;
+#[doc(hidden)]
 pub mod trace;
 
 pub use cache::Cache;
 pub use config::ConfigError;
-pub use counters::{Counters, Outcomes, SetCounters};
+#[doc(hidden)]
+pub use counters::SetCounters;
+pub use counters::{Counters, Outcomes};
 pub use design::{Design, WriteHit, WriteMiss};
-pub use geometry::{Geometry, GeometryError, MOST_LINES, Split};
+pub use geometry::{Geometry, GeometryError};
+#[doc(hidden)]
+pub use geometry::{MOST_LINES, Split};
+#[doc(hidden)]
+pub use hierarchy::LONGEST_LINE;
 pub use hierarchy::{
-    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LONGEST_LINE, LevelDesign,
+    Hierarchy, HierarchyDesign, HierarchyError, Inclusion, Instructions, LevelDesign,
     MemoryCounters,
 };
-pub use policy::{Hit, Insert, ParseQlruError, Place, Qlru, Replacement, Update};
-pub use prefetch::{MOST_AHEAD, Prefetcher};
+#[doc(hidden)]
+pub use policy::{Hit, Insert, ParseQlruError, Place, Update};
+pub use policy::{Qlru, Replacement};
+#[doc(hidden)]
+pub use prefetch::MOST_AHEAD;
+pub use prefetch::Prefetcher;
 pub use reference::{Op, Reference};
+#[doc(hidden)]
 pub use stack::Stack;
+#[doc(hidden)]
 pub use stripped::{NotTold, Stripped};
 pub use tlb::{Tlb, TlbDesign};

@@ -9,6 +9,7 @@ use alloc::vec;
 
 /// A prefetcher of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Prefetcher {
     /// After a miss, and after the first use of a line that it had brought: the line behind.
     NextLine,

@@ -5,6 +5,7 @@ use crate::kernel::{Access, Kind};
 /// What a reference does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Op {
     /// Fetches an instruction.
     Fetch,

@@ -6,6 +6,7 @@ mod order;
 mod summary;
 
 pub use interval::{Interval, NOISY, Side};
+#[doc(hidden)]
 pub use knee::{Knee, crossing, knees};
 pub use order::{mad, median, quantile};
 pub use summary::Summary;

@@ -8,6 +8,7 @@ pub struct Rate {
 
 /// Why two clock readings give no rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RateError {
     /// The counter stood still or ran backwards over this many nanoseconds.
     NoTicks {

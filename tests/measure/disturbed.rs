@@ -2,11 +2,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use linefill::measure::{Ended, Outcome, Plan, Sample, steady};
+use linefill::measure::{Ended, Outcome, Sample, steady};
 use linefill::stats::Summary;
 use linefill::time::yardstick;
 
-use super::planted::{ANY, ENDLESS, Memory, Planted, measure, scripted};
+use super::planted::{ANY, ENDLESS, Memory, Planted, endless, measure, scripted};
 
 /// Twenty samples of which those in `disturbed` are fifty times as slow.
 fn with_disturbed(disturbed: impl Fn(usize) -> bool) -> (Outcome, Vec<Sample>) {
@@ -74,11 +74,10 @@ fn a_handful_of_undisturbed_samples_is_too_few() {
 /// as many.
 #[test]
 fn the_least_number_of_samples_counts_the_undisturbed() {
-    let plan = Plan {
-        least: 10,
-        precision: ANY,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| {
+        plan.least = 10;
+        plan.precision = ANY;
+    });
     for (disturbed, taken) in [
         ((|_| false) as fn(usize) -> bool, 10),
         (|sample| sample % 2 == 1, 20),

@@ -3,18 +3,17 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use linefill::measure::{Ended, NoMonitor, Plan, Sample, steady};
+use linefill::measure::{Ended, NoMonitor, Sample, steady};
 
-use super::planted::{ANY, ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
+use super::planted::{ANY, Memory, Planted, Taking, endless, measure, scripted, spin};
 
 #[test]
 fn stopped_before_the_first_sample_there_is_no_outcome() {
     let stop = AtomicBool::new(true);
-    let plan = Plan {
-        stop: Some(&stop),
-        warm_up: u64::MAX,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| {
+        plan.stop = Some(&stop);
+        plan.warm_up = u64::MAX;
+    });
     let mut asked = 0;
     let mut watch = scripted(|_| {
         asked += 1;
@@ -27,10 +26,7 @@ fn stopped_before_the_first_sample_there_is_no_outcome() {
 #[test]
 fn stopped_later_the_samples_taken_are_kept() {
     let stop = AtomicBool::new(false);
-    let plan = Plan {
-        stop: Some(&stop),
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.stop = Some(&stop));
     let mut watch = scripted(|question| {
         // Before the third sample: that one is still taken.
         if question == 4 {
@@ -45,10 +41,7 @@ fn stopped_later_the_samples_taken_are_kept() {
 
 #[test]
 fn a_full_buffer_ends_it_and_no_buffer_prevents_it() {
-    let plan = Plan {
-        least: 100,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.least = 100);
     let outcome = measure(&plan, &mut NoMonitor, 7).0.unwrap();
     assert_eq!((outcome.taken, outcome.ended), (7, Ended::Full));
     assert_eq!(measure(&plan, &mut NoMonitor, 0).0, None);
@@ -64,11 +57,10 @@ fn a_full_buffer_ends_it_and_no_buffer_prevents_it() {
 
 #[test]
 fn a_spent_budget_ends_it_after_a_sample() {
-    let plan = Plan {
-        budget_ticks: 0,
-        least: 10,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| {
+        plan.budget_ticks = 0;
+        plan.least = 10;
+    });
     let outcome = measure(&plan, &mut NoMonitor, 50).0.unwrap();
     assert_eq!((outcome.taken, outcome.ended), (1, Ended::Budget));
 }
@@ -76,11 +68,7 @@ fn a_spent_budget_ends_it_after_a_sample() {
 #[test]
 fn it_is_precise_once_the_interval_is_narrow_and_not_before_the_least_number() {
     for least in [1, 7, 20] {
-        let plan = Plan {
-            least,
-            precision: ANY,
-            ..ENDLESS
-        };
+        let plan = endless(|plan| (plan.least, plan.precision) = (least, ANY));
         let outcome = measure(&plan, &mut NoMonitor, 100).0.unwrap();
         assert_eq!(outcome.ended, Ended::Precise);
         // It looks now and then, not at every sample.
@@ -95,10 +83,7 @@ fn a_median_that_is_not_positive_is_never_precise() {
         spin(if operations == 1 { 50_000 } else { 0 });
         0
     });
-    let plan = Plan {
-        precision: ANY,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.precision = ANY);
     let mut memory = Memory::new(20);
     let outcome = steady(&mut shrinking, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert!(outcome.ticks.median < 0.0);

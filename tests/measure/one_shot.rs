@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use linefill::measure::{Ended, NoMonitor, Plan, Shot, one_shot};
 
-use super::planted::{ANY, ENDLESS, Memory, spin};
+use super::planted::{ANY, ENDLESS, Memory, endless, spin};
 
 /// Takes `prepared` ticks to prepare and `shot` to shoot.
 struct Planned<'a> {
@@ -75,12 +75,11 @@ fn shots_that_take_long_are_samples_by_themselves() {
         shot: 2_000,
         calls: &calls,
     };
-    let plan = Plan {
-        budget_ticks: 4_000_000,
-        least: 15,
-        precision: 0.0,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| {
+        plan.budget_ticks = 4_000_000;
+        plan.least = 15;
+        plan.precision = 0.0;
+    });
     let mut memory = Memory::new(15);
     let outcome = one_shot(&mut shot, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(outcome.operations, 1);
@@ -99,19 +98,12 @@ fn one_shot_ends_as_steady_does() {
         outcome.map(|outcome| (outcome.taken, outcome.ended))
     };
     let stop = AtomicBool::new(true);
-    let stopped = Plan {
-        stop: Some(&stop),
-        ..ENDLESS
-    };
-    let spent = Plan {
-        budget_ticks: 0,
-        ..ENDLESS
-    };
-    let precise = Plan {
-        precision: ANY,
-        least: 5,
-        ..ENDLESS
-    };
+    let stopped = endless(|plan| plan.stop = Some(&stop));
+    let spent = endless(|plan| plan.budget_ticks = 0);
+    let precise = endless(|plan| {
+        plan.precision = ANY;
+        plan.least = 5;
+    });
     assert_eq!(run(&stopped, 9), None);
     assert_eq!(run(&spent, 9), Some((1, Ended::Budget)));
     assert_eq!(run(&precise, 9), Some((5, Ended::Precise)));

@@ -7,16 +7,20 @@ use linefill::measure::{Buffers, Monitor, Outcome, Plan, Sample, steady};
 use linefill::time::start;
 
 /// A plan that only its budget, its precision or the buffer ends: the test says which.
-pub const ENDLESS: Plan<'static> = Plan {
-    warm_up: 0,
-    warm_up_ticks: u64::MAX,
-    sample_ticks: 2_000,
-    least: 1,
+pub const ENDLESS: Plan<'static> = {
+    let mut plan = Plan::of_ticks(2_000, u64::MAX);
+    plan.least = 1;
     // Not even equal samples are as precise as this.
-    precision: -1.0,
-    budget_ticks: u64::MAX,
-    stop: None,
+    plan.precision = -1.0;
+    plan
 };
+
+/// The same with what `change` makes of it.
+pub fn endless<'a>(change: impl FnOnce(&mut Plan<'a>)) -> Plan<'a> {
+    let mut plan = ENDLESS;
+    change(&mut plan);
+    plan
+}
 
 /// A precision that any positive median has.
 pub const ANY: f64 = 1e9;

@@ -3,10 +3,10 @@
 use std::cell::{Cell, RefCell};
 
 use linefill::kernel::{IndexChase, Kernel};
-use linefill::measure::{NoMonitor, Outcome, Plan, Sample, in_stretches, steady};
+use linefill::measure::{NoMonitor, Outcome, Sample, in_stretches, steady};
 use linefill::pattern::Chain;
 
-use super::planted::{ENDLESS, Memory, Planted, Taking, measure, scripted, spin};
+use super::planted::{ENDLESS, Memory, Planted, Taking, endless, measure, scripted, spin};
 
 #[test]
 fn a_sample_is_the_difference_an_operation() {
@@ -68,10 +68,7 @@ fn interruptions_of_most_stretches_make_no_operation_look_long() {
         (10 * operations + waits, 0)
     };
     let mut memory = Memory::new(9);
-    let plan = Plan {
-        sample_ticks: 4_000,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.sample_ticks = 4_000);
     let outcome = in_stretches(&mut time, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     let lasting = 10 * outcome.operations;
     assert!((4_000..32_000).contains(&lasting), "{lasting}");
@@ -89,10 +86,7 @@ fn the_kernel_goes_on_where_it_stopped() {
         total += operations;
         jump.run(operations)
     });
-    let plan = Plan {
-        warm_up: 3 * LENGTH,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.warm_up = 3 * LENGTH);
     let outcome = steady(&mut kernel, &plan, &mut NoMonitor, memory.buffers()).unwrap();
     assert_eq!(outcome.checksum, total % LENGTH);
 }
@@ -106,10 +100,7 @@ fn the_warm_up_runs_the_lap_before_the_first_sample() {
     for period in [0, 1, 1_000, 1_234] {
         let runs: RefCell<Vec<u64>> = RefCell::default();
         let mut before = None;
-        let plan = Plan {
-            warm_up: period,
-            ..ENDLESS
-        };
+        let plan = endless(|plan| plan.warm_up = period);
         let mut memory = Memory::new(3);
         let mut watch = scripted(|_| {
             before.get_or_insert_with(|| runs.borrow().len());
@@ -132,11 +123,10 @@ fn the_warm_up_runs_the_lap_before_the_first_sample() {
 
 #[test]
 fn a_warm_up_without_time_does_not_run() {
-    let plan = Plan {
-        warm_up: u64::MAX,
-        warm_up_ticks: 0,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| {
+        plan.warm_up = u64::MAX;
+        plan.warm_up_ticks = 0;
+    });
     let (outcome, runs) = measure(&plan, &mut NoMonitor, 3);
     let n = outcome.unwrap().operations;
     let found = runs.iter().position(|run| *run == n).unwrap();
@@ -158,10 +148,7 @@ fn one_interruption_does_not_make_an_operation_look_long() {
 
 #[test]
 fn the_search_for_n_ends_even_if_operations_cost_nothing() {
-    let plan = Plan {
-        sample_ticks: u64::MAX,
-        ..ENDLESS
-    };
+    let plan = endless(|plan| plan.sample_ticks = u64::MAX);
     let mut memory = Memory::new(1);
     let mut most = 0;
     let mut nothing = Taking(|operations: u64| {

@@ -29,6 +29,7 @@ pub(super) struct Signature {
 
 /// A list of events in `src/pmu/events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct EventTable {
     /// The name of the CPUs that count them, such as "Haswell server" or "Alder Lake (P)".
     pub name: &'static str,

@@ -38,6 +38,7 @@ pub(super) const fn ports(loads: [u32; 3], stores: [u32; 3], source: Source) -> 
 
 /// The entries of a core's TLBs that translate loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Translations {
     /// Of the L1 dTLB, for 4 KiB pages.
     pub small: Fact<u32>,

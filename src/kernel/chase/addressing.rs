@@ -9,6 +9,7 @@ use crate::pattern::{Link, Links, LinksError, Ring};
 
 /// The load of a step, with the way in which it forms its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Mode {
     /// A base register.
     Base,
@@ -136,6 +137,7 @@ impl Mode {
 
 /// Why a ring cannot be followed in some mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChaseError {
     /// The CPU lacks this.
     Missing(&'static str),

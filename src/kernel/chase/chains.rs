@@ -13,6 +13,7 @@ const INT: usize = 4;
 
 /// Why a deck's exchanges cannot be dealt out to some chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChainsError {
     /// Not 1, 2, 4 or 8.
     Chains(u32),

@@ -16,6 +16,7 @@ const LAST: usize = LINE - WORD;
 
 /// The order in which the words of an element are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Direction {
     /// From word 0 to word 7.
     Ascending,
@@ -25,6 +26,7 @@ pub enum Direction {
 
 /// Why the fields of a ring's elements cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FieldsError {
     /// An element is not 64 bytes but this many.
     Element(usize),

@@ -22,7 +22,9 @@ pub use jump::IndexChase;
 pub use lanes::ParallelChase;
 pub use pair::{Pair, PairError};
 pub use pick::Gather;
-pub use prefetch::{Ahead, Dependence, MOST_WORK, PrefetchError, PrefetchWalk};
+#[doc(hidden)]
+pub use prefetch::MOST_WORK;
+pub use prefetch::{Ahead, Dependence, PrefetchError, PrefetchWalk};
 pub use revisit::Revisit;
 pub use shared::{SharedWalk, Visit, VisitError};
 pub use straddle::{WideChase, WideChaseError};

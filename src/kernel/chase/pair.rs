@@ -12,6 +12,7 @@ const WORD: usize = 8;
 
 /// Why two words of a ring's elements cannot be added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PairError {
     /// The element has no such word.
     NoSuchWord {

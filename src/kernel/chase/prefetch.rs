@@ -28,6 +28,7 @@ pub struct Ahead {
 
 /// Whether the work of a node can overlap the next node's miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dependence {
     /// The next node's address depends on the work, so that it is fetched only after it, as on a
     /// CPU that looks ahead less than the work is long. About 2 cycles per step beyond the work.
@@ -41,6 +42,7 @@ pub enum Dependence {
 
 /// Why a ring cannot be walked with prefetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PrefetchError {
     /// More than [`MOST_WORK`] multiplications.
     TooMuchWork(u32),

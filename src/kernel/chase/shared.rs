@@ -15,6 +15,7 @@ const WORD: usize = 8;
 
 /// What a walk along a shared ring does at each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Visit {
     /// What [`Walk`](crate::kernel::Walk) does.
     Step(Step),
@@ -28,6 +29,7 @@ pub enum Visit {
 
 /// Why a shared ring cannot be walked in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VisitError {
     /// The step needs a word besides the pointer.
     NoPadding(Step),

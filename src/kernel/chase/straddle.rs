@@ -10,6 +10,7 @@ use crate::pattern::Ring;
 
 /// Why a ring cannot be walked by loads of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WideChaseError {
     /// An element has too few bytes from its pointer on.
     Narrow {

@@ -15,6 +15,7 @@ const STRIDE: usize = PAGE + LINE;
 
 /// What is done at each place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reach {
     /// `prefetcht0`.
     Prefetch,
@@ -27,6 +28,7 @@ pub enum Reach {
 
 /// Why there are no such places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TranslateError {
     /// Pages that are no power of two; holds their number.
     Pages(usize),

@@ -13,6 +13,7 @@ const WORD: usize = 8;
 
 /// What a walk does to each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Step {
     /// `p = p->n`.
     Follow,
@@ -27,6 +28,7 @@ pub enum Step {
 
 /// Why a ring cannot be walked in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WalkError {
     /// The step needs a word besides the pointer.
     NoPadding(Step),

@@ -8,6 +8,7 @@ use crate::mem::LINE;
 
 /// What is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Placed {
     /// A loop of 24 bytes, seven instructions.
     Loop24,

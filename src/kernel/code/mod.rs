@@ -6,8 +6,11 @@ pub(super) mod patch;
 pub(super) mod routine;
 
 pub use codealign::{CodeAlign, NoSuchOffset, Placed};
+#[doc(hidden)]
 pub use handover::Handover;
+#[doc(hidden)]
 pub use patch::Patch;
+#[doc(hidden)]
 pub use routine::{Function, Routine};
 
 use crate::cpu::Features;

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How the word is incremented: the rows of Sestoft's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Way {
     /// `add [word], 1`: not atomic, so that increments get lost.
     Plain,

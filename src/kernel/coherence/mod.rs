@@ -6,7 +6,9 @@ pub(super) mod take;
 
 pub use increment::{Increment, Way as IncrementWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
-pub use take::{APART, AcquireLines, AcquireWay, Fetched};
+#[doc(hidden)]
+pub use take::APART;
+pub use take::{AcquireLines, AcquireWay, Fetched};
 
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;

@@ -8,6 +8,7 @@ use core::sync::atomic::AtomicU64;
 
 /// How a thread waits for the token and passes it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Way {
     /// By loads, then a store: the line is shared first, and then owned.
     Store,

@@ -20,6 +20,7 @@ const AHEAD: usize = 8;
 
 /// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum AcquireWay {
     /// By a store, which waits in the store queue until the line is there.
     Store,
@@ -29,6 +30,7 @@ pub enum AcquireWay {
 
 /// How it is fetched before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Fetched {
     /// Not at all.
     Not,

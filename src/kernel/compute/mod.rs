@@ -10,6 +10,7 @@ pub(super) mod tensor;
 pub(super) mod tile;
 
 pub use matmul::{Matmul, MatmulError, MatmulWay};
+#[doc(hidden)]
 pub use nearest::{Means, NearestWay, Sum, add_to_nearest};
 pub use orders::{NoAvx2, Outstanding};
 pub use passes::{Passes, TooLong};

@@ -8,6 +8,7 @@ use crate::pattern::{Shape, Storage, Tensor};
 
 /// How an element is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Get {
     /// In one run: four remainders by constants, each times its stride, and a check of the sum:
     /// the series' flat tensor, as its compiler translates it.
@@ -102,6 +103,7 @@ impl Get {
 
 /// Why a tensor cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReadTensorError {
     /// It is not stored as its elements are to be found.
     Storage(Get, Storage),

@@ -11,6 +11,7 @@ const WORD: usize = 8;
 
 /// Why two places cannot be stored to and loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Alias4KError {
     /// Their words have bytes in common.
     Overlap {

@@ -19,6 +19,7 @@ const MOST_LINES: u32 = 64;
 
 /// How lines are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FillWay {
     /// Four 16-byte stores a line, through the cache.
     Cached,
@@ -88,6 +89,7 @@ impl FillWay {
 
 /// Why lines cannot be filled in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FillError {
     /// A group has at least one line, and at most 64.
     Lines(u32),

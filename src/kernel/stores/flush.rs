@@ -10,6 +10,7 @@ use crate::mem::{LINE, Region};
 
 /// The flush instruction. Instructions that not every CPU has carry a token as proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FlushWay {
     /// `clflush`: evicts lines one after the other.
     Ordered,

@@ -11,6 +11,7 @@ use crate::mem::Region;
 
 /// How a value goes through memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Passing {
     /// By one store and one load.
     One,
@@ -145,6 +146,7 @@ impl Route {
 
 /// Why a value cannot be passed through memory in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ForwardError {
     /// There is no kernel for it.
     NoSuchTrip(Trip),

@@ -13,6 +13,7 @@ const WORD: usize = 8;
 
 /// Why a word cannot be added to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LockError {
     /// The word at this byte offset does not lie in the region.
     Outside(usize),

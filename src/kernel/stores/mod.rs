@@ -15,9 +15,13 @@ pub use fill::{FillError, FillLines, FillWay};
 pub use flush::{FlushLines, FlushWay};
 pub use forward::{Forward, ForwardError, Passing, Trip};
 pub use lock::{LockAdd, LockError};
-pub use pending::{MOST_PENDING, StoreBufferFill, TooManyStores};
+#[doc(hidden)]
+pub use pending::MOST_PENDING;
+pub use pending::{StoreBufferFill, TooManyStores};
 pub use rewrite::{Rewrite, RewriteWay};
-pub use speculate::{Issue, SPECULATE_CHAIN, Speculate, SpeculateError, SpeculateMiss};
+#[doc(hidden)]
+pub use speculate::SPECULATE_CHAIN;
+pub use speculate::{Issue, Speculate, SpeculateError, SpeculateMiss};
 pub use store::{Store, StoreError, Sweep, Temporal};
 
 use crate::cpu::Features;

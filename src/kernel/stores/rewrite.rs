@@ -10,6 +10,7 @@ use crate::mem::Region;
 
 /// What becomes of each store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RewriteWay {
     /// It stays in the cache: write-back.
     Back,

@@ -11,6 +11,7 @@ use crate::pattern::{Ring, Rng};
 
 /// Whether a load has to wait for the address of the store before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Issue {
     /// Its own address is known early: a CPU may load at once, in the hope that the store turns
     /// out to be elsewhere.
@@ -40,6 +41,7 @@ pub const SPECULATE_CHAIN: u32 = 3 * TIMES;
 
 /// Why there are no such places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SpeculateError {
     /// The region is smaller than [`Speculate::BYTES`]; holds its length.
     RegionTooSmall(usize),

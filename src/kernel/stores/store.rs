@@ -11,6 +11,7 @@ use crate::pattern::Matrix;
 
 /// The direction of the inner loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Sweep {
     /// Row after row: addresses follow each other.
     Row,
@@ -20,6 +21,7 @@ pub enum Sweep {
 
 /// Whether a store goes through the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Temporal {
     /// Through the cache, which first fetches the line for ownership.
     Cached,
@@ -29,6 +31,7 @@ pub enum Temporal {
 
 /// Why a matrix cannot be swept by stores of some width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum StoreError {
     /// A row is no whole number of stores.
     PartOfRow {

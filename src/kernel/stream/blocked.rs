@@ -13,6 +13,7 @@ const QUARTER: usize = LINE / 4;
 
 /// Why a region cannot be read in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BlockedError {
     /// A block of no lines, or of more than the region has.
     Lines {

@@ -11,6 +11,7 @@ use crate::mem::{LINE, Region};
 
 /// Which load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LoadWay {
     /// `movdqa` and its wider forms.
     Cached(Vector),

@@ -6,9 +6,13 @@ pub(super) mod blocks;
 pub(super) mod burst;
 pub(super) mod load;
 
-pub use bandwidth::{BLOCK, Bandwidth, BandwidthError, Motion, SharedBandwidth};
+#[doc(hidden)]
+pub use bandwidth::BLOCK;
+pub use bandwidth::{Bandwidth, BandwidthError, Motion, SharedBandwidth};
 pub use blocked::{Blocked, BlockedError};
-pub use burst::{BURST, Burst, BurstError, Places, Transfer};
+#[doc(hidden)]
+pub use burst::BURST;
+pub use burst::{Burst, BurstError, Places, Transfer};
 pub use load::{LoadLines, LoadWay};
 
 use crate::cpu::Features;

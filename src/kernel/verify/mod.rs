@@ -20,6 +20,7 @@ pub(super) mod ring;
 pub(super) mod run;
 
 /// Bytes of region that [`check_all`] needs.
+#[doc(hidden)]
 pub const ROOM: usize = check::Parts::COUNT * check::LARGEST;
 
 /// Checks every kernel that this CPU can run, inside `region`, whose contents are lost.

@@ -1,6 +1,6 @@
 //! The report: a record as one HTML file that opens offline.
 //!
-//! [`build`] turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], plain data;
+//! `build` turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], plain data;
 //! [`render`] turns that into the page. The page holds its style, its script and plotly.js, and loads nothing.
 
 pub(in crate::lab) mod axes;

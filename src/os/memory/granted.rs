@@ -10,6 +10,7 @@ use crate::os::root::read;
 
 /// The pages behind a mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Granted {
     /// 4 KiB pages everywhere.
     Base,
@@ -31,6 +32,7 @@ pub enum Granted {
 
 /// Where huge pages come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Via {
     /// The reserved pool (`MAP_HUGETLB`).
     HugeTlb,

@@ -20,6 +20,7 @@ use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
 
 /// The page size that a working set is laid out in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Pages {
     /// 4 KiB pages, with transparent huge pages kept away.
     Base,

@@ -16,6 +16,7 @@ const ENTRY: usize = 8;
 
 /// How a tensor is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Storage {
     /// One run of floats, the last index fastest.
     Flat,
@@ -27,6 +28,7 @@ pub enum Storage {
 
 /// In which order the arrays of a nested tensor were allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Allocation {
     /// Depth first, every array right before the first one that it refers to.
     Natural,
@@ -75,6 +77,7 @@ impl Storage {
 
 /// Why a region holds no such tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TensorError {
     /// More elements than 32-bit indices address.
     Elements(usize),

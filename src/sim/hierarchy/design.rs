@@ -7,6 +7,7 @@ use crate::sim::{Design, Geometry, Prefetcher, TlbDesign, WriteHit, WriteMiss};
 
 /// What a level holds of the levels before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Inclusion {
     /// Every line that comes in for a level before comes in here as well; afterwards each goes its
     /// own way. What cachegrind simulates, and most L2 of Intel since Skylake-SP.
@@ -43,6 +44,7 @@ impl LevelDesign {
 
 /// Where instructions are fetched from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Instructions {
     /// Fetches are passed over.
     #[default]
@@ -66,6 +68,7 @@ pub struct HierarchyDesign {
 
 /// Why there is no such hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum HierarchyError {
     /// No level at all.
     Empty,

@@ -61,6 +61,7 @@ impl Sub for Messages {
 
 /// A rule of Drepper 3.2 that does not hold of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Broken {
     /// A line that one cache has for itself is in another one too.
     NotAlone,

@@ -19,6 +19,7 @@ pub(super) use tree::Trees;
 
 /// A replacement policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Replacement {
     /// The line used longest ago.
     Lru,

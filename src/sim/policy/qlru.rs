@@ -77,6 +77,7 @@ pub enum Update {
 
 /// What is no name of a policy of the family, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ParseQlruError {
     /// It does not read `QLRU_Hxy_Mx_Rx_Ux`.
     Form,

@@ -16,6 +16,7 @@ const SM: usize = LINE / ELEMENT;
 
 /// Which loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MatmulWay {
     /// Three loops; the inner one goes along a row of `mul1` and down a column of `mul2`.
     Original,
@@ -29,6 +30,7 @@ pub enum MatmulWay {
 
 /// Why matrices cannot be multiplied in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MatmulError {
     /// A row is no whole number of lines.
     PartOfLine {

@@ -53,6 +53,7 @@ impl Sum {
 
 /// With which instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NearestWay {
     /// Whatever every CPU has.
     Plain,

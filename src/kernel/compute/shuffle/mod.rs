@@ -13,6 +13,7 @@ const INT: usize = 4;
 
 /// How a shuffle comes by the code that yields an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Op {
     /// Assembled into its loop: the same instructions whoever compiles.
     Assembled,
@@ -27,6 +28,7 @@ pub enum Op {
 
 /// Why a shuffle cannot be done in some stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ShuffleError {
     /// Stages of no index, or longer than the buffer or the array.
     Stage {

@@ -30,6 +30,7 @@ const ACROSS: usize = 3;
 
 /// With which instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TileWay {
     /// Tiles of 4 x 12 by AVX2 and FMA, with proof that the CPU has them.
     Avx2(Fma),

@@ -18,6 +18,7 @@ pub(crate) const TAIL: usize = 2 * LINE;
 
 /// What is done to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Motion {
     /// Loads.
     Read,
@@ -87,6 +88,7 @@ impl Motion {
 
 /// Why memory cannot be moved in some way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BandwidthError {
     /// The memory is no whole number of blocks.
     PartOfBlock {

@@ -14,6 +14,7 @@ pub const BURST: usize = 8;
 
 /// Which way the bytes go, and by which instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Transfer {
     /// Loads that may lie anywhere.
     Load,
@@ -123,6 +124,7 @@ impl Places {
 
 /// Why accesses cannot be made at some places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BurstError {
     /// The places repeat after this many bytes, which is no power of two.
     Window(usize),
