@@ -1,9 +1,11 @@
 //! The single instructions, as a target without vector registers has them: by address.
 
-use linefill::cpu::{
-    Features, clflush, clflushopt, clwb, mfence, movntdq_from, movntdqa_to, movnti32, movnti64,
-    movntpd_from, movntps_from, prefetcht0, sfence, vmovntdq256_from, vmovntdq512_from,
+use linefill::cpu::by_address::{
+    movntdq_from, movntdqa_to, movntpd_from, movntps_from, vmovntdq256_from, vmovntdq512_from,
     vmovntdqa256_to, vmovntdqa512_to,
+};
+use linefill::cpu::{
+    Features, clflush, clflushopt, clwb, mfence, movnti32, movnti64, prefetcht0, sfence,
 };
 
 /// A line of words.
