@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use libfuzzer_sys::fuzz_target;
 use linefill::os::Memory;
 
-#[path = "../../tests/common/constructors/mod.rs"]
+#[path = "../../tests/kernels/soundness/constructors/mod.rs"]
 mod constructors;
 
 thread_local! {

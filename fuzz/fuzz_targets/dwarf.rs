@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../tests/common/drivers.rs"]
+#[path = "../../tests/heap/mutation/drivers.rs"]
 mod drivers;
 
 /// Files are mapped, so that there has to be one: in memory where that can be.

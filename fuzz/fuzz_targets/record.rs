@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../tests/common/drivers.rs"]
+#[path = "../../tests/heap/mutation/drivers.rs"]
 mod drivers;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,7 +3,7 @@
 //! They are the intrinsics: one instruction, inlined, in an optimised build, and a call in a debug
 //! build; assembly on soft-float targets. `core` does not say that its fences bind the compiler.
 //! They do, because LLVM takes each for a call that may read and write any memory, and
-//! `tests/instructions.rs` looks for the accesses on both sides. The clock of [`time`](crate::time)
+//! `tests/kernels/instructions.rs` looks for the accesses on both sides. The clock of [`time`](crate::time)
 //! has its fences in one block of assembly with its counter, for nothing must come between them.
 //!
 //! Source: Intel SDM volume 2, "LFENCE", "MFENCE", "SFENCE"; volume 3A, section "Strengthening or

@@ -5,7 +5,7 @@
 //!   non-temporal stores and loads ([`movnti64`] and its like, [`by_address`]) and [`rdpmc`]. Where `core::arch` has
 //!   an intrinsic, the function is that intrinsic, and assembly elsewhere. In an optimised build each
 //!   is exactly one instruction, inlined into its caller; in a debug build an intrinsic is a call of
-//!   a function with that instruction (`tests/instructions.rs` disassembles both).
+//!   a function with that instruction (`tests/kernels/instructions.rs` disassembles both).
 //! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly, except
 //!   those that take or return a vector. [`by_address`] has these with both operands in memory.
 //! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An

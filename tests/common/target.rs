@@ -1,23 +1,10 @@
 //! Rust targets beside the host's, which `rustup target add` installs.
 
-// Each test binary uses a part of this.
-#![allow(dead_code)]
-
 use std::process::Command;
 
-/// Says that a test is passed over for lack of something that can be installed; where the
-/// environment says `CI`, it fails instead.
-#[track_caller]
-pub fn ignored(missing: &str) -> bool {
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "{missing} is missing, and CI must have it"
-    );
-    println!("ignored: needs {missing}");
-    false
-}
+use super::untested;
 
-/// Whether rustc has the libraries of a target; if not, the test is [`ignored`].
+/// Whether rustc has the libraries of a target; if not, the test is not run.
 #[track_caller]
 pub fn installed(target: &str) -> bool {
     let libraries = Command::new("rustc")
@@ -26,5 +13,8 @@ pub fn installed(target: &str) -> bool {
         .expect("rustc starts");
     let folder = String::from_utf8_lossy(&libraries.stdout);
     let there = libraries.status.success() && std::fs::exists(folder.trim()).unwrap_or(false);
-    there || ignored(&format!("`rustup target add {target}`"))
+    if !there {
+        untested::tool(&format!("`rustup target add {target}`"));
+    }
+    there
 }

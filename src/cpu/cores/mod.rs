@@ -19,7 +19,7 @@
 //!    ```
 //! 2. Put its events into the CSV of the same name in `src/pmu/events`, under the mark that the row
 //!    gives them ("ZEN6").
-//! 3. Add a CPUID dump of it to `tests/fixtures/cpuid`, and what it must say to `tests/cpuid.rs`.
+//! 3. Add a CPUID dump of it to `tests/fixtures/cpuid`, and what it must say to `tests/library/cpuid.rs`.
 //!
 //! A number without a public source stays unknown, however alike the neighbours of the core are.
 //!

@@ -3,7 +3,7 @@
 //!
 //! Each is a function of its own, never inlined, so that its loop is the same wherever it is called
 //! from. Optimised, an iteration makes the accesses that its document says and touches no other
-//! memory, which `tests/codegen/forms.rs` checks at several levels of optimisation. Vectors need a
+//! memory, which `tests/library/codegen/forms.rs` checks at several levels of optimisation. Vectors need a
 //! target with SSE2; the other kernels exist on soft-float targets, too.
 
 #[cfg(target_feature = "sse2")]

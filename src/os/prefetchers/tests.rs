@@ -107,6 +107,9 @@ fn switch_off_and_wait() {
     let Some(dir) = std::env::var_os(VICTIM) else {
         return;
     };
+    // A job in the background of a shell is started with it ignored.
+    // SAFETY: the default action is no function.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let _off = off(&Root::under(dir.as_ref()));
     std::thread::sleep(Duration::from_secs(60));
 }

@@ -1,0 +1,219 @@
+//! Runs the program in a folder of its own, with little memory, so that a run takes a second.
+#![cfg(feature = "lab")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use linefill::lab::read::read;
+use linefill::lab::record::{Header, PointLine, VerdictLine};
+
+/// A folder that is removed at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A fresh one; `name` is the test's.
+    pub fn new(name: &str) -> Self {
+        let name = format!("linefill-{name}-{}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        Folder(dir)
+    }
+
+    /// A path in it.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The program, in this folder.
+    pub fn linefill(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linefill"));
+        command.args(args).current_dir(&self.0);
+        command
+            .env_remove("LINEFILL_MASK")
+            .env_remove("LINEFILL_ROOT");
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.linefill(args))
+    }
+
+    /// The record of its last run.
+    pub fn record(&self) -> Record {
+        Record::at(&self.at("linefill-out/record.jsonl"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What came of a command.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit status; `None` if a signal killed it.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub out: String,
+    /// What it said on the standard error.
+    pub err: String,
+}
+
+impl Ran {
+    /// Runs `command` to its end.
+    pub fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap();
+        Ran {
+            status: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Runs `command` to its end, with the standard output that it was given.
+    pub fn of_stderr(command: &mut Command) -> Self {
+        let child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code(),
+            out: String::new(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Panics unless it succeeded.
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        assert_eq!(self.status, Some(0), "{self:#?}");
+        self
+    }
+
+    /// Panics unless it was refused with a message that has every one of `parts`.
+    #[track_caller]
+    pub fn refused(self, parts: &[&str]) -> Self {
+        assert_eq!(self.status, Some(2), "{self:#?}");
+        for part in parts {
+            assert!(self.err.contains(part), "no {part:?} in {self:#?}");
+        }
+        self
+    }
+}
+
+/// A record.
+#[derive(Debug)]
+pub struct Record {
+    pub header: Header,
+    pub points: Vec<PointLine>,
+    pub verdicts: Vec<VerdictLine>,
+    pub interrupted: Option<bool>,
+}
+
+impl Record {
+    /// Reads one.
+    #[track_caller]
+    pub fn at(path: &Path) -> Self {
+        let record = read(path).unwrap().record;
+        Record {
+            header: record.header,
+            points: record.points,
+            verdicts: record.verdicts,
+            interrupted: record.end.map(|end| end.interrupted),
+        }
+    }
+
+    /// The points of an experiment in the first pass.
+    pub fn of_experiment(&self, id: &str) -> Vec<&PointLine> {
+        let points = self.points.iter();
+        points
+            .filter(|point| point.experiment == id && point.pass == 0)
+            .collect()
+    }
+
+    /// Panics if a point is there twice in a pass.
+    #[track_caller]
+    pub fn has_each_point_once(&self) {
+        let mut places: Vec<_> = self
+            .points
+            .iter()
+            .map(|p| (&p.experiment, p.pass, &p.point.series, p.point.x.to_bits()))
+            .collect();
+        let count = places.len();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), count);
+    }
+}
+
+/// A run under way.
+pub struct UnderWay {
+    child: Child,
+    record: PathBuf,
+}
+
+impl UnderWay {
+    /// Starts `command`, which writes to `folder`.
+    pub fn start(folder: &Folder, mut command: Command) -> Self {
+        let record = folder.at("linefill-out/record.jsonl");
+        let _ = fs::remove_file(&record);
+        Self::go_on(record, &mut command)
+    }
+
+    /// The same, with the record left where it is.
+    pub fn go_on(record: PathBuf, command: &mut Command) -> Self {
+        let child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        UnderWay { child, record }
+    }
+
+    /// Waits until the record has `lines` lines or the run has ended.
+    pub fn until(&mut self, lines: usize) {
+        let began = Instant::now();
+        while self.lines() < lines && self.child.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < Duration::from_secs(60), "it stands still");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Whether it has come to its end.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    fn lines(&self) -> usize {
+        let text = fs::read(&self.record).unwrap_or_default();
+        text.iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    /// Kills it at once.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends it a signal by name, and waits for its end.
+    pub fn signal(self, name: &str) -> Ran {
+        let kill = format!("kill -s {name} {}", self.child.id());
+        let sent = Command::new("sh").args(["-c", &kill]).status();
+        assert!(sent.unwrap().success());
+        self.finish()
+    }
+
+    /// Waits for its end.
+    pub fn finish(self) -> Ran {
+        let output = self.child.wait_with_output().unwrap();
+        Ran {
+            status: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Tests that could not run, wholly or in part: each writes down why, and the test binary `untested`,
+//! which cargo runs after all others, lists them.
+//!
+//! libtest has no means of its own: what a test that passes prints is dropped, and `#[ignore]` is
+//! decided when the test is compiled. A list beside the tests covers every binary and every way to
+//! run them.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why a test could not run.
+pub enum Why {
+    /// A tool that can be installed, which CI must have.
+    Tool,
+    /// The CPU, the kernel or its settings.
+    Machine,
+}
+
+impl Why {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Why::Tool => "needs",
+            Why::Machine => "this machine:",
+        }
+    }
+}
+
+/// Says that a test is not run because a tool that can be installed is missing.
+///
+/// # Panics
+/// Where the environment says `CI`.
+#[track_caller]
+pub fn tool(missing: &str) {
+    note(Why::Tool, missing);
+    assert!(
+        std::env::var_os("CI").is_none(),
+        "{missing} is missing, and CI must have it"
+    );
+}
+
+/// Says that a test, or a part of it, is not run because of the machine and its kernel.
+#[track_caller]
+pub fn machine(reason: &str) {
+    note(Why::Machine, reason);
+}
+
+/// Whether a program is there; if not, the test is not run for want of a [`tool`].
+#[track_caller]
+pub fn starts(program: &str) -> bool {
+    let starts = Command::new(program).arg("--version").output().is_ok();
+    if !starts {
+        tool(program);
+    }
+    starts
+}
+
+#[track_caller]
+fn note(why: Why, what: &str) {
+    let binary = std::env::current_exe().unwrap_or_default();
+    let binary = binary.file_name().unwrap_or_default().to_string_lossy();
+    let binary = binary.rsplit_once('-').map_or(&*binary, |(name, _)| name);
+    let thread = std::thread::current();
+    let test = match thread.name() {
+        // With one test thread libtest runs tests on the main thread.
+        None | Some("main") => {
+            let place = Location::caller();
+            format!("{}:{}", place.file(), place.line())
+        }
+        Some(test) => test.to_owned(),
+    };
+    let line = format!("{binary} {test}: {} {what}\n", why.word());
+    print!("not run: {line}");
+    let file = list();
+    fs::create_dir_all(file.parent().expect("a folder")).expect("the folder of the list");
+    let file = File::options().append(true).create(true).open(file);
+    // One write a line: tests of several processes may add to it.
+    let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+    written.expect("the list of tests that were not run");
+}
+
+/// The folder of lists, one for each process that runs test binaries, such as cargo.
+pub fn lists() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("untested")
+}
+
+/// The list of the process that started this one.
+pub fn list() -> PathBuf {
+    lists().join(std::os::unix::process::parent_id().to_string())
+}

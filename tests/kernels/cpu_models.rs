@@ -1,0 +1,204 @@
+//! The program and the oracles on the CPUs that QEMU emulates: old ones without `rdtscp`, AVX or
+//! SSE4.1, and new ones. None ends them by a signal, and each verdict that a CPU cannot give has a
+//! reason.
+//!
+//! QEMU interprets the program (`qemu-x86_64`, user mode): this is about correctness and says
+//! nothing about speed.
+#![cfg(feature = "lab")]
+
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use crate::common::cli::{Folder, Ran, Record};
+use linefill::cpu::Features;
+use linefill::kernel::verify::{ROOM, check_all};
+use linefill::mem::Region;
+use linefill::os::affinity;
+use crate::common::untested::starts;
+use crate::common::child;
+
+const QEMU: &str = "qemu-x86_64";
+
+/// Of every kind: virtual CPUs, Intel cores without `rdtscp` and with AVX2, an Atom, AMD cores from
+/// K8 on, a CPU that contradicts itself, and all that QEMU can do.
+const DOZEN: [&str; 12] = [
+    "qemu64",
+    "kvm64",
+    "core2duo",
+    "Penryn",
+    "Nehalem",
+    "Denverton",
+    "Skylake-Server",
+    "Icelake-Server",
+    "Opteron_G1",
+    "phenom",
+    "EPYC",
+    "max",
+];
+
+/// A program under one CPU model, which may take a while on a busy machine but not stand still.
+fn under(model: &str, command: &Command) -> Command {
+    let mut emulated = Command::new("timeout");
+    emulated
+        .args(["1200", QEMU, "-cpu", model])
+        .arg(command.get_program())
+        .args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        emulated.current_dir(folder);
+    }
+    emulated.env_remove("LINEFILL_MASK");
+    emulated.env_remove("LINEFILL_ROOT");
+    emulated
+}
+
+/// Whether a machine is measured anew, or shown from the record of the run.
+#[derive(Clone, Copy, Debug)]
+enum Machine {
+    Measured,
+    OfTheRecord,
+}
+
+/// Everything on one model, the program on one of this machine's CPUs: a line of a table, or
+/// what ended otherwise than it should.
+fn on(model: &str, cpu: usize, machine: Machine) -> Result<String, String> {
+    let folder = Folder::new(&format!("model-{model}"));
+    let cpu = cpu.to_string();
+    let began = Instant::now();
+    let ends_well = |command: &Command| {
+        let ran = Ran::of(&mut under(model, command));
+        match ran.status {
+            Some(0) => Ok(ran.out),
+            status => Err(format!(
+                "{model}: {command:?}: status {status:?}\n{}\n{}",
+                ran.out, ran.err
+            )),
+        }
+    };
+    let program = |words: &[&str]| ends_well(&folder.linefill(words));
+
+    program(&["doctor"])?;
+    program(&["run", "--memory", "1MiB", "--cpu", &cpu, "D14", "E4", "D34"])?;
+    match machine {
+        Machine::Measured => program(&["machine", "--memory", "1MiB", "--cpu", &cpu])?,
+        Machine::OfTheRecord => program(&["machine", "--record", "linefill-out"])?,
+    };
+    let oracles = child::exact(module_path!(), "the_oracles");
+    let oracles = ends_well(&oracles)?;
+    let agreed = oracles
+        .lines()
+        .find_map(|line| line.strip_suffix(AGREE))
+        .ok_or_else(|| format!("{model}: the oracles did not run:\n{oracles}"))?;
+
+    let Record {
+        header, verdicts, ..
+    } = folder.record();
+    // D34 modifies code, which an emulator may not notice.
+    for id in ["D14", "E4", "D34"] {
+        if !verdicts.iter().any(|verdict| verdict.experiment == id) {
+            return Err(format!("{model}: no verdict on {id}"));
+        }
+    }
+    let has = |feature: &'static str| match header.cpu.features.iter().any(|f| f == feature) {
+        true => feature,
+        false => "-",
+    };
+    Ok(format!(
+        "{model:<20} {:<30} {:<8} {:<6} {:<6} {agreed:>3} oracles {:>3} s",
+        header.cpu.microarchitecture.as_deref().unwrap_or("unknown"),
+        has("rdtscp"),
+        has("sse4.1"),
+        has("avx2"),
+        began.elapsed().as_secs()
+    ))
+}
+
+/// Everything on all of `models`, as many at a time as there are CPUs.
+#[track_caller]
+fn on_all(models: &[(String, Machine)]) {
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for cpu in affinity::allowed() {
+            let (next, failed) = (&next, &failed);
+            scope.spawn(move || {
+                while let Some((model, machine)) = models.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    match on(model, cpu, *machine) {
+                        Ok(line) => println!("{line}"),
+                        Err(what) => failed.lock().unwrap().push(what),
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "takes minutes in a debug build")]
+fn a_dozen_cpus_run_the_program_and_the_oracles() {
+    if !starts(QEMU) {
+        return;
+    }
+    // Measuring a machine takes longer than all else: on the least and on the most capable one.
+    let models = DOZEN.map(|model| match model {
+        "qemu64" | "max" => (model.to_owned(), Machine::Measured),
+        _ => (model.to_owned(), Machine::OfTheRecord),
+    });
+    on_all(&models);
+}
+
+#[test]
+#[ignore = "takes minutes, and a dozen of them are run anyway"]
+fn every_64_bit_cpu_runs_the_program_and_the_oracles() {
+    if !starts(QEMU) {
+        return;
+    }
+    let models: Vec<_> = every_64_bit_model()
+        .into_iter()
+        .map(|model| (model, Machine::Measured))
+        .collect();
+    assert!(models.len() >= 30, "{models:?}");
+    on_all(&models);
+}
+
+/// The models that `-cpu help` lists, each in its plain version, less those without 64 bits.
+fn every_64_bit_model() -> Vec<String> {
+    // Its exit status differs from version to version.
+    let list = Ran::of(Command::new(QEMU).args(["-cpu", "help"])).out;
+    let plain = list.lines().filter_map(|line| {
+        let (name, what) = line.strip_prefix("x86 ")?.split_once(' ')?;
+        (name == "max" || what.contains("alias configured by machine type")).then_some(name)
+    });
+    plain
+        .filter(|name| {
+            let ran = Ran::of(&mut under(name, &Command::new("/bin/true")));
+            !ran.err.contains("does not support 64 bit mode")
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Ends the line that says how many kernels agreed with their twins.
+const AGREE: &str = " kernels agree with their twins";
+
+/// What the tests above run on each model.
+#[test]
+#[ignore = "the tests of the models start it; `twins` checks the kernels on this CPU"]
+fn the_oracles() {
+    let mut bytes = vec![0; ROOM + 64];
+    let mut region = Region::new(&mut bytes).unwrap();
+    let mut agreed = 0;
+    check_all(&mut region, &Features::detect(), &mut |name, result| {
+        if let Err(mismatch) = result {
+            panic!("{name}: {mismatch}");
+        }
+        agreed += 1;
+    });
+    // Those that need no more than SSE2 are the most.
+    assert!(agreed > 100, "{agreed}");
+    println!("\n{agreed}{AGREE}");
+}

@@ -1,0 +1,115 @@
+//! The simulator against cachegrind: the same counts for instructions and data, reads and writes,
+//! in the first level and the last.
+//!
+//! A small program makes the trace. It has a stack of its own and no library, so that every address
+//! is the same under any tool. What lackey printed of it and what cachegrind counted are kept, so
+//! that the comparison needs no valgrind; with one, both are made anew, on the program as the
+//! compiler of this machine builds it.
+
+use std::path::Path;
+
+use linefill::sim::trace::{Decoder, MAGIC};
+use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
+use super::valgrind::Program;
+use crate::common::untested::starts;
+
+const KEPT_TRACE: &[u8] = include_bytes!("../../fixtures/trace/program.lft");
+const KEPT_COUNTS: &str = include_str!("../../fixtures/trace/cachegrind.csv");
+
+/// The caches of a row, as cachegrind's options have them: size, ways, line.
+struct Row<'a> {
+    caches: [&'a str; 3],
+    /// Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw
+    counts: [u64; 9],
+}
+
+fn kept() -> Vec<Row<'static>> {
+    let rows = KEPT_COUNTS.lines().filter(|line| !line.starts_with('#'));
+    rows.skip(1)
+        .map(|line| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            Row {
+                caches: [fields[0], fields[1], fields[2]],
+                counts: std::array::from_fn(|index| fields[index + 3].parse().unwrap()),
+            }
+        })
+        .collect()
+}
+
+fn geometry(text: &str) -> Geometry {
+    let mut numbers = text.split(',').map(|number| number.parse().unwrap());
+    let mut next = || numbers.next().unwrap();
+    Geometry::new(next(), next(), next()).unwrap()
+}
+
+/// What the simulator counts, in cachegrind's order.
+fn simulated(caches: [&str; 3], trace: &[Reference]) -> [u64; 9] {
+    let [i1, d1, ll] = caches.map(geometry);
+    let mut hierarchy = Hierarchy::new(&HierarchyDesign::cachegrind(i1, d1, ll)).unwrap();
+    hierarchy.references(trace);
+    let instructions = hierarchy.instructions().unwrap().counters().fetches;
+    let (first, last) = (hierarchy.counters(0), hierarchy.counters(1));
+    [
+        instructions.total(),
+        instructions.misses,
+        last.fetches.misses,
+        first.reads.total(),
+        first.reads.misses,
+        last.reads.misses,
+        first.writes.total(),
+        first.writes.misses,
+        last.writes.misses,
+    ]
+}
+
+pub fn kept_trace() -> Vec<Reference> {
+    let bytes = KEPT_TRACE.strip_prefix(MAGIC).unwrap();
+    let mut trace = Vec::new();
+    let mut decoder = Decoder::default();
+    let taken = decoder.decode(bytes, |reference| trace.push(reference));
+    assert_eq!(taken, Ok(bytes.len()));
+    trace
+}
+
+#[test]
+fn the_kept_trace_has_every_kind_of_reference_and_some_touch_two_lines() {
+    let trace = kept_trace();
+    for op in [Op::Fetch, Op::Load, Op::Store, Op::Modify] {
+        let of_kind = trace.iter().filter(|reference| reference.op == op);
+        let split = of_kind
+            .clone()
+            .filter(|reference| reference.address / 64 != reference.last() / 64);
+        assert!(of_kind.count() > 500, "{op:?}");
+        assert!(op == Op::Modify || split.count() > 50, "{op:?}");
+    }
+}
+
+#[test]
+fn kept_counts_are_met_exactly() {
+    let trace = kept_trace();
+    let rows = kept();
+    assert!(rows.len() >= 10);
+    for Row { caches, counts } in rows {
+        assert_eq!(simulated(caches, &trace), counts, "{caches:?}");
+    }
+}
+
+#[test]
+fn cachegrind_counts_the_same_on_the_same_program() {
+    if !starts("valgrind") {
+        return;
+    }
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cachegrind");
+    let program = Program::build(&place, 1).unwrap();
+    let trace = program.trace().unwrap();
+    assert_eq!(
+        trace,
+        program.trace().unwrap(),
+        "addresses differ from run to run"
+    );
+    for Row { caches, .. } in kept() {
+        let counts = program.counts(caches).unwrap();
+        assert!(counts[0] > 50_000, "{counts:?}");
+        assert_eq!(simulated(caches, &trace), counts, "{caches:?}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Programs run under valgrind: what lackey prints of them, and what cachegrind counts.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use linefill::sim::Reference;
+use linefill::sim::trace::lackey;
+
+const SOURCE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/trace/program.c"
+);
+
+/// A program, and what it is told.
+pub struct Program {
+    command: Vec<PathBuf>,
+    place: PathBuf,
+}
+
+impl Program {
+    /// The program of `fixtures/trace` as the compiler of this machine builds it in the folder
+    /// `place`, to do its work `rounds` times. The instructions that it chooses do not matter.
+    pub fn build(place: &Path, rounds: u64) -> io::Result<Self> {
+        std::fs::create_dir_all(place)?;
+        let file = place.join(format!("program-{rounds}"));
+        let mut compiler = Command::new("cc");
+        compiler
+            .args(["-O1", "-static", "-nostdlib", "-ffreestanding"])
+            .args(["-fno-stack-protector", "-fcf-protection=none"])
+            .args(["-fno-pie", "-no-pie"])
+            .arg(format!("-DROUNDS={rounds}"))
+            .arg("-o")
+            .args([&file, Path::new(SOURCE)]);
+        run(&mut compiler)?;
+        Ok(Program {
+            command: vec![file],
+            place: place.to_owned(),
+        })
+    }
+
+    /// The assembler of this machine at work on so many functions: an everyday program.
+    #[allow(dead_code, reason = "for benches, which have the time")]
+    pub fn assembler(place: &Path, functions: u64) -> io::Result<Self> {
+        std::fs::create_dir_all(place)?;
+        let source = place.join(format!("functions-{functions}.c"));
+        let assembly = source.with_extension("s");
+        let function = |of: u64| {
+            format!(
+                "int f{of}(int *a, int n) {{ int s = {of}; \
+                 for (int j = 0; j < n; j++) s += a[j] * (s ^ {of}); return s; }}\n"
+            )
+        };
+        std::fs::write(&source, (0..functions).map(function).collect::<String>())?;
+        let mut compiler = Command::new("cc");
+        run(compiler
+            .args(["-O1", "-S", "-o"])
+            .args([&assembly, &source]))?;
+        let name = Command::new("cc").arg("-print-prog-name=as").output()?;
+        let name = String::from_utf8_lossy(&name.stdout).trim().to_owned();
+        let command = [name.into(), assembly, "-o".into(), "/dev/null".into()];
+        Ok(Program {
+            command: command.into(),
+            place: place.to_owned(),
+        })
+    }
+
+    /// What lackey prints of it.
+    pub fn trace(&self) -> io::Result<Vec<Reference>> {
+        let log = self.place.join("lackey");
+        let tool = ["--tool=lackey", "--trace-mem=yes"];
+        self.under(tool.map(String::from), "--log-file", &log)?;
+        let text = std::fs::read(&log)?;
+        let lines = text.split(|&byte| byte == b'\n');
+        Ok(lines.filter_map(lackey::parse).collect())
+    }
+
+    /// What cachegrind counts in caches of these sizes, ways and lines:
+    /// Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw.
+    pub fn counts(&self, [i1, d1, ll]: [&str; 3]) -> io::Result<[u64; 9]> {
+        let out = self.place.join("cachegrind");
+        let options = [
+            "--tool=cachegrind".to_owned(),
+            "--cache-sim=yes".to_owned(),
+            format!("--I1={i1}"),
+            format!("--D1={d1}"),
+            format!("--LL={ll}"),
+        ];
+        self.under(options, "--cachegrind-out-file", &out)?;
+        summary(&std::fs::read_to_string(&out)?)
+            .ok_or_else(|| io::Error::other("cachegrind wrote no summary of nine counts"))
+    }
+
+    /// Runs it under valgrind's translator alone, which simulates nothing.
+    #[allow(dead_code, reason = "for benches, which subtract it")]
+    pub fn translated(&self) -> io::Result<()> {
+        let log = self.place.join("none");
+        self.under(["--tool=none".to_owned()], "--log-file", &log)
+    }
+
+    fn under<const N: usize>(
+        &self,
+        options: [String; N],
+        option_of_output: &str,
+        output: &Path,
+    ) -> io::Result<()> {
+        let mut to = OsStr::new(option_of_output).to_owned();
+        to.push("=");
+        to.push(output);
+        let mut valgrind = Command::new("valgrind");
+        run(valgrind.args(options).arg(to).args(&self.command))
+    }
+}
+
+fn run(command: &mut Command) -> io::Result<()> {
+    let status = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("{command:?}: {status}"))),
+    }
+}
+
+fn summary(text: &str) -> Option<[u64; 9]> {
+    let mut lines = text.lines();
+    let events = "events: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw";
+    lines.find(|line| line.trim_end() == events)?;
+    let numbers = lines.find_map(|line| line.strip_prefix("summary: "))?;
+    let numbers: Vec<u64> = numbers.split(' ').map_while(|n| n.parse().ok()).collect();
+    numbers.try_into().ok()
+}

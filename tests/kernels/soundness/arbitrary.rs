@@ -1,0 +1,168 @@
+//! Arbitrary arguments. The cases run in a process of their own, which a wild access ends: the last
+//! case that it named is the culprit.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Output;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+use super::constructors::{drive, families, memory};
+use crate::common::child;
+
+/// What begins the line that names the next case.
+const CASE: &str = "case: ";
+
+/// Bytes of a case: more than any reads, so that no argument is 0 for want of them.
+const LONGEST: usize = 200;
+
+#[test]
+fn every_constructor_keeps_to_its_region() {
+    ends_well(&rerun("child_builds_the_same_cases_every_time"));
+}
+
+#[test]
+fn other_arguments_every_time_keep_to_their_region() {
+    ends_well(&rerun("child_builds_other_cases_every_time"));
+}
+
+/// A wild access in a child is reported with the case that made it.
+#[test]
+fn a_case_that_leaves_its_region_is_named() {
+    let output = rerun("child_leaves_its_region");
+    let failure = std::panic::catch_unwind(|| ends_well(&output)).unwrap_err();
+    let text = failure.downcast_ref::<String>().unwrap();
+    assert!(text.contains("signal 11"), "{text}");
+    assert!(text.contains("a byte behind the region"), "{text}");
+}
+
+/// Kernels are found by their code, so that a new one is not forgotten.
+#[test]
+fn no_kernel_is_left_out() {
+    // These are unsafe to build, but for the register, which has no arguments.
+    let left_out = ["Handover", "Patch", "Register", "PageAlias"];
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernel");
+    let subjects = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    let files = subjects.flat_map(|subject| files_below(&subject));
+    let mut found = 0;
+    for path in files {
+        let text = std::fs::read_to_string(path).unwrap();
+        let of_kernels = text.lines().filter(|line| line.starts_with("impl"));
+        for line in of_kernels.filter_map(|line| line.split_once(" Kernel for ")) {
+            let name = line.1.split(['<', ' ']).next().unwrap();
+            let driven = families().any(|family| family == name);
+            assert!(driven || left_out.contains(&name), "{name} is not driven");
+            found += 1;
+        }
+    }
+    assert!(found > 30, "{found} kernels");
+}
+
+/// A file itself, or all files of a folder and of its folders.
+fn files_below(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+    if path.is_file() {
+        return vec![path.to_owned()];
+    }
+    let entries = std::fs::read_dir(path).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| files_below(&path)).collect()
+}
+
+/// Fails with the last case that the child named unless it ended well.
+fn ends_well(output: &Output) {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let last = errors.lines().rfind(|line| line.starts_with(CASE));
+    let last = last.unwrap_or("no case was begun");
+    if let Some(signal) = output.status.signal() {
+        panic!("signal {signal} in {last}");
+    }
+    if !output.status.success() {
+        let notes = errors.lines().filter(|line| !line.starts_with(CASE));
+        let notes: Vec<_> = notes.collect();
+        // Of a case that fails by a panic the simplest comes last.
+        let notes = notes[notes.len().saturating_sub(12)..].join("\n");
+        panic!("{last}\n{notes}");
+    }
+}
+
+/// Runs one of the ignored tests below in a process of its own.
+fn rerun(test: &str) -> Output {
+    child::after("ulimit -c 0; ", module_path!(), test)
+        .env("RUST_BACKTRACE", "0")
+        .output()
+        .unwrap()
+}
+
+/// Builds and runs `cases` cases, and returns how many of each family were built.
+fn build(mut runner: TestRunner) -> BTreeMap<&'static str, u32> {
+    let memory = RefCell::new(memory());
+    let built = RefCell::new(BTreeMap::new());
+    let result = runner.run(&vec(any::<u8>(), LONGEST), |data| {
+        let mut case = String::new();
+        // Named at once: the process may end in the midst of it.
+        let mut note = |text: std::fmt::Arguments<'_>| {
+            write!(case, "{text}; ").unwrap();
+            eprintln!("{CASE}{case}");
+        };
+        let (name, is_built) = drive(&data, &mut memory.borrow_mut(), &mut note);
+        *built.borrow_mut().entry(name).or_default() += u32::from(is_built);
+        Ok::<(), TestCaseError>(())
+    });
+    match result {
+        Ok(()) => built.into_inner(),
+        Err(TestError::Fail(reason, data)) => {
+            let read = data
+                .iter()
+                .rposition(|byte| *byte != 0)
+                .map_or(0, |last| last + 1);
+            panic!("{reason}: {:?}", &data[..read])
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn config(cases: u32) -> Config {
+    Config {
+        cases,
+        // The cases are to be found in the report of the test.
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+#[test]
+#[ignore = "may die; its parent test runs it"]
+fn child_builds_the_same_cases_every_time() {
+    let algorithm = proptest::test_runner::RngAlgorithm::ChaCha;
+    let rng = proptest::test_runner::TestRng::deterministic_rng(algorithm);
+    let built = build(TestRunner::new_with_rng(config(6000), rng));
+    // Had all been refused, nothing would have been shown.
+    println!("{built:?}");
+    for name in families() {
+        let times = built.get(name).copied().unwrap_or(0);
+        assert!(times >= 5, "{name} was built {times} times");
+    }
+}
+
+#[test]
+#[ignore = "may die; its parent test runs it"]
+fn child_builds_other_cases_every_time() {
+    build(TestRunner::new(config(2000)));
+}
+
+#[test]
+#[ignore = "dies; its parent test runs it"]
+fn child_leaves_its_region() {
+    let mut memory = memory();
+    eprintln!("{CASE}a byte behind the region");
+    let len = memory.mapped();
+    let start = memory.as_mut_slice().as_mut_ptr();
+    // SAFETY: none, on purpose: the guard page must end this process here.
+    unsafe { start.wrapping_add(len).write_volatile(1) };
+}

@@ -1,0 +1,130 @@
+//! What is inferred from made-up curves of machines that are known, with noise, and from the
+//! record of a real one.
+#![cfg(feature = "std")]
+
+automod::dir!("tests/library/infer");
+
+use linefill::infer::{decide, entries, in_parallel, last_before_rise, line, sets, settled, size};
+use linefill::pattern::Rng;
+use linefill::stats::Interval;
+
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+
+/// How many noisy curves each error rate is taken over.
+const CURVES: u64 = 60;
+
+/// Noise: a factor within `share` of 1, triangular about it.
+struct Noise {
+    rng: Rng,
+    share: f64,
+}
+
+impl Noise {
+    fn new(seed: u64, share: f64) -> Self {
+        Noise {
+            rng: Rng::new(seed),
+            share,
+        }
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.rng.below(1 << 20) as f64 / f64::from(1 << 20)
+    }
+
+    /// A value as it is measured: off by the noise, in an interval as wide as that.
+    fn measured(&mut self, value: f64) -> Interval {
+        let off = (self.uniform() + self.uniform() - 1.0) * self.share;
+        Interval::exact(value * (1.0 + off)).widened(self.share)
+    }
+
+    fn curve(&mut self, points: impl IntoIterator<Item = (f64, f64)>) -> Vec<(f64, Interval)> {
+        let points = points.into_iter();
+        points.map(|(x, y)| (x, self.measured(y))).collect()
+    }
+}
+
+/// The share of noisy curves whose answer is not `truth`.
+fn errors<T: PartialEq>(share: f64, truth: &T, answer: impl Fn(&mut Noise) -> Option<T>) -> f64 {
+    let wrong =
+        (0..CURVES).filter(|seed| answer(&mut Noise::new(*seed, share)).as_ref() != Some(truth));
+    wrong.count() as f64 / CURVES as f64
+}
+
+/// What is said to be sure is right more often than what is not.
+#[test]
+fn confidence_means_something() {
+    let truth = 64;
+    let (mut sure, mut wrong_and_sure) = (0, 0);
+    for seed in 0..CURVES {
+        let mut noise = Noise::new(seed, 0.06);
+        let times = (0..64).map(|offset| (f64::from(offset), if offset > 56 { 5.0 } else { 4.0 }));
+        let Some(found) = line(&noise.curve(times), 8.0) else {
+            continue;
+        };
+        if found.confidence > 0.9 {
+            sure += 1;
+            wrong_and_sure += u32::from(found.value != truth);
+        }
+    }
+    assert!(wrong_and_sure * 20 <= sure, "{wrong_and_sure} of {sure}");
+}
+
+#[test]
+fn nothing_comes_of_nothing() {
+    assert_eq!(
+        decide(&[], |points| points.first().map(|p| p.0 as u32)),
+        None
+    );
+    assert_eq!(line(&[], 8.0), None);
+    assert_eq!(sets(&[]), None);
+    assert_eq!(entries(&[], 16.0, 384.0), None);
+    assert_eq!(last_before_rise(&[]), None);
+    assert_eq!(in_parallel(&[]), None);
+    assert_eq!(settled([], 0.01), None);
+    assert_eq!(size(&[], 0), None);
+}
+
+/// The record of a Zen 4 guest: what CPUID says of it, found without asking.
+#[cfg(feature = "lab")]
+#[test]
+fn the_recorded_machine_is_found_as_it_is() {
+    use linefill::lab::analysis::Analysis;
+
+    let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(records).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let reading = linefill::lab::read::read(&path).unwrap();
+        let analysis = Analysis::of(reading.record);
+        let (machine, found) = (&analysis.machine, &analysis.inferred);
+        let stated = |level| machine.data_cache(level).expect("a cache by CPUID");
+        let (l1, l2) = (stated(1), stated(2));
+        let name = path.display();
+        assert_eq!(
+            found.line.as_ref().map(|of| of.value),
+            Some(l1.line),
+            "{name}"
+        );
+        assert_eq!(found.l1_size(), Some(l1.size as f64), "{name}");
+        assert_eq!(found.l1.as_ref().map(|of| of.value.ways), l1.ways, "{name}");
+        assert_eq!(
+            found.l2.as_ref().map(|of| of.value),
+            Some(l2.size as f64),
+            "{name}"
+        );
+        assert!(found.levels.len() >= 4, "{name}");
+        assert!(
+            found
+                .clock
+                .as_ref()
+                .is_some_and(|clock| clock.confidence > 0.5),
+            "{name}"
+        );
+        seen += 1;
+    }
+    assert!(seen > 0);
+}

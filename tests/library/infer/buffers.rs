@@ -1,0 +1,100 @@
+//! The line, entries of TLBs and buffers, from the knees of their curves.
+
+use linefill::infer::{entries, in_parallel, last_abreast, last_before_rise, line};
+
+use linefill::stats::Interval;
+
+use super::{Noise, errors};
+
+#[test]
+fn the_line_comes_out_of_offsets() {
+    for truth in [32, 64, 128] {
+        let times = move || {
+            (0..truth).map(move |offset| {
+                let crosses = offset + 8 > truth;
+                (f64::from(offset), if crosses { 5.0 } else { 4.0 })
+            })
+        };
+        for (share, allowed) in [(0.0, 0.0), (0.02, 0.0), (0.04, 0.1)] {
+            let wrong = errors(share, &truth, |noise| {
+                Some(line(&noise.curve(times()), 8.0)?.value)
+            });
+            assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
+        }
+    }
+    let flat: Vec<(f64, Interval)> = (0..64)
+        .map(|at| (f64::from(at), Interval::exact(4.0)))
+        .collect();
+    assert_eq!(line(&flat, 8.0), None);
+}
+
+#[test]
+fn entries_and_buffers_come_out_of_their_knees() {
+    let pages = |truth: f64| {
+        let some = [
+            16.0, 32.0, 48.0, 56.0, 64.0, 72.0, 80.0, 96.0, 104.0, 128.0, 256.0, 384.0,
+        ];
+        some.map(|pages| (pages, if pages <= truth { 4.0 } else { 11.0 }))
+    };
+    for truth in [64.0, 72.0, 96.0] {
+        let wrong = errors(0.03, &true, |noise| {
+            let found = entries(&noise.curve(pages(truth)), 16.0, 384.0)?;
+            Some(found.lo <= truth && truth <= found.hi)
+        });
+        assert_eq!(wrong, 0.0, "{truth}");
+    }
+    assert_eq!(
+        entries(&Noise::new(1, 0.0).curve(pages(1000.0)), 16.0, 384.0),
+        None
+    );
+
+    let streams = |truth: u32| {
+        (1..=24).map(move |n: u32| (f64::from(n), if n <= truth { 8.0 } else { 160.0 }))
+    };
+    for truth in [8, 10, 12] {
+        let wrong = errors(0.05, &truth, |noise| {
+            Some(last_before_rise(&noise.curve(streams(truth)))?.value)
+        });
+        assert_eq!(wrong, 0.0, "{truth}");
+    }
+
+    // A number that is 5 % short of the truth takes hardly longer.
+    let walks = |truth: u32| {
+        let numbers = (1..=32).map(f64::from);
+        numbers.map(move |n| (n, 400.0 / n.min(f64::from(truth))))
+    };
+    for truth in [10, 12, 16, 24] {
+        for (share, width) in [(0.0, 2.0), (0.02, 12.0)] {
+            let wrong = errors(share, &true, |noise| {
+                let found = in_parallel(&noise.curve(walks(truth)))?;
+                let truth = f64::from(truth);
+                Some(found.lo <= truth && truth <= found.hi + 2.0 && found.hi - found.lo <= width)
+            });
+            assert!(wrong <= 0.05, "{truth} at {share}: {wrong} wrong");
+        }
+    }
+}
+
+/// Rounds run side by side in threes, then in twos, then alone, each with its stores behind it.
+#[test]
+fn stores_that_wait_come_out_of_rounds_that_run_abreast() {
+    let rounds = |truth: u32| {
+        (8..=128).step_by(4).map(move |stores: u32| {
+            // So many chains of divisions are under way as the stores between them find room.
+            let abreast = f64::from((truth / stores + 1).min(3));
+            let stores = f64::from(stores);
+            (stores, (156.0 + stores / 2.0) / abreast)
+        })
+    };
+    for truth in [20, 32, 42, 56, 64, 72, 114] {
+        for (share, allowed) in [(0.0, 0.0), (0.03, 0.0), (0.08, 0.05)] {
+            let wrong = errors(share, &true, |noise| {
+                let [least, most] = last_abreast(&noise.curve(rounds(truth)))?.value;
+                Some(least <= truth && truth <= most)
+            });
+            assert!(wrong <= allowed, "{truth} at {share}: {wrong} wrong");
+        }
+    }
+    let flat = Noise::new(1, 0.0).curve((8..=128).map(|n: u32| (f64::from(n), 100.0)));
+    assert_eq!(last_abreast(&flat), None);
+}

@@ -1,0 +1,88 @@
+//! A run on a machine that counts, from the rig to the report: the kernel's page faults stand in
+//! for the PMU's instructions.
+#![cfg(feature = "lab")]
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use linefill::counters::Quantity;
+use linefill::experiment::find;
+use linefill::lab::record::{CountingLine, Record};
+use linefill::lab::run::{RECORD, Recorder, Run, run};
+use linefill::lab::session::{Request, Session, root};
+use linefill::os::perf::{Event, Software, probe_software};
+use linefill::stats::Interval;
+use crate::common::untested;
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn what_a_run_counts_comes_into_its_record_its_verdicts_and_its_report() {
+    if let Err(refusal) = probe_software() {
+        untested::machine(&refusal.to_string());
+        return;
+    }
+    let Some(c9) = find("C9") else {
+        panic!("C9 is built");
+    };
+    let request = Request {
+        memory: Some(1 << 20),
+        seed: 1,
+        ..Request::default()
+    };
+    let mut session = Session::open(&request, &root()).unwrap();
+    let faults = Event::software(Software::PageFaults);
+    session.counters = vec![(Quantity::Instructions, faults)];
+    session.header.counting = vec![CountingLine {
+        counts: Quantity::Instructions.name().to_owned(),
+        by: Some("page-faults".to_owned()),
+        refused: None,
+    }];
+
+    let name = format!("linefill-run-counts-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let header = Record::new(session.header.clone());
+    let (recorder, _) = Recorder::create(&folder.0, header.lines()).unwrap();
+    let stop = AtomicBool::new(false);
+    let of_this = Run {
+        session: &session,
+        experiments: &[c9],
+        recorded: Vec::new(),
+        stop: &stop,
+    };
+    let finished = run(of_this, recorder);
+    assert!(finished.unwritten.is_none(), "{finished:?}");
+
+    // Every timed point of both passes has its count: no read of a tensor faults a page.
+    let reading = linefill::lab::read::read(&folder.0.join(RECORD)).unwrap();
+    let mut counted = 0;
+    let points = reading.record.points.iter();
+    for line in points.filter(|line| line.experiment == "C9") {
+        assert!(line.point.measured().is_some(), "C9 is timed: {line:?}");
+        let [count] = line.point.counts() else {
+            panic!("one thing was counted: {line:?}");
+        };
+        assert_eq!(count.quantity, Quantity::Instructions);
+        assert_eq!(
+            (count.value, count.multiplexed),
+            (Interval::exact(0.0), false)
+        );
+        // What was alone in neither pass has a third one.
+        counted += u32::from(line.pass < 2);
+    }
+    assert_eq!(counted, 2 * 4, "four cases, two passes");
+    // The claim about instructions is judged on them, and there is no ratio of nothing.
+    let claims = finished.analysis.verdicts.iter();
+    let mut about = claims.filter(|verdict| verdict.claim.contains("instructions"));
+    assert!(about.next().unwrap().numbers.starts_with("no ratio of 0"));
+    let page = std::fs::read_to_string(&finished.report).unwrap();
+    assert!(page.contains("instructions by page-faults"));
+    assert!(!page.contains("Not counted"));
+}

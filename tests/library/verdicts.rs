@@ -1,0 +1,179 @@
+//! Verdicts on planted data: every claim of every experiment, on machines that are known, brought
+//! to each verdict that it can come to.
+//!
+//! A family's file lists [`planted::Row`]s: a claim, points made up for its experiment's own
+//! cases, and the verdict they must come to. `coverage` fails if a claim lacks one.
+#![cfg(feature = "std")]
+
+automod::dir!(pub(crate) "tests/library/verdicts");
+
+use linefill::experiment::Verdict;
+use planted::Row;
+
+/// The planted rows of every family.
+fn rows() -> Vec<Row> {
+    [
+        address::rows(),
+        alignment::rows(),
+        associativity::rows(),
+        code::rows(),
+        codealign::rows(),
+        codelayout::rows(),
+        banks::rows(),
+        behind::rows(),
+        elements::rows(),
+        bandwidth::rows(),
+        combining::rows(),
+        directories::rows(),
+        eventlist::rows(),
+        evict::rows(),
+        firsttouch::rows(),
+        forwardat::rows(),
+        forwarding::rows(),
+        hierarchy::rows(),
+        holes::rows(),
+        hugepages::rows(),
+        hwprefetch::rows(),
+        jump::rows(),
+        kmeans::rows(),
+        lanes::rows(),
+        late::rows(),
+        loaduse::rows(),
+        locks::rows(),
+        matmul::rows(),
+        mlp::rows(),
+        gcc::rows(),
+        mesi::rows(),
+        misses::rows(),
+        orders::rows(),
+        pages::rows(),
+        perfasm::rows(),
+        placement::rows(),
+        policy::rows(),
+        prefetch::rows(),
+        processes::rows(),
+        random::rows(),
+        capacity::rows(),
+        rfo::rows(),
+        helper::rows(),
+        sequential::rows(),
+        share::rows(),
+        speculate::rows(),
+        sharing::rows(),
+        threads::rows(),
+        maps::rows(),
+        shuffle::rows(),
+        transfer::rows(),
+        outofreach::rows(),
+        ownership::rows(),
+        straddle::rows(),
+        streaming::rows(),
+        streamload::rows(),
+        structure::rows(),
+        tensor::rows(),
+        translate::rows(),
+        cluster::rows(),
+        faster::rows(),
+        hyperthread::rows(),
+        inclusive::rows(),
+        instruction::rows(),
+        reuse::rows(),
+        topology::rows(),
+        tlb::rows(),
+        together::rows(),
+        replacement::rows(),
+        view::rows(),
+        word::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A claim that is judged on counts alone: the experiment and some of the claim's words. A count
+/// is exact, so none can be inconclusive.
+type Exact = (&'static str, &'static str);
+
+/// Such claims of every family that has some.
+fn exact() -> Vec<Exact> {
+    [
+        address::EXACT,
+        gcc::EXACT,
+        mesi::EXACT,
+        directories::EXACT,
+        codelayout::EXACT,
+        eventlist::EXACT,
+        helper::EXACT,
+        hierarchy::EXACT,
+        holes::EXACT,
+        jump::EXACT,
+        matmul::EXACT,
+        misses::EXACT,
+        instruction::EXACT,
+        policy::EXACT,
+        orders::EXACT,
+        placement::EXACT,
+        prefetch::EXACT,
+        share::EXACT,
+        streaming::EXACT,
+        structure::EXACT,
+        tensor::EXACT,
+        topology::EXACT,
+        reuse::EXACT,
+        hyperthread::EXACT,
+        faster::EXACT,
+        cluster::EXACT,
+        maps::EXACT,
+        kmeans::EXACT,
+    ]
+    .concat()
+}
+
+#[test]
+fn planted_points_come_to_the_verdict_they_were_planted_for() {
+    let mut wrong = Vec::new();
+    for machine in machines::known() {
+        for row in rows() {
+            let judgement = row.judge(&machine);
+            if judgement.verdict != row.wanted || !judgement.numbers.contains(row.says) {
+                wrong.push(format!(
+                    "{} on {}: {} wanted, saying `{}`; {}: {}",
+                    row.name(),
+                    machine.name,
+                    row.wanted.name(),
+                    row.says,
+                    judgement.verdict.name(),
+                    judgement.numbers
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Wider intervals around the same values may make a verdict inconclusive, and never the opposite.
+#[test]
+fn noise_turns_no_verdict_around() {
+    let mut wrong = Vec::new();
+    for machine in machines::known() {
+        for row in rows() {
+            let opposite = match row.wanted {
+                Verdict::Holds => Verdict::DoesNotHold,
+                Verdict::DoesNotHold => Verdict::Holds,
+                Verdict::Inconclusive | Verdict::Untestable => continue,
+            };
+            for share in [0.05, 0.2, 0.5, 0.9] {
+                let judgement = row.judge_with_noise(&machine, share);
+                if judgement.verdict == opposite {
+                    wrong.push(format!(
+                        "{} on {} with noise of {share}: {}",
+                        row.name(),
+                        machine.name,
+                        judgement.numbers
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}

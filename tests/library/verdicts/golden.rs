@@ -1,0 +1,38 @@
+//! Verdict and numbers of every planted row, as they were when they were blessed.
+
+use std::collections::BTreeSet;
+
+use crate::common::golden::{Golden, Hash};
+
+use super::{machines, rows};
+
+/// On the first machine in words; on the others as a hash, because the words differ in numbers at
+/// most.
+#[test]
+fn verdicts_and_numbers_of_planted_rows_are_the_same() {
+    let mut golden = Golden::new(
+        "verdicts",
+        "Experiment and number of the claim: its text. Then a line per planted row: verdict and \
+         numbers on the\nplanted server, and hashes of them on the planted Zen and on the server \
+         in a full run.",
+    );
+    let mut claims = BTreeSet::new();
+    let [server, zen, full] = machines::known();
+    for row in rows() {
+        let judged = |machine| {
+            let judgement = row.judge(machine);
+            format!("{} | {}", judgement.verdict.name(), judgement.numbers)
+        };
+        let others = [&zen, &full].map(|machine| Hash::of(judged(machine).as_bytes()).digits(6));
+        let (number, claim) = row.claim();
+        let key = format!("{} {}", row.id, number + 1);
+        if claims.insert(key.clone()) {
+            golden.push(format!("{key} claim"), claim.text);
+        }
+        golden.push(
+            format!("{key} row"),
+            format!("{} | {}", judged(&server), others.join(" ")),
+        );
+    }
+    golden.check();
+}

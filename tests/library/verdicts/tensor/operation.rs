@@ -1,0 +1,68 @@
+//! Time and events of an operation.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use crate::verdicts::planted::{Planted, Row, Value, row, time};
+
+const SLOWER: &str = "1.3 times as long as the flat one";
+pub const LOADS: &str = "4 loads or more";
+pub const OFTEN: &str = "10 times as often";
+
+/// Flat and nested: cycles, loads, misses simulated; instructions are the post's.
+fn operations(machine: &Machine, flat: [f64; 3], nested: [f64; 3]) -> Planted {
+    Planted::new("C2", machine, |series, event| {
+        let (of, instructions) = if series.starts_with("flat") {
+            (flat, 35.5e6)
+        } else {
+            (nested, 54.1e6)
+        };
+        match event as u32 {
+            0 => time(of[0]),
+            1 => Value::Counted(instructions),
+            3 => Value::Counted(of[1]),
+            4 => Value::Counted(of[2]),
+            _ => Value::Untestable("no counters"),
+        }
+    })
+}
+
+const FLAT: [f64; 3] = [9e6, 1e6, 448.0];
+const NESTED: [f64; 3] = [19e6, 7e6, 2.4e6];
+
+pub fn operation() -> Vec<Row> {
+    vec![
+        row("C2", SLOWER, Holds, |m| operations(m, FLAT, NESTED)),
+        row("C2", SLOWER, DoesNotHold, |m| {
+            operations(m, FLAT, [11e6, 7e6, 2.4e6])
+        })
+        .says("nested over flat 1.22"),
+        row("C2", SLOWER, Inconclusive, |m| {
+            operations(m, FLAT, [11.7e6, 7e6, 2.4e6])
+        }),
+        row("C2", SLOWER, Untestable, |m| {
+            operations(m, FLAT, NESTED).without(|series, _| series == "nested boxes")
+        })
+        .says("no point of `nested boxes` was measured"),
+        row("C2", LOADS, Holds, |m| operations(m, FLAT, NESTED)),
+        row("C2", LOADS, DoesNotHold, |m| {
+            operations(m, FLAT, [19e6, 3e6, 2.4e6])
+        })
+        .says("loads a read, nested 3.00"),
+        row("C2", LOADS, DoesNotHold, |m| {
+            operations(m, [9e6, 2e6, 448.0], NESTED)
+        }),
+        row("C2", LOADS, Untestable, |m| {
+            operations(m, FLAT, NESTED).without(|_, event| event == 1.0)
+        }),
+        row("C2", OFTEN, Holds, |m| operations(m, FLAT, NESTED)),
+        row("C2", OFTEN, DoesNotHold, |m| {
+            operations(m, FLAT, [19e6, 7e6, 1000.0])
+        })
+        .says("nested over flat 2.23"),
+        row("C2", OFTEN, Untestable, |m| {
+            operations(m, FLAT, NESTED).without(|_, event| event == 4.0)
+        })
+        .says("was not measured at 4"),
+    ]
+}

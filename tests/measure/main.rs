@@ -1,8 +1,0 @@
-//! The measuring protocol, on kernels whose cost is planted. Times are asserted on medians and
-//! with room to spare; everything else is exact.
-
-mod disturbed;
-mod ended;
-mod one_shot;
-mod planted;
-mod steady;

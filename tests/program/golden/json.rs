@@ -1,0 +1,279 @@
+//! What commands print with `--json`: wholly where it depends on the arguments alone, and as a
+//! shape (keys and types) where it depends on the host.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use linefill::os::perf::probe_software;
+use serde_json::Value;
+
+use crate::common::cli::Folder;
+use crate::common::golden::{Golden, Hash};
+use super::reports::with_records;
+use crate::common::untested;
+
+/// A small trace, which valgrind's lackey recorded.
+const TRACE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/fixtures/trace/program.lft"
+);
+
+/// Its types have the same numbers whatever the compiler.
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/layout/plain.c");
+
+#[test]
+fn simulate_sharing_and_layout_print_the_same_json() {
+    let folder = Folder::new("golden-json");
+    let mut golden = Golden::new(
+        "json",
+        "Command and path in its JSON: the value, or a hash of a long list.",
+    );
+    let cache = "L1d=1K/2,L2=4K/4";
+    let mut whole = |name: &str, args: &[&str]| {
+        let value = ran(&folder, args);
+        put(&mut golden, name, "", &value);
+    };
+    // By a name without the path of this checkout, which the JSON repeats.
+    std::fs::copy(TRACE, folder.at("program.lft")).unwrap();
+    let trace = "program.lft";
+    whole(
+        "simulate --trace",
+        &[
+            "simulate", "--config", cache, "--trace", trace, "--heat", "--json",
+        ],
+    );
+    whole("simulate --mesi", &["simulate", "--mesi", "4", "--json"]);
+    let sharing = [
+        "sharing",
+        "--offset",
+        "0",
+        "--offset",
+        "64:4",
+        "--writes",
+        "0:0,1:0",
+        "--reads",
+        "1:64",
+        "--align",
+        "64",
+        "--predict",
+        "--json",
+    ];
+    whole("sharing --predict", &sharing);
+
+    // A compiler is there, because `build.rs` needs it to assemble the kernels.
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-g", "-c", SOURCE, "-o"])
+        .arg(folder.at("plain.o"));
+    assert!(compiler.status().unwrap().success());
+    let layout = [
+        "layout", "plain.o", "--type", "foo", "--type", "outer", "--json",
+    ];
+    let mut types = ran(&folder, &layout);
+    for of in types.as_array_mut().unwrap() {
+        // Paths of this machine.
+        for key in ["units", "declared"] {
+            of.as_object_mut().unwrap().remove(key).unwrap();
+        }
+    }
+    put(&mut golden, "layout", "", &types);
+    let list = ran(&folder, &["layout", "plain.o", "--list", "--json"]);
+    put_shape(&mut golden, "layout --list", &list);
+    golden.check();
+}
+
+#[test]
+fn compare_prints_the_same_json_for_the_kept_records() {
+    let Some(folder) = with_records("golden-json-compare") else {
+        return;
+    };
+    let mut golden = Golden::new(
+        "json_compare",
+        "JSON of `compare` over both kept records: a hash for all that it says of an experiment, \
+         and\nthe shape of its differences.",
+    );
+    let gate = ["--fail-if", "bandwidth/D35 < 0.0001"];
+    let args = ["compare", "2026-11-20.jsonl", "2026-11-22.jsonl", "--json"];
+    let value = ran(&folder, &[&args[..], &gate].concat());
+    let mut of_experiments: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for key in ["differences", "verdicts"] {
+        for entry in value[key].as_array().unwrap() {
+            let id = entry["experiment"].as_str().unwrap();
+            let group = of_experiments.entry(format!("{key} {id}")).or_default();
+            group.push(entry.to_string());
+        }
+    }
+    for (key, entries) in of_experiments {
+        let hash = Hash::of(entries.join("\n").as_bytes()).digits(8);
+        golden.push(key, format!("{} {hash}", entries.len()));
+    }
+    put(&mut golden, "compare", "records", &value["records"]);
+    put(&mut golden, "compare", "gates", &value["gates"]);
+    put_shape(&mut golden, "compare", &value);
+    golden.check();
+}
+
+#[test]
+fn what_depends_on_the_host_has_the_same_shape() {
+    let folder = Folder::new("golden-json-shapes");
+    let mut golden = Golden::new(
+        "json_shapes",
+        "Command and path in its JSON: the types that stand there. The values depend on the host.",
+    );
+    let args = [
+        "simulate",
+        "--config",
+        "L1d=1K/2",
+        "--experiment",
+        "D15",
+        "--x",
+        "4K",
+        "--json",
+    ];
+    put_shape(&mut golden, "simulate --experiment", &ran(&folder, &args));
+    let args = ["sharing", "--offset", "0", "--offset", "8", "--json"];
+    let mut value = ran(&folder, &args);
+    // On one CPU there is a reason instead. `measured_sharing_has_the_same_shape` has the rest.
+    value.as_object_mut().unwrap().remove("measured").unwrap();
+    for thread in value["threads"].as_array_mut().unwrap() {
+        let thread = thread.as_object_mut().unwrap();
+        thread.remove("at_most_ns_a_round").unwrap();
+    }
+    put_shape(&mut golden, "sharing", &value);
+    golden.check();
+}
+
+#[test]
+fn measured_sharing_has_the_same_shape() {
+    let folder = Folder::new("golden-json-sharing");
+    let args = ["sharing", "--offset", "0", "--offset", "8", "--json"];
+    let mut value = ran(&folder, &args);
+    let measured = &mut value["measured"];
+    if let Some(reason) = measured["untestable"].as_str() {
+        untested::machine(reason);
+        return;
+    }
+    let mut golden = Golden::new(
+        "json_sharing",
+        "Path in what `sharing --json` says to have measured: the types that stand there.",
+    );
+    as_interval(measured, "round_trip_ns");
+    for layout in measured["layouts"].as_array_mut().unwrap() {
+        for key in ["ns_a_round", "over_own_lines", "over_pairs_of_lines"] {
+            as_interval(layout, key);
+        }
+    }
+    put_shape(&mut golden, "measured", measured);
+    golden.check();
+}
+
+/// Puts a word in the place of a measured interval: on a busy host there is a reason or nothing.
+fn as_interval(of: &mut Value, key: &str) {
+    let value = of.get_mut(key).unwrap();
+    let keys: Vec<_> = match value.as_object() {
+        Some(entries) => entries.keys().map(String::as_str).collect(),
+        None => Vec::new(),
+    };
+    let known = value.is_null() || keys == ["hi", "lo", "middle"] || keys == ["untestable"];
+    assert!(known, "{key} is neither an interval nor a reason: {value}");
+    *value = "interval".into();
+}
+
+#[test]
+fn counters_have_the_same_shape() {
+    if let Err(refusal) = probe_software() {
+        untested::machine(&refusal.to_string());
+        return;
+    }
+    let folder = Folder::new("golden-json-counters");
+    let mut golden = Golden::new(
+        "json_counters",
+        "Path in what `counters --json` prints: the types that stand there.",
+    );
+    let args = [
+        "counters",
+        "--memory",
+        "64KiB",
+        "-e",
+        "page-faults",
+        "--series",
+        "first write",
+        "--json",
+        "X3",
+    ];
+    let mut value = ran(&folder, &args);
+    for case in value["cases"].as_array_mut().unwrap() {
+        // Where there are no 2 MiB pages, such a case has a reason instead of counts.
+        case.as_object_mut().unwrap().remove("untestable");
+    }
+    // `null` where the process may not choose its CPU.
+    *value.get_mut("pinned").unwrap() = 0.into();
+    put_shape(&mut golden, "counters", &value);
+    golden.check();
+}
+
+/// The JSON that a command prints.
+fn ran(folder: &Folder, args: &[&str]) -> Value {
+    let ran = folder.run(args).ok();
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+}
+
+/// Longest text of a value that is there wholly.
+const LONGEST: usize = 200;
+
+/// Every value below `value` under its path; a hash for what is long.
+fn put(golden: &mut Golden, command: &str, path: &str, value: &Value) {
+    let key = format!("{command} | {path}");
+    let scalars = |all: &[Value]| !all.iter().any(|of| of.is_array() || of.is_object());
+    match value {
+        Value::Object(entries) if !entries.is_empty() => {
+            for (name, value) in entries {
+                put(golden, command, &format!("{path}.{name}"), value);
+            }
+        }
+        Value::Array(all) if !scalars(all) => {
+            for (index, value) in all.iter().enumerate() {
+                put(golden, command, &format!("{path}[{index}]"), value);
+            }
+        }
+        _ => {
+            let text = value.to_string();
+            match text.len() <= LONGEST {
+                true => golden.push(key, text),
+                false => golden.push(key, Hash::of(text.as_bytes()).digits(8)),
+            }
+        }
+    }
+}
+
+/// Every path below `value`, all elements of an array under the same, with the types of its values.
+fn put_shape(golden: &mut Golden, command: &str, value: &Value) {
+    let mut types = BTreeMap::new();
+    gather(String::new(), value, &mut types);
+    for (path, types) in types {
+        let types: Vec<_> = types.into_iter().collect();
+        golden.push(format!("{command} | shape {path}"), types.join(", "));
+    }
+}
+
+fn gather(path: String, value: &Value, types: &mut BTreeMap<String, BTreeSet<&'static str>>) {
+    let is = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(all) => {
+            for value in all {
+                gather(format!("{path}[]"), value, types);
+            }
+            "array"
+        }
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                gather(format!("{path}.{name}"), value, types);
+            }
+            "object"
+        }
+    };
+    types.entry(path).or_default().insert(is);
+}

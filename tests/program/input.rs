@@ -1,0 +1,133 @@
+//! What the program says to input that it cannot use: status 2, the value, and what would do.
+#![cfg(feature = "lab")]
+
+use std::fs;
+
+use crate::common::cli::{Folder, Ran};
+
+#[test]
+fn an_unknown_id_is_answered_with_the_nearest() {
+    let folder = Folder::new("unknown-id");
+    folder.run(&["run", "D144"]).refused(&[
+        "`D144`",
+        "did you mean `D14` (drepper-fig-3.10)?",
+        "linefill list",
+    ]);
+    folder.run(&["run", "D14", "Z*"]).refused(&["`Z*`"]);
+    folder.run(&["list", "nonsense"]).refused(&["`nonsense`"]);
+    assert!(!folder.at("linefill-out").exists());
+}
+
+#[test]
+fn list_shows_the_whole_mission() {
+    let folder = Folder::new("list");
+    let text = folder.run(&["list"]).ok().out;
+    let rows = text.lines().take_while(|line| !line.is_empty()).count();
+    assert_eq!(rows, linefill::experiment::all().len());
+    let text = folder.run(&["list", "streaming"]).ok().out;
+    let mut rows = text.lines().take_while(|line| !line.is_empty());
+    assert!(
+        rows.all(|row| row.starts_with('E') && row.contains("  streaming  ")),
+        "{text}"
+    );
+    let text = folder.run(&["list", "d1?"]).ok().out;
+    let rows: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).collect();
+    assert_eq!(rows.len(), 10);
+    assert!(rows[4].starts_with("D14  drepper-fig-3.10"), "{rows:?}");
+}
+
+#[test]
+fn a_cpu_that_does_not_exist_is_named_with_those_that_do() {
+    let folder = Folder::new("cpu");
+    for command in ["run", "machine", "doctor"] {
+        folder
+            .run(&[command, "--cpu", "9999"])
+            .refused(&["--cpu 9999", "this process may use CPU"]);
+    }
+    folder
+        .run(&["run", "--cpu", "-1"])
+        .refused(&["'-1'", "whole number"]);
+    folder
+        .run(&["run", "--cpu", "one"])
+        .refused(&["'one'", "whole number"]);
+}
+
+#[test]
+fn numbers_out_of_range_are_named_with_the_range() {
+    let folder = Folder::new("numbers");
+    folder
+        .run(&["run", "--seed", "-1"])
+        .refused(&["'-1'", "from 0 to 18446744073709551615"]);
+    folder
+        .run(&["run", "--memory", "lots"])
+        .refused(&["'lots'", "512MiB"]);
+    folder
+        .run(&["run", "D14", "--memory", "900TiB"])
+        .refused(&["--memory 900 TiB", "available"]);
+    folder.run(&["run", "--memory", "1"]).refused(&["64 KiB"]);
+    folder
+        .run(&["run", "--profile", "slow"])
+        .refused(&["'slow'", "quick"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_stops_the_run_before_it_measures() {
+    let folder = Folder::new("out");
+    let ran = folder
+        .run(&["run", "D14", "--out", "/dev/null/out"])
+        .refused(&["cannot write", "/dev/null/out"]);
+    assert!(!ran.err.contains("points"), "{ran:?}");
+}
+
+#[test]
+fn an_unknown_feature_in_the_mask_is_named() {
+    let folder = Folder::new("mask");
+    let mut command = folder.linefill(&["run", "D14"]);
+    Ran::of(command.env("LINEFILL_MASK", "avx2,mmx")).refused(&[
+        "LINEFILL_MASK",
+        "`mmx`",
+        "avx512",
+    ]);
+}
+
+#[test]
+fn a_working_set_beyond_the_address_space_is_refused_with_both_values() {
+    let folder = Folder::new("limit");
+    let run = "ulimit -v 524288; exec \"$0\" run D14 --memory 600MiB";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", run, env!("CARGO_BIN_EXE_linefill")]);
+    Ran::of(command.current_dir(folder.at(""))).refused(&["600 MiB", "512 MiB", "RLIMIT_AS"]);
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_file_and_line() {
+    let folder = Folder::new("foreign");
+    let header = |format: u32| format!("{{\"kind\":\"header\",\"format\":{format}}}\n");
+    let files = [
+        ("empty", String::new(), "empty: it is empty"),
+        ("html", "<html>\n".into(), "html, line 1: not a record"),
+        ("next", header(7), "next, line 1: a record of format 7"),
+        ("header", header(1), "header, line 1"),
+        (
+            "headless",
+            "{\"kind\":\"end\",\"seconds\":1,\"interrupted\":false}\n".into(),
+            "headless, line 1: a record starts with a header",
+        ),
+    ];
+    for (name, text, message) in files {
+        fs::write(folder.at(name), text).unwrap();
+        folder.run(&["report", name]).refused(&[message]);
+        assert!(!folder.at("report.html").exists(), "{name}");
+    }
+    folder
+        .run(&["report", "missing"])
+        .refused(&["missing", "No such file"]);
+}
+
+#[test]
+fn nothing_to_resume_is_said() {
+    let folder = Folder::new("nothing");
+    folder
+        .run(&["run", "--resume"])
+        .refused(&["nothing to resume", "linefill-out/record.jsonl"]);
+}

@@ -1,0 +1,150 @@
+//! `run --allow-msr` on files that stand for the registers of every CPU.
+#![cfg(feature = "lab")]
+
+use std::fs::{
+    File, {self},
+};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::common::cli::{Folder, Ran, UnderWay};
+use linefill::cpu::{Identity, PrefetchSwitches};
+use linefill::experiment::{State, Untestable};
+use linefill::lab::record::PrefetchersLine;
+use linefill::os::allowed;
+
+/// What every register holds at first: bit 9 is no switch of any that is known at 1A4h and
+/// C000_0108h, and the streamer's at 1A0h.
+const BEFORE: u64 = 0x300;
+
+/// The register of the CPU that this test runs on.
+fn switches() -> Option<PrefetchSwitches> {
+    Identity::detect().core()?.prefetchers.value()
+}
+
+/// Makes `root/dev/cpu/N/msr` for every CPU, and returns their paths.
+fn devices(folder: &Folder) -> Vec<PathBuf> {
+    let device = |cpu: usize| {
+        let dir = folder.at(&format!("root/dev/cpu/{cpu}"));
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("msr");
+        let file = File::create(&path).unwrap();
+        for register in [0x1A0, 0x1A4, 0xC000_0108] {
+            file.write_all_at(&BEFORE.to_le_bytes(), register).unwrap();
+        }
+        path
+    };
+    allowed().into_iter().map(device).collect()
+}
+
+/// Whether every register holds what it held at first.
+fn untouched(devices: &[PathBuf], register: u32) -> bool {
+    devices.iter().all(|path| {
+        let mut value = [0; 8];
+        let file = File::open(path).unwrap();
+        file.read_exact_at(&mut value, register.into()).unwrap();
+        u64::from_le_bytes(value) == BEFORE
+    })
+}
+
+/// The reasons why walks were not measured with the prefetchers off; none if they were.
+fn reasons(folder: &Folder) -> Vec<String> {
+    let record = folder.record();
+    let off = record
+        .of_experiment("E35")
+        .into_iter()
+        .filter(|line| line.point.x == 1.0);
+    let reasons = off.filter_map(|line| match &line.point.state {
+        State::Untestable(Untestable(reason)) => Some(reason.clone()),
+        _ => None,
+    });
+    reasons.collect()
+}
+
+#[test]
+fn without_the_option_no_register_is_written() {
+    let folder = Folder::new("msr-kept");
+    let devices = devices(&folder);
+    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB"]);
+    Ran::of(command.env("LINEFILL_ROOT", folder.at("root"))).ok();
+    let reasons = reasons(&folder);
+    assert_eq!(reasons.len(), 2);
+    assert!(reasons.iter().all(|r| r.contains("--allow-msr")));
+    let setting = folder.record().header.prefetchers;
+    match switches() {
+        Some(switches) => {
+            assert!(
+                matches!(setting, Some(PrefetchersLine::Set(_))),
+                "{setting:?}"
+            );
+            assert!(untouched(&devices, switches.register));
+        }
+        None => assert!(matches!(setting, Some(PrefetchersLine::Unknown(_)))),
+    }
+}
+
+#[test]
+fn with_it_they_are_off_for_a_while_and_then_as_before() {
+    let folder = Folder::new("msr-allowed");
+    let devices = devices(&folder);
+    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
+    Ran::of(command.env("LINEFILL_ROOT", folder.at("root"))).ok();
+    let reasons = reasons(&folder);
+    let Some(switches) = switches() else {
+        assert!(reasons.iter().all(|r| r.contains("no register is known")));
+        return;
+    };
+    assert!(reasons.is_empty(), "{reasons:?}");
+    assert!(untouched(&devices, switches.register));
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_them_as_they_were() {
+    let Some(switches) = switches() else { return };
+    let folder = Folder::new("msr-killed");
+    let devices = devices(&folder);
+    let args = [
+        "run",
+        "E35",
+        "--memory",
+        "1MiB",
+        "--allow-msr",
+        "--profile",
+        "full",
+    ];
+    let mut command = folder.linefill(&args);
+    command.env("LINEFILL_ROOT", folder.at("root"));
+    let run = UnderWay::start(&folder, command);
+    let comes_to = |wanted: bool| {
+        let began = Instant::now();
+        while untouched(&devices, switches.register) != wanted {
+            if began.elapsed() > Duration::from_secs(60) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    };
+    assert!(comes_to(false), "never switched off");
+    run.kill();
+    assert!(comes_to(true), "still off");
+}
+
+#[test]
+fn a_machine_without_the_device_says_so() {
+    let folder = Folder::new("msr-missing");
+    let mut command = folder.linefill(&["run", "E35", "--memory", "1MiB", "--allow-msr"]);
+    Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere"))).ok();
+    let wanted = match switches() {
+        Some(_) => "msr does not exist",
+        None => "no register is known",
+    };
+    assert!(reasons(&folder).iter().all(|r| r.contains(wanted)));
+    let doctor = folder
+        .linefill(&["doctor"])
+        .env("LINEFILL_ROOT", folder.at("nowhere"))
+        .output();
+    let doctor = String::from_utf8(doctor.unwrap().stdout).unwrap();
+    assert!(doctor.contains("prefetchers"), "{doctor}");
+}

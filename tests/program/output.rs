@@ -1,0 +1,143 @@
+//! What happens to the files of a run under its feet: a full disk, a folder that somebody removes,
+//! two runs at once. Nothing is lost and nothing is left half written.
+#![cfg(feature = "lab")]
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::{fs, io};
+
+use crate::common::cli::{Folder, Ran, UnderWay};
+
+const SMALL: [&str; 2] = ["--memory", "1MiB"];
+
+/// As on a disk with room for files of so many bytes.
+fn on_disk_of(bytes: u64, mut command: Command) -> Command {
+    // SAFETY: system calls with numbers and a structure of this frame.
+    unsafe {
+        command.pre_exec(move || {
+            let most = libc::rlimit {
+                rlim_cur: bytes,
+                rlim_max: bytes,
+            };
+            // Writing then fails, where the signal would kill.
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            match libc::setrlimit(libc::RLIMIT_FSIZE, &most) {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        });
+    }
+    command
+}
+
+/// The names in a folder, sorted.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_page_that_the_disk_cuts_short_leaves_the_old_page() {
+    let folder = Folder::new("pages");
+    folder.run(&["run", "D11", SMALL[0], SMALL[1]]).ok();
+    let pages: [(&[&str], &str); 3] = [
+        (&["report", "linefill-out"], "linefill-out/report.html"),
+        (&["compare", "linefill-out", "linefill-out"], "compare.html"),
+        (
+            &[
+                "simulate",
+                "--experiment",
+                "D14",
+                "--config",
+                "L1d=32K/8",
+                "--memory",
+                "64KiB",
+                "--html",
+                "heat.html",
+            ],
+            "heat.html",
+        ),
+    ];
+    for (args, page) in pages {
+        let page = folder.at(page);
+        folder.run(args).ok();
+        let before = fs::read(&page).unwrap();
+        let around = names(page.parent().unwrap());
+        Ran::of(&mut on_disk_of(4096, folder.linefill(args))).refused(&["File too large"]);
+        assert!(fs::read(&page).unwrap() == before, "{args:?}");
+        assert_eq!(names(page.parent().unwrap()), around, "{args:?}");
+        // Nor is there a part of the first page.
+        fs::remove_file(&page).unwrap();
+        Ran::of(&mut on_disk_of(4096, folder.linefill(args))).refused(&["File too large"]);
+        assert!(!page.exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn a_run_on_a_full_disk_ends_with_its_verdicts_and_can_go_on() {
+    let folder = Folder::new("full-disk");
+    let run = ["run", "D11", "D14", SMALL[0], SMALL[1]];
+    let whole = Ran::of(&mut on_disk_of(1 << 17, folder.linefill(&run)));
+    let whole = whole.refused(&["linefill-out/record.jsonl", "File too large", "--resume"]);
+    assert!(!whole.out.contains("report:"), "{whole:?}");
+    let text = fs::read(folder.at("linefill-out/record.jsonl")).unwrap();
+    assert!(text.ends_with(b"}\n"), "the last line is whole");
+    let before = folder.record();
+    assert_eq!(before.interrupted, None);
+    // How far the disk reaches depends on how many samples the points take.
+    let measured = before.points.iter().any(|point| point.experiment == "D11");
+    assert_eq!(whole.out.contains("D11"), measured, "{whole:?}");
+    assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl"]);
+
+    folder.run(&["run", "--resume"]).ok();
+    let after = folder.record();
+    assert_eq!(after.interrupted, Some(false));
+    assert_eq!(after.points[..before.points.len()], before.points);
+    after.has_each_point_once();
+}
+
+#[test]
+fn a_folder_that_is_removed_during_the_run_is_made_again() {
+    let folder = Folder::new("removed");
+    let command = folder.linefill(&["run", "D14", "D19", SMALL[0], SMALL[1]]);
+    let mut run = UnderWay::start(&folder, command);
+    for lines in [20, 60] {
+        run.until(lines);
+        fs::remove_dir_all(folder.at("linefill-out")).unwrap();
+        // The record, with what was in it.
+        run.until(lines + 1);
+    }
+    let ran = run.finish().ok();
+    assert!(ran.err.contains("was removed"), "{ran:?}");
+    assert!(ran.err.contains("linefill-out/record.jsonl"), "{ran:?}");
+    let record = folder.record();
+    assert_eq!(record.interrupted, Some(false));
+    assert_eq!(record.of_experiment("D14").len(), 9);
+    record.has_each_point_once();
+    assert_eq!(
+        names(&folder.at("linefill-out")),
+        ["record.jsonl", "report.html"]
+    );
+}
+
+#[test]
+fn a_second_run_leaves_the_folder_of_the_first_alone() {
+    let folder = Folder::new("second");
+    let run = ["run", "D14", SMALL[0], SMALL[1]];
+    let mut first = UnderWay::start(&folder, folder.linefill(&run));
+    first.until(1);
+    folder.run(&run).refused(&["another run is writing"]);
+    folder
+        .run(&["run", "--resume"])
+        .refused(&["another run is writing"]);
+    assert_eq!(names(&folder.at("linefill-out")), ["record.jsonl"]);
+    first.finish().ok();
+    let record = folder.record();
+    assert_eq!(record.of_experiment("D14").len(), 9);
+    assert_eq!(record.interrupted, Some(false));
+}

@@ -1,0 +1,152 @@
+//! A run that is killed at any moment loses the point in flight at most, and goes on.
+#![cfg(feature = "lab")]
+
+use std::fs;
+use std::time::Duration;
+
+use crate::common::cli::{Folder, UnderWay};
+use linefill::pattern::Rng;
+
+#[test]
+fn a_killed_run_resumes_and_loses_nothing_that_was_recorded() {
+    let folder = Folder::new("killed");
+    let path = folder.at("linefill-out/record.jsonl");
+    let first = folder.linefill(&["run", "D14", "D19", "--memory", "1MiB"]);
+    let mut run = UnderWay::start(&folder, first);
+    // In the header's wake, in the ladder, after its first pass, in what predictions want to know, and
+    // among the points.
+    for lines in [1, 7, 44, 90, 112] {
+        run.until(lines);
+        run.kill();
+        let before = fs::read(&path).unwrap();
+        run = UnderWay::go_on(path.clone(), &mut folder.linefill(&["run", "--resume"]));
+        run.until(lines + 1);
+        let after = fs::read(&path).unwrap();
+        // The header tells of the resumption; the points after it are as they were.
+        assert_eq!(points(&after)[..points(&before).len()], points(&before));
+    }
+    run.kill();
+    folder.run(&["run", "--resume"]).ok();
+    let record = folder.record();
+    record.has_each_point_once();
+    assert_eq!(record.of_experiment("D14").len(), 9);
+    assert_eq!(record.interrupted, Some(false));
+    assert!(record.header.resumed.is_some());
+}
+
+/// At 64 moments, of which many fall before the first point and into the end of the record.
+#[test]
+#[ignore = "takes minutes"]
+fn a_run_that_is_killed_64_times_loses_nothing() {
+    let folder = Folder::new("killed-64");
+    let path = folder.at("linefill-out/record.jsonl");
+    let start = ["run", "D1?", "D2?", "E4", "F1", "--memory", "2MiB"];
+    let go_on = || match path.exists() {
+        true => folder.linefill(&["run", "--resume"]),
+        false => folder.linefill(&start),
+    };
+    let mut random = Rng::new(18);
+    let (mut before, mut kills) = (Vec::new(), 0);
+    while kills < 64 {
+        let mut run = UnderWay::go_on(path.clone(), &mut go_on());
+        std::thread::sleep(Duration::from_millis(random.below(3000) as u64));
+        let ended = run.has_ended();
+        match ended {
+            true => drop(run.finish().ok()),
+            false => run.kill(),
+        }
+        let record = fs::read(&path).unwrap_or_default();
+        let now: Vec<Vec<u8>> = points(&record).into_iter().map(<[u8]>::to_vec).collect();
+        assert!(now.starts_with(&before), "kill {kills}");
+        before = now;
+        if ended {
+            // Another run, for the kills that are left.
+            folder.record().has_each_point_once();
+            fs::remove_dir_all(folder.at("linefill-out")).unwrap();
+            before.clear();
+        } else {
+            kills += 1;
+        }
+    }
+    UnderWay::go_on(path.clone(), &mut go_on()).finish().ok();
+    let whole = fs::read(&path).unwrap();
+    assert_eq!(points(&whole)[..before.len()], before);
+    folder.record().has_each_point_once();
+}
+
+/// The whole lines that are points.
+fn points(record: &[u8]) -> Vec<&[u8]> {
+    record
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter(|line| line.ends_with(b"\n") && line.starts_with(b"{\"kind\":\"point\""))
+        .collect()
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_measured_again() {
+    let folder = Folder::new("cut");
+    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    let path = folder.at("linefill-out/record.jsonl");
+    let whole = folder.record();
+    let text = fs::read_to_string(&path).unwrap();
+    let points = text
+        .lines()
+        .filter(|line| line.contains("\"point\""))
+        .count();
+    let kept: String = text.split_inclusive('\n').take(points).collect();
+    fs::write(&path, format!("{kept}{{\"kind\":\"point\",\"exper")).unwrap();
+
+    let ran = folder.run(&["run", "--resume"]).ok();
+    assert!(ran.err.contains("cut off"), "{ran:?}");
+    let again = folder.record();
+    assert_eq!(again.points.len(), whole.points.len());
+    assert_eq!(again.points[..points - 1], whole.points[..points - 1]);
+    again.has_each_point_once();
+
+    let nothing_left = folder.run(&["run", "--resume"]).ok();
+    assert!(!nothing_left.err.contains("1 points"), "{nothing_left:?}");
+    assert_eq!(folder.record().points, again.points);
+}
+
+#[test]
+fn a_record_without_a_whole_line_is_begun_again() {
+    let folder = Folder::new("begun");
+    fs::create_dir_all(folder.at("linefill-out")).unwrap();
+    fs::write(folder.at("linefill-out/record.jsonl"), "{\"kind\":\"hea").unwrap();
+    folder
+        .run(&["run", "D11", "--memory", "1MiB", "--resume"])
+        .ok();
+    assert_eq!(folder.record().interrupted, Some(false));
+}
+
+#[test]
+fn another_machine_or_other_options_are_not_resumed() {
+    let folder = Folder::new("other");
+    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    let path = folder.at("linefill-out/record.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    for (options, name) in [
+        (["--seed", "2"], "--seed"),
+        (["--memory", "2MiB"], "--memory"),
+        (["--profile", "full"], "--profile"),
+        (["--pages", "2m"], "--pages"),
+        (["--threads", "far"], "--threads"),
+    ] {
+        folder
+            .run(&["run", "--resume", options[0], options[1]])
+            .refused(&["cannot resume", name]);
+    }
+    folder
+        .run(&["run", "--resume", "D15"])
+        .refused(&["`D15`", "`D14`"]);
+
+    let brand = folder.record().header.cpu.brand;
+    fs::write(&path, text.replace(&brand, "Pentium 4")).unwrap();
+    folder
+        .run(&["run", "--resume"])
+        .refused(&["cannot resume", "Pentium 4"]);
+    fs::write(&path, text.replacen("\"format\":1", "\"format\":9", 1)).unwrap();
+    folder
+        .run(&["run", "--resume"])
+        .refused(&["record.jsonl, line 1", "format 9"]);
+}

@@ -1,0 +1,224 @@
+//! Where a sandbox or a limit refuses threads, clocks and stacks, the program says so and goes on.
+#![cfg(feature = "lab")]
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use linefill::experiment::{State, Untestable};
+use crate::common::cli::{Folder, Ran, Record};
+use crate::common::untested;
+
+/// What a filter does with a system call.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// Refuses it with this error.
+    Refuse(libc::c_long, i32),
+    /// Refuses it with this error if its first argument has one of these bits.
+    RefuseWith(libc::c_long, u32, i32),
+}
+
+/// No thread; processes are left alone. Who is told that there is no `clone3` uses `clone`, of which
+/// a filter sees the flags.
+const NO_THREADS: [Rule; 2] = [
+    Rule::Refuse(libc::SYS_clone3, libc::ENOSYS),
+    Rule::RefuseWith(libc::SYS_clone, libc::CLONE_THREAD as u32, libc::EAGAIN),
+];
+
+const NO_USAGE: [Rule; 1] = [Rule::Refuse(libc::SYS_getrusage, libc::EPERM)];
+
+const NO_SLEEP: [Rule; 2] = [
+    Rule::Refuse(libc::SYS_clock_nanosleep, libc::EPERM),
+    Rule::Refuse(libc::SYS_nanosleep, libc::EPERM),
+];
+
+/// Installs a seccomp filter in the child of `command`.
+fn with_rules(mut command: Command, rules: &[Rule]) -> Command {
+    let step = |code: u32, jump: [u8; 2], k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: jump[0],
+        jf: jump[1],
+        k,
+    };
+    let load = |at: u32| step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, [0, 0], at);
+    let give = |answer: u32| step(libc::BPF_RET | libc::BPF_K, [0, 0], answer);
+    let refuse = |error: i32| give(libc::SECCOMP_RET_ERRNO | error.unsigned_abs());
+    let is = |number: libc::c_long, skip: u8| {
+        let jump = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        step(jump, [0, skip], number as u32)
+    };
+    // struct seccomp_data: the number at 0, the low half of the first argument at 16.
+    let mut filter = Vec::new();
+    for &rule in rules {
+        filter.push(load(0));
+        match rule {
+            Rule::Refuse(number, error) => filter.extend([is(number, 1), refuse(error)]),
+            Rule::RefuseWith(number, bits, error) => filter.extend([
+                is(number, 3),
+                load(16),
+                step(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, [0, 1], bits),
+                refuse(error),
+            ]),
+        }
+    }
+    filter.push(give(libc::SECCOMP_RET_ALLOW));
+    let install = move || {
+        let program = libc::sock_fprog {
+            len: filter.len() as u16,
+            filter: filter.as_ptr().cast_mut(),
+        };
+        // SAFETY: system calls that signal-safety(7) does not forbid; the filter outlives them.
+        let installed = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
+        };
+        match installed {
+            true => Ok(()),
+            false => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: it makes system calls alone, and allocates nothing.
+    unsafe { command.pre_exec(install) };
+    command
+}
+
+/// Runs `args` under a filter in a folder; `None`, and a word of it, where the kernel has none.
+fn under(rules: &[Rule], folder: &Folder, args: &[&str]) -> Option<Ran> {
+    let mut nothing = with_rules(Command::new("true"), rules);
+    if let Err(error) = nothing.status() {
+        untested::tool(&format!("seccomp ({error})"));
+        return None;
+    }
+    Some(Ran::of(&mut with_rules(folder.linefill(args), rules)))
+}
+
+/// Threads of k-means, of a pool, and of teams.
+const THREADED: [&str; 7] = ["run", "B1", "B6", "B9", "E42", "--memory", "1MiB"];
+
+#[track_caller]
+fn has_reasons_for_threads(record: &Record) {
+    let reasons = record
+        .points
+        .iter()
+        .filter_map(|line| match &line.point.state {
+            State::Untestable(Untestable(reason)) => Some(reason.as_str()),
+            _ => None,
+        });
+    let reasons: Vec<&str> = reasons.collect();
+    assert!(
+        reasons.iter().any(|reason| reason.contains("thread")),
+        "{reasons:?}"
+    );
+    assert_eq!(record.interrupted, Some(false));
+}
+
+#[test]
+fn refused_threads_are_reasons() {
+    let folder = Folder::new("no-threads");
+    let Some(doctor) = under(&NO_THREADS, &folder, &["doctor"]) else {
+        return;
+    };
+    assert!(doctor.ok().out.contains("Measuring on CPU"));
+    under(&NO_THREADS, &folder, &THREADED).unwrap().ok();
+    has_reasons_for_threads(&folder.record());
+}
+
+/// Limits of processes do not bind root: this runs as a user without any process then, from where
+/// that user may read the program.
+#[test]
+fn a_limit_of_one_process_is_a_reason() {
+    let folder = Folder::new("nproc");
+    let everybody = || std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder.at(""), everybody()).unwrap();
+    let program = folder.at("linefill");
+    std::fs::copy(env!("CARGO_BIN_EXE_linefill"), &program).unwrap();
+    std::fs::set_permissions(&program, everybody()).unwrap();
+    let somebody = 30_000 + std::process::id() % 30_000;
+    let limited = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(args).current_dir(folder.at(""));
+        // SAFETY: system calls with numbers and a structure of this frame.
+        unsafe {
+            command.pre_exec(move || {
+                let most = libc::rlimit {
+                    rlim_cur: 1,
+                    rlim_max: 1,
+                };
+                let root = libc::getuid() == 0;
+                let done = libc::setrlimit(libc::RLIMIT_NPROC, &most) == 0
+                    && (!root || libc::setgid(somebody) == 0 && libc::setuid(somebody) == 0);
+                match done {
+                    true => Ok(()),
+                    false => Err(io::Error::last_os_error()),
+                }
+            });
+        }
+        Ran::of(&mut command).ok()
+    };
+    assert!(limited(&["doctor"]).out.contains("Measuring on CPU"));
+    limited(&THREADED);
+    has_reasons_for_threads(&folder.record());
+}
+
+#[test]
+fn a_refused_getrusage_is_a_note() {
+    let folder = Folder::new("no-usage");
+    let Some(doctor) = under(&NO_USAGE, &folder, &["doctor"]) else {
+        return;
+    };
+    let doctor = doctor.ok().out;
+    assert!(doctor.contains("getrusage"), "{doctor}");
+    let args = ["run", "D11", "B13", "--memory", "1MiB"];
+    under(&NO_USAGE, &folder, &args).unwrap().ok();
+    let record = folder.record();
+    assert_eq!(record.interrupted, Some(false));
+    let notes = record.header.notes;
+    assert!(
+        notes.iter().any(|note| note.contains("getrusage")),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_refused_sleep_is_done_without() {
+    let folder = Folder::new("no-sleep");
+    let Some(doctor) = under(&NO_SLEEP, &folder, &["doctor"]) else {
+        return;
+    };
+    doctor.ok();
+    let args = ["run", "D11", "F1", "--memory", "1MiB"];
+    under(&NO_SLEEP, &folder, &args).unwrap().ok();
+    assert_eq!(folder.record().interrupted, Some(false));
+}
+
+#[test]
+fn a_small_stack_is_enough() {
+    let folder = Folder::new("stack");
+    let run: [&[&str]; 4] = [
+        &["list"],
+        &["--help"],
+        &["doctor"],
+        &["run", "D11", "E4", "--memory", "1MiB"],
+    ];
+    for args in run {
+        let mut command = folder.linefill(args);
+        // What a program gets passed takes stack as well.
+        command.env_clear();
+        // SAFETY: a system call with a structure of this frame.
+        unsafe {
+            command.pre_exec(|| {
+                let small = libc::rlimit {
+                    rlim_cur: 64 << 10,
+                    rlim_max: 64 << 10,
+                };
+                match libc::setrlimit(libc::RLIMIT_STACK, &small) {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            });
+        }
+        Ran::of(&mut command).ok();
+    }
+    assert_eq!(folder.record().interrupted, Some(false));
+}

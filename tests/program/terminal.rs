@@ -1,0 +1,221 @@
+//! A run outlives its terminal: what it says is dropped if nobody can have it, and the record and the
+//! report are written.
+#![cfg(feature = "lab")]
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use crate::common::cli::{Folder, Ran, UnderWay};
+
+const RUN: [&str; 4] = ["run", "D11", "--memory", "1MiB"];
+
+/// A disk without room.
+fn full() -> Stdio {
+    OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap()
+        .into()
+}
+
+/// A pipe whose reader has gone.
+fn closed() -> Stdio {
+    let (_, writer) = std::io::pipe().unwrap();
+    writer.into()
+}
+
+/// Panics unless a whole run is in the folder.
+#[track_caller]
+fn has_record_and_report(folder: &Folder) {
+    assert_eq!(folder.record().interrupted, Some(false));
+    assert!(folder.at("linefill-out/report.html").exists());
+}
+
+#[test]
+fn a_run_outlives_its_standard_error() {
+    for (name, err) in [("full", full as fn() -> Stdio), ("closed", closed)] {
+        let folder = Folder::new(&format!("stderr-{name}"));
+        let mut command = folder.linefill(&RUN);
+        let status = command.stdout(Stdio::null()).stderr(err()).status();
+        assert_eq!(status.unwrap().code(), Some(0), "{name}");
+        has_record_and_report(&folder);
+    }
+}
+
+#[test]
+fn a_run_outlives_its_pipe() {
+    let folder = Folder::new("pipe");
+    let mut command = folder.linefill(&RUN);
+    let status = command.stdout(closed()).stderr(closed()).status();
+    assert_eq!(status.unwrap().code(), Some(0));
+    has_record_and_report(&folder);
+}
+
+/// As `linefill run | tee log` does if `tee` dies in the middle.
+#[test]
+fn a_run_outlives_a_reader_that_leaves_in_the_middle() {
+    let folder = Folder::new("tee");
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = folder.linefill(&RUN);
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut child = command.spawn().unwrap();
+    // The writing ends that the command holds.
+    drop(command);
+    reader.read_exact(&mut [0]).unwrap();
+    drop(reader);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    has_record_and_report(&folder);
+}
+
+#[test]
+fn verdicts_that_no_disk_has_room_for_are_in_the_report_and_an_error() {
+    let folder = Folder::new("stdout-full");
+    let mut command = folder.linefill(&RUN);
+    let ran = Ran::of_stderr(command.stdout(full()));
+    ran.refused(&["standard output", "No space left"]);
+    has_record_and_report(&folder);
+}
+
+#[test]
+fn a_result_ends_quietly_if_its_reader_has_gone_and_loudly_on_a_full_disk() {
+    let folder = Folder::new("results");
+    folder.run(&RUN).ok();
+    let record = "linefill-out";
+    let results: [&[&str]; 8] = [
+        &["list"],
+        &["doctor"],
+        &["machine", "--record", record],
+        &["report", record],
+        &["compare", record, record],
+        &["compare", record, record, "--json"],
+        &["--help"],
+        &["--version"],
+    ];
+    for args in results {
+        let quiet = Ran::of_stderr(folder.linefill(args).stdout(closed()));
+        assert_eq!(
+            (quiet.status, quiet.err.as_str()),
+            (Some(0), ""),
+            "{args:?}"
+        );
+        let ran = Ran::of_stderr(folder.linefill(args).stdout(full()));
+        assert!(!ran.err.contains("panicked"), "{args:?}: {ran:#?}");
+        ran.refused(&["standard output", "No space left"]);
+    }
+}
+
+/// The two ends of a terminal.
+struct Terminal {
+    ours: File,
+    theirs: OwnedFd,
+}
+
+impl Terminal {
+    fn open() -> Self {
+        let (mut ours, mut theirs) = (-1, -1);
+        let nothing = std::ptr::null_mut();
+        // SAFETY: both descriptors are valid to write, and the rest is not asked for.
+        let opened = unsafe {
+            libc::openpty(
+                &mut ours,
+                &mut theirs,
+                nothing,
+                nothing.cast(),
+                nothing.cast(),
+            )
+        };
+        assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+        for end in [ours, theirs] {
+            // SAFETY: a descriptor and numbers. The child gets copies of what it needs.
+            unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+        // SAFETY: both were just opened, and nobody else has them.
+        unsafe {
+            Terminal {
+                ours: File::from_raw_fd(ours),
+                theirs: OwnedFd::from_raw_fd(theirs),
+            }
+        }
+    }
+
+    /// Has `command` write its errors here.
+    fn of_errors(&self, command: &mut Command) {
+        command.stdout(Stdio::null());
+        command.stderr(self.theirs.try_clone().unwrap());
+    }
+}
+
+/// Nobody is told, as it is another session's terminal.
+#[test]
+fn a_run_outlives_the_terminal_that_shows_its_progress() {
+    let folder = Folder::new("terminal");
+    let mut terminal = Terminal::open();
+    let mut command = folder.linefill(&RUN);
+    terminal.of_errors(&mut command);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    terminal.ours.read_exact(&mut [0]).unwrap();
+    drop(terminal);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    has_record_and_report(&folder);
+}
+
+/// The kernel sends SIGHUP, and there is nobody to write to any more.
+#[test]
+fn a_terminal_that_is_closed_ends_its_run_with_a_report() {
+    let folder = Folder::new("hangup");
+    let Terminal { mut ours, theirs } = Terminal::open();
+    let mut command = folder.linefill(&["run", "D14", "D15", "D19", "--memory", "4MiB"]);
+    let line = theirs.as_raw_fd();
+    // SAFETY: calls of signal-safety(7), with a descriptor that the child has until it executes.
+    unsafe {
+        command.pre_exec(move || {
+            // Whoever runs the tests by `nohup` has told them to ignore it.
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            match libc::setsid() >= 0 && libc::ioctl(line, libc::TIOCSCTTY, 0) == 0 {
+                true => Ok(()),
+                false => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    command.stdin(theirs.try_clone().unwrap());
+    command.stdout(theirs.try_clone().unwrap());
+    command.stderr(theirs.try_clone().unwrap());
+    let mut child = command.spawn().unwrap();
+    drop((command, theirs));
+    // Past the opening line: something was measured.
+    let mut said = Vec::new();
+    while !String::from_utf8_lossy(&said).contains("D14") {
+        let mut piece = [0; 256];
+        let length = ours.read(&mut piece).expect("the run is under way");
+        said.extend_from_slice(&piece[..length]);
+    }
+    drop(ours);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.record().interrupted, Some(true));
+    assert!(folder.at("linefill-out/report.html").exists());
+    let resumed = folder.run(&["run", "--resume"]).ok();
+    assert!(resumed.err.contains("going on"), "{resumed:?}");
+}
+
+/// As `nohup` does.
+#[test]
+fn a_run_that_is_told_to_ignore_the_end_of_its_terminal_goes_on() {
+    let folder = Folder::new("nohup");
+    let mut command = folder.linefill(&RUN);
+    // SAFETY: a call of signal-safety(7), with numbers.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    let mut run = UnderWay::start(&folder, command);
+    run.until(10);
+    let ran = run.signal("HUP").ok();
+    assert!(!ran.err.contains("stopped early"), "{ran:?}");
+    has_record_and_report(&folder);
+}

@@ -1,0 +1,430 @@
+//! Builds the bare image, boots it in QEMU, and reads what it says on the serial port.
+//!
+//! QEMU interprets the image (TCG), which has no cache model: these tests are about correctness
+//! and say nothing about speed. Without QEMU, or without the Rust target of the image, they are
+//! passed over; where the environment says `CI` they fail instead. The kernels of AVX-512, which TCG
+//! does not know, run where there are KVM and a CPU that has it.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::common::cli::Folder;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
+use linefill::cpu::Features;
+use linefill::experiment::LADDER;
+use linefill::kernel::Work;
+use linefill::kernel::symbols;
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::parse;
+use linefill::lab::record::{FORMAT, MACHINE, Record};
+use linefill::pmu::Quantity;
+use linefill::stats::Interval;
+use crate::common::untested::{self, starts};
+use crate::common::target;
+
+const QEMU: &str = "qemu-system-x86_64";
+const TARGET: &str = "x86_64-unknown-none";
+/// Twice the image's own status, plus one (`bare/src/exit.rs`).
+const PASSED: i32 = 33;
+const FAILED: i32 = 35;
+const EXCEPTION: i32 = 37;
+const PANICKED: i32 = 39;
+
+/// What the image counts where it can.
+const COUNTED: [Quantity; 3] = [
+    Quantity::Cycles,
+    Quantity::Instructions,
+    Quantity::L1dMisses,
+];
+
+/// What one boot left behind.
+struct Boot {
+    /// QEMU's exit status; `None` when it had to be killed.
+    status: Option<i32>,
+    serial: String,
+}
+
+fn have_qemu() -> bool {
+    starts(QEMU) && target::installed(TARGET)
+}
+
+/// Builds the image once for all tests, into a target directory of its own.
+fn image() -> &'static Path {
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    IMAGE.get_or_init(|| {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--locked", "--target", TARGET])
+            .args(["--manifest-path", manifest])
+            .arg("--target-dir")
+            .arg(&target)
+            .status()
+            .expect("cargo starts");
+        assert!(status.success(), "the bare image does not build: {status}");
+        target.join(TARGET).join("release/linefill-bare")
+    })
+}
+
+fn boot(command_line: &str) -> Boot {
+    boot_on(["-accel", "tcg", "-cpu", "max"], command_line)
+}
+
+fn boot_on(machine: [&str; 4], command_line: &str) -> Boot {
+    let output = assert_cmd::Command::new(QEMU)
+        .args(machine)
+        .args(["-m", "128"])
+        .args([
+            "-M",
+            "microvm,isa-serial=on",
+            "-nodefaults",
+            "-no-user-config",
+        ])
+        .args(["-display", "none", "-serial", "stdio", "-no-reboot"])
+        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .arg("-kernel")
+        .arg(image())
+        .args(["-append", command_line])
+        // A boot takes half a minute alone, and more where several share two busy cores.
+        .timeout(Duration::from_secs(600))
+        .output()
+        .expect("qemu starts");
+    let serial = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    println!("{serial}{errors}");
+    Boot {
+        status: output.status.code(),
+        serial,
+    }
+}
+
+/// One boot without any words, for all tests that only read what it says.
+fn plain() -> &'static Boot {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    BOOT.get_or_init(|| boot(""))
+}
+
+impl Boot {
+    /// The checks that the image reported, each with its result.
+    fn checks(&self) -> Vec<(&str, bool)> {
+        self.serial
+            .lines()
+            .filter_map(|line| line.trim_end().strip_prefix("# check "))
+            .map(|line| {
+                let (name, result) = line.rsplit_once(": ").expect("a check has a result");
+                assert!(["ok", "FAILED"].contains(&result), "{line}");
+                (name, result == "ok")
+            })
+            .collect()
+    }
+
+    /// The kernels whose check passed.
+    fn agreed(&self) -> BTreeSet<&str> {
+        let passed = self.checks().into_iter().filter(|&(_, ok)| ok);
+        passed
+            .filter_map(|(name, _)| name.strip_prefix("kernel "))
+            .collect()
+    }
+
+    /// Whether it says that so many of all kernels agree with their reference implementations.
+    fn counts(&self, agreed: usize) -> bool {
+        let all = symbols::all().count();
+        let line =
+            format!("# {agreed} of {all} kernels agree with their reference implementations");
+        self.serial.lines().any(|said| said.trim_end() == line)
+    }
+
+    /// The record, as the lab reads it among the lines for people.
+    fn record(&self) -> Record {
+        let reading = parse(self.serial.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(reading.cut_off, None);
+        reading.record
+    }
+
+    /// The flags of its points, as their lines have them.
+    fn flags(&self) -> Vec<Vec<String>> {
+        let lines = self
+            .serial
+            .lines()
+            .filter(|line| line.contains("\"timed\":"));
+        let flags = |line: &str| {
+            let line: serde_json::Value = serde_json::from_str(line.trim_end()).unwrap();
+            serde_json::from_value(line["timed"]["flags"].clone()).unwrap()
+        };
+        lines.map(flags).collect()
+    }
+}
+
+/// The working sets of the walk in bytes: half octaves from 4 KiB to the 32 MiB of the arena, in
+/// whole lines.
+fn working_sets() -> impl Iterator<Item = usize> {
+    (24..=50).map(|half| 2f64.powf(f64::from(half) / 2.0) as usize / 64 * 64)
+}
+
+/// An element is a line of the working set; the walk visits all of them, in whatever ring it runs.
+#[test]
+fn boots_in_both_rings_and_passes() {
+    if !have_qemu() {
+        return;
+    }
+    for (ring, boot) in [(0, plain()), (3, &boot("ring=3"))] {
+        assert_eq!(boot.status, Some(PASSED));
+        let first = boot.serial.lines().next().expect("a first line");
+        assert!(first.ends_with(&format!("in ring {ring}")), "{first}");
+        assert!(boot.serial.contains("# no PMU: "), "no word of counters");
+        let checks = boot.checks();
+        assert!(checks.iter().all(|&(_, ok)| ok), "{checks:?}");
+        for bytes in working_sets() {
+            let lines = bytes / 64;
+            let name = format!("walk {bytes} visits {lines} of {lines}");
+            assert!(checks.contains(&(&name, true)), "no check `{name}`");
+        }
+    }
+}
+
+/// The lines on the serial port are the lab's own: a header, a point a working set, an end.
+#[test]
+fn the_record_is_one_that_the_lab_reads() {
+    if !have_qemu() {
+        return;
+    }
+    let record = plain().record();
+    let header = &record.header;
+    let end = record.end.as_ref().expect("an end");
+    assert!(record.verdicts.is_empty());
+    assert_eq!(header.format, FORMAT);
+    assert_eq!(header.linefill, env!("CARGO_PKG_VERSION"));
+    assert_eq!(header.profile, "bare");
+    assert_eq!(header.hypervisor.as_deref(), Some("QEMU TCG"));
+    assert!(header.rustc.starts_with("rustc "), "{}", header.rustc);
+    // The emulated CPU has no counters, and says so of each quantity.
+    let refused = header.counting.iter().map(|line| line.refused.as_deref());
+    let no_pmu = Some("no PMU: CPUID reports no counters");
+    assert_eq!(refused.collect::<Vec<_>>(), [no_pmu; COUNTED.len()]);
+    // The counter runs at the host's rate, calibrated against the emulated interval timer.
+    assert!((1e8..1e11).contains(&header.tick_hz), "{}", header.tick_hz);
+    assert!(!end.interrupted && end.seconds > 0.0, "{end:?}");
+
+    let mut places = Vec::new();
+    let flags = plain().flags();
+    assert_eq!(flags.len(), record.points.len());
+    for (line, flags) in record.points.iter().zip(flags) {
+        let point = &line.point;
+        let measured = point.measured().expect("every point is timed");
+        let (ticks, interval) = (measured.ticks, measured.ticks.interval);
+        assert!(interval.lo <= ticks.median && ticks.median <= interval.hi);
+        assert!(ticks.min <= interval.lo && ticks.median > 0.0);
+        assert_eq!(ticks.n, measured.samples.len());
+        let work = Work {
+            loads: 1,
+            bytes_read: 8,
+            ..Work::default()
+        };
+        assert_eq!(measured.work, work);
+        assert!(measured.counts.is_empty(), "{:?}", measured.counts);
+        assert_eq!((&*line.experiment, &*point.series), (MACHINE, LADDER));
+        // The lab decides anew from the interval whether a point is noisy.
+        let flagged = flags.iter().any(|flag| flag == "noisy");
+        assert_eq!(flagged, measured.noisy(), "{point:?}");
+        places.push(point.x as usize);
+    }
+    assert!(places.into_iter().eq(working_sets()));
+
+    // What the lab makes of it: the machine, with every rung of its ladder.
+    let machine = Analysis::of(record).machine;
+    assert_eq!(machine.ladder.len(), working_sets().count());
+    assert_eq!(machine.largest, 32 << 20);
+}
+
+/// What came over the serial port, comments and line ends and all, is held against the record of a
+/// machine: by the ladder, which is what both have.
+#[test]
+fn the_serial_port_is_compared_with_a_recorded_machine() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = plain();
+    assert_eq!(boot.status, Some(PASSED));
+    let folder = Folder::new("bare-compare");
+    std::fs::write(folder.at("serial.txt"), &boot.serial).unwrap();
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/records/2026-11-20-zen4-guest.jsonl"
+    );
+    let compared = folder.run(&["compare", recorded, "serial.txt", "--json"]);
+    assert_eq!(compared.status, Some(0), "{compared:?}");
+    let json: serde_json::Value = serde_json::from_str(&compared.out).unwrap();
+    assert_eq!(json["records"][1]["name"], "serial");
+    let differences = json["differences"].as_array().unwrap();
+    let experiments: BTreeSet<_> = differences
+        .iter()
+        .map(|difference| difference["experiment"].as_str().unwrap())
+        .collect();
+    assert_eq!(experiments, BTreeSet::from([MACHINE]));
+    // Every rung that both climbed, and each in its own time.
+    let rungs = differences[0]["points"].as_array().unwrap();
+    assert_eq!(rungs.len(), working_sets().count());
+    let ratio = |rung: &serde_json::Value| rung["ratio"][1].as_f64().unwrap();
+    assert!(rungs.iter().all(|rung| ratio(rung) > 0.0));
+
+    // The page, and a gate, which a record held against itself passes.
+    folder.run(&["compare", recorded, "serial.txt"]).ok();
+    let page = std::fs::read_to_string(folder.at("compare.html")).unwrap();
+    assert!(page.contains("QEMU TCG"), "no word of the hypervisor");
+    let gated = [
+        "compare",
+        "serial.txt",
+        "serial.txt",
+        "--fail-if",
+        "machine > 1.05",
+    ];
+    folder.run(&gated).ok();
+}
+
+/// With counters that CPUID does not report, the image programs and reads them all the same: QEMU
+/// lets every such register be written, and reads it as 0. What the lab reads is which event counts
+/// what, and counts of 0.
+#[test]
+fn counters_are_programmed_and_read() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = boot("plant=pmu");
+    assert_eq!(boot.status, Some(PASSED));
+    assert!(boot.serial.contains("# PMU: 4 general counters, 3 fixed"));
+    let record = boot.record();
+    let header = &record.header;
+    let by = header
+        .counting
+        .iter()
+        .map(|line| (&*line.counts, line.by.as_deref()));
+    let architectural = Some("architectural event");
+    let events = [architectural, architectural, None];
+    assert!(by.eq(COUNTED.map(Quantity::name).into_iter().zip(events)));
+    assert_eq!(record.points.len(), working_sets().count());
+    for line in &record.points {
+        let counts = line.point.counts().iter();
+        let counts = counts.map(|count| (count.quantity, count.value, count.multiplexed));
+        let none = |quantity| (quantity, Interval::exact(0.0), false);
+        assert!(counts.eq([Quantity::Cycles, Quantity::Instructions].map(none)));
+    }
+    // In ring 3 they are left alone.
+    let refused = self::boot("plant=pmu ring=3 largest=65536");
+    assert_eq!(refused.status, Some(PASSED));
+    let walked = refused.record().points.len();
+    assert_eq!(
+        walked,
+        working_sets().filter(|&bytes| bytes <= 65536).count()
+    );
+    assert!(
+        refused
+            .serial
+            .contains("# counters are programmed in ring 0 alone")
+    );
+}
+
+/// The features that a kernel's instructions need, by the names that records have for them.
+fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
+    let mut needed = BTreeSet::new();
+    for instruction in Decoder::new(64, kernel.bytes, DecoderOptions::NONE).iter() {
+        for operand in 0..instruction.op_count() {
+            let register = instruction.op_register(operand);
+            if register.is_zmm() {
+                needed.insert("avx512");
+            } else if register.is_ymm() {
+                needed.insert("avx2");
+            }
+        }
+        match instruction.mnemonic() {
+            Mnemonic::Movntdqa => needed.insert("sse4.1"),
+            Mnemonic::Vfmadd231pd => needed.insert("fma"),
+            _ => false,
+        };
+    }
+    needed
+}
+
+/// Every assembled kernel that the emulated CPU can run agrees with its reference implementation; those that it cannot run are not reported.
+#[test]
+fn every_kernel_agrees_with_its_reference_implementation() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = plain();
+    let record = boot.record();
+    let header = &record.header;
+    let has = |needed: &&str| header.cpu.features.iter().any(|name| name == needed);
+    let expected: BTreeSet<_> = symbols::all()
+        .filter(|kernel| needed(kernel).iter().all(has))
+        .map(|kernel| kernel.name)
+        .collect();
+    assert_eq!(boot.agreed(), expected);
+    assert!(
+        boot.counts(expected.len()),
+        "no count of {}",
+        expected.len()
+    );
+}
+
+/// On the hardware, all of them: in ring 3, as some hypervisors beneath KVM interpret ring 0.
+#[test]
+fn every_kernel_there_is_agrees_on_the_hardware() {
+    if !have_qemu() {
+        return;
+    }
+    let kvm = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/kvm");
+    let features = Features::detect();
+    if kvm.is_err() || features.avx512().is_none() || features.fma().is_none() {
+        return untested::machine("needs /dev/kvm and a CPU with AVX-512");
+    }
+    // An inherited ARCH_CAPABILITIES stops QEMU where KVM will not set it.
+    let machine = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"];
+    let boot = boot_on(machine, "ring=3 largest=65536");
+    assert_eq!(boot.status, Some(PASSED));
+    let all: BTreeSet<_> = symbols::all().map(|kernel| kernel.name).collect();
+    assert_eq!(boot.agreed(), all);
+    assert!(boot.counts(all.len()), "no count of {}", all.len());
+    for what in [
+        "stores of 16 bytes and less",
+        "a line that was flushed",
+        "loads of 16 bytes",
+        "stores and loads of 32 bytes",
+        "stores and loads of 64 bytes",
+    ] {
+        let name = format!("instructions: {what}");
+        assert!(boot.checks().contains(&(&name, true)), "no check `{name}`");
+    }
+}
+
+/// Each way to fail has a status of its own, and none of them hangs.
+#[test]
+fn planted_faults_end_the_run_with_their_own_status() {
+    if !have_qemu() {
+        return;
+    }
+    for (plant, status, trace) in [
+        (
+            "plant=failure largest=65536",
+            FAILED,
+            "# check planted by the command line: FAILED",
+        ),
+        ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
+        (
+            "ring=3 plant=exception",
+            EXCEPTION,
+            "# exception: vector 6 (#UD",
+        ),
+        ("plant=panic", PANICKED, "# panic: "),
+    ] {
+        let boot = boot(plant);
+        assert_eq!(boot.status, Some(status), "{plant}");
+        assert!(boot.serial.contains(trace), "{plant}: no `{trace}`");
+    }
+}

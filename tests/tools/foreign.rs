@@ -1,0 +1,56 @@
+//! Where the crate cannot be built, one sentence says so, and nothing else does.
+
+use std::path::Path;
+use std::process::Command;
+use crate::common::target;
+
+/// What cargo says of the library, checked for a target that must refuse it.
+fn refusal(target: &str, features: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("foreign");
+    let output = Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["check", "--lib", "--locked", "--quiet", "--color", "never"])
+        .args(["--target", target, "--features", features])
+        .arg("--target-dir")
+        .arg(&folder)
+        .output()
+        .expect("cargo starts");
+    assert!(!output.status.success(), "{target} is not refused");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The first lines of the errors in what cargo says.
+fn errors(said: &str) -> Vec<&str> {
+    said.lines()
+        .filter(|line| line.starts_with("error"))
+        .collect()
+}
+
+#[test]
+fn another_architecture_is_refused_in_one_sentence() {
+    const TARGET: &str = "aarch64-unknown-none";
+    if !target::installed(TARGET) {
+        return;
+    }
+    let said = refusal(TARGET, "");
+    let expected = [
+        "error: linefill measures x86-64: build it for an x86_64 target",
+        "error: could not compile `linefill` (lib) due to 1 previous error",
+    ];
+    assert_eq!(errors(&said), expected, "{said}");
+}
+
+#[test]
+fn another_system_is_refused_in_one_sentence() {
+    const TARGET: &str = "x86_64-unknown-freebsd";
+    if !target::installed(TARGET) {
+        return;
+    }
+    let said = refusal(TARGET, "std");
+    let expected = [
+        "error: linefill's features `std`, `criterion`, `peers` and `lab` need Linux; without them \
+         it builds for any x86_64 target, such as x86_64-unknown-none",
+        "error: could not compile `linefill` (lib) due to 1 previous error",
+    ];
+    assert_eq!(errors(&said), expected, "{said}");
+}

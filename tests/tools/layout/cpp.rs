@@ -1,0 +1,121 @@
+//! Types of C++.
+
+use super::built::{Built, has_lines, squeezed};
+use crate::common::untested::starts;
+
+/// The fixture, compiled with these arguments.
+fn classes(name: &str, args: &str) -> Option<Built> {
+    starts("g++").then(|| {
+        let built = Built::new(name);
+        built.tool("g++", &format!("{args} -c classes.cpp -o classes.o"));
+        built
+    })
+}
+
+#[test]
+fn a_derived_class_begins_in_the_padding_of_its_base() {
+    for args in ["-gdwarf-4", "-gdwarf-5", "-gdwarf-4 -fdebug-types-section"] {
+        let Some(built) = classes("derived", args) else {
+            return;
+        };
+        has_lines(
+            &built.show("classes.o", "Derived"),
+            &[
+                "class ns::Derived {",
+                "base class ns::Base; /* 0 16 */",
+                "char c; /* 13 1 */",
+                "long int l; /* 16 8 */",
+                "ns::Derived::In in; /* 24 8 */",
+                "}",
+                "/* size: 32, cachelines: 1, members: 4 */",
+                "/* last cacheline: 32 bytes */",
+                "/* alignment: 8 */",
+            ],
+        );
+        has_lines(
+            &built.show("classes.o", "ns::Base"),
+            &[
+                "int (**_vptr.Base)(...); /* 0 8 */",
+                "int a; /* 8 4 */",
+                "char t; /* 12 1 */",
+            ],
+        );
+    }
+}
+
+#[test]
+fn empty_and_virtual_bases_take_no_place_of_their_own() {
+    let Some(built) = classes("bases", "-g") else {
+        return;
+    };
+    has_lines(
+        &built.show("classes.o", "WithEmpty"),
+        &[
+            "base class ns::Empty; /* 0 0 */",
+            "int x; /* 0 4 */",
+            "}",
+            "/* size: 4, cachelines: 1, members: 2 */",
+        ],
+    );
+    let far = built.show("classes.o", "Far");
+    has_lines(
+        &far,
+        &["virtual ns::Base; /* known when the program runs */"],
+    );
+    has_lines(&far, &["/* virtual base classes lie in the padding */"]);
+}
+
+#[test]
+fn templates_nested_and_hidden_types_have_their_full_names() {
+    let Some(built) = classes("templates", "-g") else {
+        return;
+    };
+    let args = ["classes.o", "--type", "Box<*"];
+    let text = built.layout(&args).ok().out;
+    has_lines(
+        &text,
+        &[
+            "struct ns::Box<int> {",
+            "int value; /* 0 4 */",
+            "char c; /* 4 1 */",
+            "/* XXX 3 bytes hole */",
+            "int (ns::Derived::*call)(int); /* 8 16 */",
+            "int ns::Derived::*field; /* 24 8 */",
+            "int &reference; /* 32 8 */",
+        ],
+    );
+    has_lines(
+        &text,
+        &["struct ns::Box<double> {", "double value; /* 0 8 */"],
+    );
+    has_lines(
+        &built.show("classes.o", "Later"),
+        &["struct ns::Outer::Later {"],
+    );
+    let hidden = "struct (anonymous namespace)::Hidden {";
+    has_lines(&built.show("classes.o", "Hidden"), &[hidden]);
+    has_lines(
+        &built.show("classes.o", "Colour"),
+        &["Red = 0,", "Green = 1,"],
+    );
+    let args = ["classes.o", "--type", "Box"];
+    built
+        .layout(&args)
+        .refused(&["`Box` is ambiguous", "`ns::Box<double>`", "`ns::Box<int>`"]);
+}
+
+/// What several programs share is in units that do not state their language.
+#[test]
+fn shared_types_are_printed_as_their_language_writes_them() {
+    if !starts("g++") || !starts("dwz") {
+        return;
+    }
+    let built = Built::new("shared-classes");
+    for name in ["one.so", "two.so"] {
+        built.tool("g++", &format!("-g -shared -fPIC classes.cpp -o {name}"));
+    }
+    let show = |built: &Built| squeezed(&built.layout(&["one.so", "--type", "*"]).ok().out);
+    let before = show(&built);
+    built.tool("dwz", "-m common one.so two.so");
+    assert_eq!(show(&built), before);
+}

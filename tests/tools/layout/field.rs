@@ -1,0 +1,46 @@
+//! Where the fields of a type lie, for those who ask by name and not for a picture.
+
+use std::path::Path;
+
+use linefill::lab::layout::{Binary, Places, Span};
+
+use super::built::Built;
+
+fn open(built: &Built, binary: &str) -> Binary {
+    let places = Places {
+        named: None,
+        tree: Path::new("/nowhere"),
+    };
+    Binary::open(&built.at(binary), &places).unwrap()
+}
+
+#[test]
+fn fields_are_found_by_the_words_of_the_program() {
+    let built = Built::c("field", "-g -c plain.c", "plain.o");
+    let outer = open(&built, "plain.o").only("outer").unwrap();
+    for (words, offset, size) in [
+        ("a", 0, 1),
+        ("h.c", 16, 1),
+        ("many[1]", 48, 16),
+        ("many[1].next", 48, 8),
+        ("in.l", 72, 8),
+        ("in.b[2]", 74, 1),
+    ] {
+        let span = outer.field(words).unwrap();
+        assert_eq!(span, Span::of_bytes(offset, size), "{words}");
+    }
+    let error = outer.field("in.x").unwrap_err().to_string();
+    assert!(
+        error.contains("no member `x`; there are `s`, `l`, `b`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_type_with_two_definitions_is_not_the_only_one() {
+    let built = Built::c("only", "-g plain.c other.c", "binary");
+    let binary = open(&built, "binary");
+    assert_eq!(binary.only("holder").unwrap().size, 16);
+    let error = binary.only("foo").unwrap_err().to_string();
+    assert!(error.contains("`foo` is defined in 2 ways"), "{error}");
+}

@@ -1,0 +1,108 @@
+//! What README.md says under "Embed a kernel" is done to the letter, in fresh packages: a program for
+//! Linux, and one that boots in QEMU without an operating system. Each prints what a step costs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use crate::common::untested::starts;
+use crate::common::target;
+
+const README: &str = include_str!("../../README.md");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const QEMU: &str = "qemu-system-x86_64";
+
+/// The code blocks of the section, in their order, without the fences.
+fn blocks() -> Vec<&'static str> {
+    let (_, section) = README
+        .split_once("\n## Embed a kernel\n")
+        .expect("the section");
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let between = section.split("\n```").collect::<Vec<_>>();
+    let inside = between.chunks_exact(2).map(|pair| pair[1]);
+    let blocks = inside.map(|block| block.split_once('\n').expect("a fence").1);
+    blocks.collect()
+}
+
+/// A folder outside of any package, with the checkout beside what is made in it.
+struct Fresh(PathBuf);
+
+impl Fresh {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink(ROOT, folder.join("linefill")).unwrap();
+        Fresh(folder)
+    }
+
+    /// Runs commands as a reader would type them, in the folder or in a package of it.
+    fn shell(&self, package: &str, commands: &str) -> Output {
+        let output = Command::new("sh")
+            .args(["-euc", commands])
+            .current_dir(self.0.join(package))
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("CARGO_BUILD_TARGET")
+            .output()
+            .expect("sh starts");
+        println!("{}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    /// Makes a package by `commands`, with these two sources.
+    fn package(&self, name: &str, commands: &str, walk: &str, main: &str) {
+        assert!(self.shell("", commands).status.success(), "{commands}");
+        let package = self.0.join(name);
+        fs::write(package.join("src/walk.rs"), walk).unwrap();
+        fs::write(package.join("src/main.rs"), main).unwrap();
+        // The versions that all tests have, so that this one needs no network when others do not.
+        fs::copy(
+            Path::new(ROOT).join("Cargo.lock"),
+            package.join("Cargo.lock"),
+        )
+        .unwrap();
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The ticks in `2.67 ticks, Some(4.01) core cycles per step`.
+fn ticks(output: &Output) -> f64 {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let line = said
+        .lines()
+        .find(|line| line.trim_end().ends_with("core cycles per step"));
+    let line = line.unwrap_or_else(|| panic!("no such line in {said}"));
+    let (ticks, _) = line.split_once(" ticks, ").expect("ticks");
+    ticks.parse().expect("a number")
+}
+
+#[test]
+fn a_program_for_linux_prints_what_a_step_costs() {
+    let [walk, new, main, ..] = blocks()[..] else {
+        panic!("blocks are missing");
+    };
+    let fresh = Fresh::new("linefill-readme-linux");
+    fresh.package("walk", new, walk, main);
+    let output = fresh.shell("walk", "cargo run --release");
+    assert!(output.status.success());
+    assert!(ticks(&output) > 0.0);
+}
+
+#[test]
+fn a_program_without_an_operating_system_prints_what_a_step_costs() {
+    if !starts(QEMU) || !target::installed("x86_64-unknown-none") {
+        return;
+    }
+    let [walk, _, _, new, main, boot, ..] = blocks()[..] else {
+        panic!("blocks are missing");
+    };
+    let fresh = Fresh::new("linefill-readme-bare");
+    fresh.package("walk-bare", new, walk, main);
+    let output = fresh.shell("walk-bare", boot);
+    assert_eq!(output.status.code(), Some(33));
+    assert!(ticks(&output).is_finite());
+}

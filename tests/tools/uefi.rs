@@ -1,0 +1,107 @@
+//! Links a UEFI program that holds every kernel, and runs it on UEFI firmware in QEMU.
+//!
+//! The program is of COFF objects: those that rustc and those that the C compiler wrote. Without the
+//! Rust target, clang, QEMU or the firmware the test is passed over; where the environment says `CI`
+//! it fails instead.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use iced_x86::{Decoder, DecoderOptions};
+use linefill::kernel::symbols;
+use crate::common::untested::{self, starts};
+use crate::common::target;
+
+const TARGET: &str = "x86_64-unknown-uefi";
+const QEMU: &str = "qemu-system-x86_64";
+/// Where Debian, Fedora and Arch keep the firmware.
+const FIRMWARE: [&str; 4] = [
+    "/usr/share/OVMF/OVMF_CODE.fd",
+    "/usr/share/ovmf/OVMF.fd",
+    "/usr/share/edk2/ovmf/OVMF_CODE.fd",
+    "/usr/share/edk2/x64/OVMF_CODE.4m.fd",
+];
+/// What QEMU makes of the program's own status.
+const PASSED: i32 = 33;
+
+/// The program, built.
+fn program() -> PathBuf {
+    let manifest = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/fixtures/uefi/Cargo.toml"
+    );
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uefi");
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--target", TARGET])
+        .args(["--manifest-path", manifest])
+        .arg("--target-dir")
+        .arg(&folder)
+        .status()
+        .expect("cargo starts");
+    assert!(
+        status.success(),
+        "the UEFI program does not build: {status}"
+    );
+    folder.join(TARGET).join("release/linefill-uefi.efi")
+}
+
+#[test]
+fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
+    if !target::installed(TARGET) || !starts("clang") {
+        return;
+    }
+    let program = program();
+    let image = std::fs::read(&program).expect("the program");
+    assert!(image.starts_with(b"MZ"), "not a PE file");
+
+    let Some(firmware) = FIRMWARE.iter().find(|path| Path::new(path).exists()) else {
+        return untested::tool("OVMF");
+    };
+    if !starts(QEMU) {
+        return;
+    }
+    // The firmware starts `\EFI\BOOT\BOOTX64.EFI` of the first disk, a folder that QEMU shows as FAT.
+    let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uefi-disk");
+    let boot = disk.join("EFI/BOOT");
+    std::fs::create_dir_all(&boot).unwrap();
+    std::fs::copy(&program, boot.join("BOOTX64.EFI")).unwrap();
+    let output = assert_cmd::Command::new(QEMU)
+        .args(["-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", "256"])
+        .args(["-nodefaults", "-no-user-config", "-display", "none"])
+        .args(["-serial", "stdio", "-no-reboot"])
+        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .arg("-drive")
+        .arg(format!("if=pflash,format=raw,readonly=on,file={firmware}"))
+        .arg("-drive")
+        .arg(format!("format=raw,file=fat:rw:{}", disk.display()))
+        .timeout(Duration::from_secs(600))
+        .output()
+        .expect("qemu starts");
+    let console = String::from_utf8_lossy(&output.stdout).into_owned();
+    println!("{console}{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(PASSED));
+    let said = |line: &str| console.lines().any(|said| said.contains(line));
+    assert!(said("linefill: 1048576 steps took "), "no ticks");
+
+    // All of them but those of registers that firmware need not switch on.
+    let all = symbols::all().count();
+    let least = symbols::all().filter(|kernel| !wide(kernel)).count();
+    let counted = |agreed: usize| {
+        said(&format!(
+            "linefill: {agreed} of {all} kernels agree, 0 do not"
+        ))
+    };
+    assert!((least..=all).any(counted), "fewer than {least}");
+}
+
+/// Whether a kernel uses registers of 32 or 64 bytes.
+fn wide(kernel: &symbols::Code) -> bool {
+    let instructions = Decoder::new(64, kernel.bytes, DecoderOptions::NONE);
+    instructions.into_iter().any(|instruction| {
+        let registers = (0..instruction.op_count()).map(|at| instruction.op_register(at));
+        registers
+            .into_iter()
+            .any(|register| register.is_ymm() || register.is_zmm())
+    })
+}

@@ -1,0 +1,48 @@
+//! Not a test: lists the tests that could not run, and why. Cargo runs test binaries in the order of
+//! their names, and this one comes last; only examples in documentation come after it.
+
+mod common;
+
+use std::process::ExitCode;
+use std::{env, fs};
+
+use common::untested::{Why, list, lists};
+
+fn main() -> ExitCode {
+    // Tools ask a test binary for its tests, of which there are none.
+    if env::args().any(|argument| argument == "--list") {
+        return ExitCode::SUCCESS;
+    }
+    let text = fs::read_to_string(list()).unwrap_or_default();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.dedup();
+    forget();
+    let summary = match lines.len() {
+        0 => "Every test of this run could run.\n".to_owned(),
+        count => format!(
+            "{count} tests could not run, or not wholly:\n  {}\n",
+            lines.join("\n  ")
+        ),
+    };
+    println!("\n{summary}");
+    // For whoever has more to say before the end.
+    let kept = lists().with_extension("txt");
+    fs::write(kept, &summary).expect("the summary");
+    let tool = format!(": {} ", Why::Tool.word());
+    match env::var_os("CI").is_some() && lines.iter().any(|line| line.contains(&tool)) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// Removes the list, and those of processes that have ended.
+fn forget() {
+    let own = list();
+    for entry in fs::read_dir(lists()).into_iter().flatten().flatten() {
+        let process = std::path::Path::new("/proc").join(entry.file_name());
+        if entry.path() == own || !process.exists() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
