@@ -86,6 +86,9 @@ extern crate alloc;
 #[cfg(feature = "criterion")]
 extern crate self as linefill;
 
+#[macro_use]
+mod messages;
+
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod counters;
 #[cfg(target_arch = "x86_64")]

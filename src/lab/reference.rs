@@ -1,7 +1,5 @@
 //! The documents' own numbers: the files of `reference/`, embedded, and curves out of them.
 
-use core::fmt;
-
 /// A file of `reference/`.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
@@ -42,26 +40,16 @@ pub enum ReferenceError {
     },
 }
 
-impl fmt::Display for ReferenceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReferenceError::NoFile(file) => write!(f, "reference/{file} is not embedded"),
-            ReferenceError::NoColumn { file, column, has } => {
-                let has = has.join("`, `");
-                write!(f, "reference/{file} has no column `{column}`, only `{has}`")
-            }
-            ReferenceError::NoNumber { file, column, cell } => {
-                write!(
-                    f,
-                    "reference/{file}, column `{column}`: `{cell}` is not a number"
-                )
-            }
-            ReferenceError::Unreadable { file, why } => write!(f, "reference/{file}: {why}"),
-        }
-    }
+messages! { ReferenceError:
+    ReferenceError::NoFile(file) => ("reference/{file} is not embedded");
+    ReferenceError::NoColumn { file, column, has } => (
+        "reference/{file} has no column `{column}`, only `{has}`", has = has.join("`, `")
+    );
+    ReferenceError::NoNumber { file, column, cell } => (
+        "reference/{file}, column `{column}`: `{cell}` is not a number"
+    );
+    ReferenceError::Unreadable { file, why } => ("reference/{file}: {why}");
 }
-
-impl core::error::Error for ReferenceError {}
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {

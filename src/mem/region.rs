@@ -24,19 +24,11 @@ pub enum RegionError {
     TooSmall(usize),
 }
 
-impl core::fmt::Display for RegionError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            RegionError::TooSmall(len) => write!(
-                f,
-                "{len} bytes hold no whole cache line; a region needs at least {} bytes",
-                2 * LINE - 1
-            ),
-        }
-    }
+messages! { RegionError:
+    RegionError::TooSmall(len) => (
+        "{len} bytes hold no whole cache line; a region needs at least {} bytes", 2 * LINE - 1
+    );
 }
-
-impl core::error::Error for RegionError {}
 
 impl<'m> Region<'m> {
     /// Takes the whole lines inside `bytes`; what lies before and after them stays unused.

@@ -1,6 +1,5 @@
 //! The model-specific registers of a CPU, as Linux's `msr` driver shows them.
 
-use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -34,28 +33,14 @@ pub enum MsrError {
     },
 }
 
-impl fmt::Display for MsrError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MsrError::Missing(path) => write!(f, "{} does not exist", path.display()),
-            MsrError::Denied(path) => write!(f, "{} is closed to this user", path.display()),
-            MsrError::Refused {
-                register,
-                written,
-                problem,
-            } => {
-                let done = if *written { "written" } else { "read" };
-                write!(
-                    f,
-                    "register {register:#x} cannot be {done}, as the CPU has none or the \
-                     hypervisor or a locked-down kernel refuses it: {problem}"
-                )
-            }
-        }
-    }
+messages! { MsrError:
+    MsrError::Missing(path) => ("{} does not exist", path.display());
+    MsrError::Denied(path) => ("{} is closed to this user", path.display());
+    MsrError::Refused { register, written, problem } => (
+        "register {register:#x} cannot be {done}, as the CPU has none or the \
+            hypervisor or a locked-down kernel refuses it: {problem}", done = if *written { "written" } else { "read" }
+    );
 }
-
-impl std::error::Error for MsrError {}
 
 impl Msr {
     /// The registers of `cpu`, to be read.

@@ -8,11 +8,11 @@
 // Forks, and the child may only make calls that are safe after fork.
 #![allow(unsafe_code)]
 
+use std::io;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use std::{fmt, io};
 
 use super::affinity::keep_on;
 use super::clock::pause;
@@ -48,25 +48,13 @@ pub enum NeighbourError {
     Ended,
 }
 
-impl fmt::Display for NeighbourError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NeighbourError::Fork(error) => write!(f, "no second process: {error}"),
-            NeighbourError::Cpu(cpu, error) => {
-                write!(f, "the second process cannot run on CPU {cpu}: {error}")
-            }
-            NeighbourError::Memory(bytes, error) => {
-                write!(f, "the second process gets no {bytes} bytes: {error}")
-            }
-            NeighbourError::Blocks(bytes) => {
-                write!(f, "{bytes} bytes are no whole number of blocks")
-            }
-            NeighbourError::Ended => f.write_str("the second process ended before it was at work"),
-        }
-    }
+messages! { NeighbourError:
+    NeighbourError::Fork(error) => ("no second process: {error}");
+    NeighbourError::Cpu(cpu, error) => ("the second process cannot run on CPU {cpu}: {error}");
+    NeighbourError::Memory(bytes, error) => ("the second process gets no {bytes} bytes: {error}");
+    NeighbourError::Blocks(bytes) => ("{bytes} bytes are no whole number of blocks");
+    NeighbourError::Ended => ("the second process ended before it was at work");
 }
-
-impl std::error::Error for NeighbourError {}
 
 /// A second process at work, until dropped.
 ///

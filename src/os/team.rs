@@ -62,18 +62,12 @@ pub enum ThreadGroupError {
     Thread(usize, usize, io::Error),
 }
 
-impl fmt::Display for ThreadGroupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ThreadGroupError::Affinity(error) => write!(f, "{error}"),
-            ThreadGroupError::Thread(index, of, error) => {
-                write!(f, "thread {} of {of} cannot be started: {error}", index + 1)
-            }
-        }
-    }
+messages! { ThreadGroupError:
+    ThreadGroupError::Affinity(error) => ("{error}");
+    ThreadGroupError::Thread(index, of, error) => (
+        "thread {} of {of} cannot be started: {error}", index + 1
+    );
 }
-
-impl std::error::Error for ThreadGroupError {}
 
 /// How a round goes.
 #[derive(Clone, Copy, Debug)]

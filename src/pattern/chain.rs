@@ -59,30 +59,18 @@ pub enum ChainError {
     },
 }
 
-impl core::fmt::Display for ChainError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ChainError::Size(size) => {
-                write!(f, "a chain has 1 to {} elements, not {size}", u32::MAX)
-            }
-            ChainError::RegionTooSmall { wanted, room } => {
-                write!(
-                    f,
-                    "{wanted} elements of 4 bytes do not fit a region of {room}"
-                )
-            }
-            ChainError::Outside { index, size } => {
-                write!(f, "index {index} leads out of an array of {size} elements")
-            }
-            ChainError::StrideDivides { stride, size } => write!(
-                f,
-                "stride {stride} and size {size} have a common divisor; a single cycle needs none"
-            ),
-        }
-    }
+messages! { ChainError:
+    ChainError::Size(size) => ("a chain has 1 to {} elements, not {size}", u32::MAX);
+    ChainError::RegionTooSmall { wanted, room } => (
+        "{wanted} elements of 4 bytes do not fit a region of {room}"
+    );
+    ChainError::Outside { index, size } => (
+        "index {index} leads out of an array of {size} elements"
+    );
+    ChainError::StrideDivides { stride, size } => (
+        "stride {stride} and size {size} have a common divisor; a single cycle needs none"
+    );
 }
-
-impl core::error::Error for ChainError {}
 
 /// An array of 32-bit indices, each inside the array, so that following them never leaves it.
 #[derive(Debug)]

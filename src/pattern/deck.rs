@@ -57,22 +57,12 @@ pub enum DeckError {
     },
 }
 
-impl core::fmt::Display for DeckError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            DeckError::Count(count) => {
-                write!(f, "{count} integers cannot be shuffled, 2 to 2^31 - 1 can")
-            }
-            DeckError::RegionTooSmall { needed, region } => write!(
-                f,
-                "the integers and their indices need {}, the region has {region}",
-                Span::of(*needed)
-            ),
-        }
-    }
+messages! { DeckError:
+    DeckError::Count(count) => ("{count} integers cannot be shuffled, 2 to 2^31 - 1 can");
+    DeckError::RegionTooSmall { needed, region } => (
+        "the integers and their indices need {}, the region has {region}", Span::of(*needed)
+    );
 }
-
-impl core::error::Error for DeckError {}
 
 impl<'m> Deck<'m> {
     /// The longest stage of indices that is drawn at a time.

@@ -52,28 +52,18 @@ pub enum LayoutError {
     },
 }
 
-impl core::fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            LayoutError::Overlap { stride, element } => write!(
-                f,
-                "elements of {element} bytes at a distance of {stride} bytes overlap; the distance must be at least {element}"
-            ),
-            LayoutError::NoSuchWord { word, words } => write!(
-                f,
-                "an element of {words} words has no word {word}; words are 0 to {}",
-                words.saturating_sub(1)
-            ),
-            LayoutError::NoElements => write!(f, "a list needs at least 1 element"),
-            LayoutError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the list spans {needed}, the region has {region}")
-            }
-        }
-    }
+messages! { LayoutError:
+    LayoutError::Overlap { stride, element } => (
+        "elements of {element} bytes at a distance of {stride} bytes overlap; the distance must be at least {element}"
+    );
+    LayoutError::NoSuchWord { word, words } => (
+        "an element of {words} words has no word {word}; words are 0 to {}", words.saturating_sub(1)
+    );
+    LayoutError::NoElements => ("a list needs at least 1 element");
+    LayoutError::RegionTooSmall { needed, region } => (
+        "the list spans {needed}, the region has {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for LayoutError {}
 
 impl Layout {
     /// Elements with `npad` words of padding behind the pointer, one after the other.

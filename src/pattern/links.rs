@@ -53,26 +53,15 @@ pub enum LinksError {
     },
 }
 
-impl core::fmt::Display for LinksError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            LinksError::TooFar { distance, bytes } => write!(
-                f,
-                "a link of {bytes} bytes cannot hold {distance}; {} is the most",
-                largest(*bytes)
-            ),
-            LinksError::Bytes(bytes) => {
-                write!(f, "a link has 2, 4 or 8 bytes, not {bytes}")
-            }
-            LinksError::NotWhole { place, unit } => write!(
-                f,
-                "an element at byte {place} cannot be named in units of {unit} bytes"
-            ),
-        }
-    }
+messages! { LinksError:
+    LinksError::TooFar { distance, bytes } => (
+        "a link of {bytes} bytes cannot hold {distance}; {} is the most", largest(*bytes)
+    );
+    LinksError::Bytes(bytes) => ("a link has 2, 4 or 8 bytes, not {bytes}");
+    LinksError::NotWhole { place, unit } => (
+        "an element at byte {place} cannot be named in units of {unit} bytes"
+    );
 }
-
-impl core::error::Error for LinksError {}
 
 /// The largest number that a link of `bytes` bytes, 2, 4 or 8, holds whether or not its top bit is
 /// a sign.

@@ -31,22 +31,14 @@ pub enum MatrixError {
     },
 }
 
-impl core::fmt::Display for MatrixError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            MatrixError::Empty { rows, row_bytes } => write!(
-                f,
-                "a matrix of {rows} rows of {row_bytes} bytes is empty; both must be at least 1"
-            ),
-            MatrixError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the matrix has {needed}, the region {region}")
-            }
-        }
-    }
+messages! { MatrixError:
+    MatrixError::Empty { rows, row_bytes } => (
+        "a matrix of {rows} rows of {row_bytes} bytes is empty; both must be at least 1"
+    );
+    MatrixError::RegionTooSmall { needed, region } => (
+        "the matrix has {needed}, the region {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for MatrixError {}
 
 impl<'m> Matrix<'m> {
     /// The first `rows * row_bytes` bytes of `region` as a matrix. Writes nothing.

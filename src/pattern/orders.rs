@@ -79,23 +79,14 @@ pub enum OrdersError {
     },
 }
 
-impl core::fmt::Display for OrdersError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            OrdersError::Count(count) => write!(
-                f,
-                "{count} orders are not a positive multiple of {}",
-                Orders::BATCH
-            ),
-            OrdersError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the orders have {needed}, the region {region}")
-            }
-        }
-    }
+messages! { OrdersError:
+    OrdersError::Count(count) => (
+        "{count} orders are not a positive multiple of {}", Orders::BATCH
+    );
+    OrdersError::RegionTooSmall { needed, region } => (
+        "the orders have {needed}, the region {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for OrdersError {}
 
 impl<'m> Orders<'m> {
     /// Orders that a kernel adds up at a time.

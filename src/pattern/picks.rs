@@ -34,27 +34,13 @@ pub enum PicksError {
     },
 }
 
-impl core::fmt::Display for PicksError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            PicksError::Element(bytes) => {
-                write!(
-                    f,
-                    "an element of {bytes} bytes is no number of 8-byte words"
-                )
-            }
-            PicksError::Count(count) => {
-                write!(f, "{count} elements are none, or more than indices address")
-            }
-            PicksError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the elements need {needed}, the region has {region}")
-            }
-        }
-    }
+messages! { PicksError:
+    PicksError::Element(bytes) => ("an element of {bytes} bytes is no number of 8-byte words");
+    PicksError::Count(count) => ("{count} elements are none, or more than indices address");
+    PicksError::RegionTooSmall { needed, region } => (
+        "the elements need {needed}, the region has {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for PicksError {}
 
 impl<'m> Picks<'m> {
     /// Bytes of region that `count` elements of `element` bytes need; `usize::MAX` if they cannot be

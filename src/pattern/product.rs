@@ -37,19 +37,12 @@ pub enum ProductError {
     },
 }
 
-impl core::fmt::Display for ProductError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            ProductError::Empty => write!(f, "matrices have at least 1 row, not 0"),
-            ProductError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the matrices have {needed}, the region has {region}")
-            }
-        }
-    }
+messages! { ProductError:
+    ProductError::Empty => ("matrices have at least 1 row, not 0");
+    ProductError::RegionTooSmall { needed, region } => (
+        "the matrices have {needed}, the region has {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for ProductError {}
 
 impl<'m> Product<'m> {
     /// Bytes of each matrix of `side` rows and columns, up to the next (`usize::MAX` if they

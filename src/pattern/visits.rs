@@ -27,25 +27,13 @@ pub enum VisitsError {
     Twice(usize),
 }
 
-impl core::fmt::Display for VisitsError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            VisitsError::None => write!(f, "there must be at least 1 place to visit"),
-            VisitsError::NoWord(place) => {
-                write!(
-                    f,
-                    "byte {place} is not the first of a word inside the region"
-                )
-            }
-            VisitsError::Twice(place) => write!(
-                f,
-                "the word at byte {place} comes twice; another word of its line will do"
-            ),
-        }
-    }
+messages! { VisitsError:
+    VisitsError::None => ("there must be at least 1 place to visit");
+    VisitsError::NoWord(place) => ("byte {place} is not the first of a word inside the region");
+    VisitsError::Twice(place) => (
+        "the word at byte {place} comes twice; another word of its line will do"
+    );
 }
-
-impl core::error::Error for VisitsError {}
 
 impl<'m> Visits<'m> {
     /// Visits the words at `places`, in bytes from the start of the region, in this order.

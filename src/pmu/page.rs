@@ -70,23 +70,12 @@ pub enum Unread {
     Torn,
 }
 
-impl core::fmt::Display for Unread {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Unread::Forbidden => f.write_str("the kernel does not allow rdpmc in user mode"),
-            Unread::NotCounting => f.write_str("the event has no counter at the moment"),
-            Unread::Width(bits) => {
-                write!(
-                    f,
-                    "the kernel speaks of counters of {bits} bits; they have 1 to 64"
-                )
-            }
-            Unread::Torn => f.write_str("the kernel rewrote the page during every attempt"),
-        }
-    }
+messages! { Unread:
+    Unread::Forbidden => ("the kernel does not allow rdpmc in user mode");
+    Unread::NotCounting => ("the event has no counter at the moment");
+    Unread::Width(bits) => ("the kernel speaks of counters of {bits} bits; they have 1 to 64");
+    Unread::Torn => ("the kernel rewrote the page during every attempt");
 }
-
-impl core::error::Error for Unread {}
 
 impl Page {
     /// The count at this moment.

@@ -1,7 +1,5 @@
 //! Size, ways and line of a cache, and how an address is split by them.
 
-use core::fmt;
-
 /// Size, ways and line of a cache whose sets follow from them: size = line x ways x sets
 /// (Drepper 3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,28 +32,16 @@ pub enum GeometryError {
     Large(u64),
 }
 
-impl fmt::Display for GeometryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GeometryError::Line(line) => write!(
-                f,
-                "a line of {line} bytes: it must be a power of two from 8 bytes to 1 GiB"
-            ),
-            GeometryError::Ways(ways) => {
-                write!(f, "{ways} ways: there must be 1 to 65535 of them")
-            }
-            GeometryError::Size { size, multiple } => write!(
-                f,
-                "a size of {size} bytes: it must be a multiple of ways x line, {multiple} bytes"
-            ),
-            GeometryError::Large(lines) => {
-                write!(f, "{lines} lines: at most {MOST_LINES} can be simulated")
-            }
-        }
-    }
+messages! { GeometryError:
+    GeometryError::Line(line) => (
+        "a line of {line} bytes: it must be a power of two from 8 bytes to 1 GiB"
+    );
+    GeometryError::Ways(ways) => ("{ways} ways: there must be 1 to 65535 of them");
+    GeometryError::Size { size, multiple } => (
+        "a size of {size} bytes: it must be a multiple of ways x line, {multiple} bytes"
+    );
+    GeometryError::Large(lines) => ("{lines} lines: at most {MOST_LINES} can be simulated");
 }
-
-impl core::error::Error for GeometryError {}
 
 /// The parts of an address: line 2^O bytes, S bits of set, the rest is the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

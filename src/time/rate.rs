@@ -22,20 +22,10 @@ pub enum RateError {
     },
 }
 
-impl core::fmt::Display for RateError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            RateError::NoTicks { nanos } => {
-                write!(f, "the time-stamp counter did not advance in {nanos} ns")
-            }
-            RateError::NoTime { ticks } => {
-                write!(f, "the reference clock did not advance in {ticks} ticks")
-            }
-        }
-    }
+messages! { RateError:
+    RateError::NoTicks { nanos } => ("the time-stamp counter did not advance in {nanos} ns");
+    RateError::NoTime { ticks } => ("the reference clock did not advance in {ticks} ticks");
 }
-
-impl core::error::Error for RateError {}
 
 impl Rate {
     /// The rate of a counter that advances `hz` times per second.

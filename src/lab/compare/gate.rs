@@ -1,6 +1,5 @@
 //! A gate for continuous integration: `walk/* > 1.05`.
 
-use std::fmt;
 use std::str::FromStr;
 
 use glob::{MatchOptions, Pattern};
@@ -76,41 +75,29 @@ pub enum GateError {
     Nothing(String),
 }
 
-impl fmt::Display for GateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GateError::NoOperator(text) => write!(
-                f,
-                "`{text}` has neither `>` nor `<`; a gate is FAMILY/EXPERIMENT/SERIES > RATIO, such \
-                 as `walk/* > 1.05`"
-            ),
-            GateError::Empty(text) => write!(
-                f,
-                "a part of the pattern `{text}` is empty; `*` stands for all, as in `walk/*`"
-            ),
-            GateError::NoGlob { part, why } => write!(f, "`{part}` is no glob: {why}"),
-            GateError::NoRatio(text) => write!(
-                f,
-                "`{text}` is no ratio; one is a number above 0, such as 1.05 for 5 % more"
-            ),
-            GateError::NoFamily { part, near } => write!(
-                f,
-                "`{part}` is no family and no experiment; did you mean `{near}`? `linefill list` \
-                 shows all, and `walk` stands for all list walks"
-            ),
-            GateError::NoExperiment { part, near } => write!(
-                f,
-                "`{part}` is no experiment; did you mean `{near}`? `linefill list` shows all"
-            ),
-            GateError::Nothing(text) => write!(
-                f,
-                "no point that the records share matches `{text}`, so that it could never fail"
-            ),
-        }
-    }
+messages! { GateError:
+    GateError::NoOperator(text) => (
+        "`{text}` has neither `>` nor `<`; a gate is FAMILY/EXPERIMENT/SERIES > RATIO, such \
+            as `walk/* > 1.05`"
+    );
+    GateError::Empty(text) => (
+        "a part of the pattern `{text}` is empty; `*` stands for all, as in `walk/*`"
+    );
+    GateError::NoGlob { part, why } => ("`{part}` is no glob: {why}");
+    GateError::NoRatio(text) => (
+        "`{text}` is no ratio; one is a number above 0, such as 1.05 for 5 % more"
+    );
+    GateError::NoFamily { part, near } => (
+        "`{part}` is no family and no experiment; did you mean `{near}`? `linefill list` \
+            shows all, and `walk` stands for all list walks"
+    );
+    GateError::NoExperiment { part, near } => (
+        "`{part}` is no experiment; did you mean `{near}`? `linefill list` shows all"
+    );
+    GateError::Nothing(text) => (
+        "no point that the records share matches `{text}`, so that it could never fail"
+    );
 }
-
-impl std::error::Error for GateError {}
 
 impl FromStr for Gate {
     type Err = GateError;

@@ -93,29 +93,17 @@ pub enum TensorError {
     },
 }
 
-impl core::fmt::Display for TensorError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            TensorError::Elements(elements) => write!(
-                f,
-                "a tensor of {elements} elements; at most {} can be indexed",
-                i32::MAX
-            ),
-            TensorError::Shuffled(bytes) => write!(
-                f,
-                "arrays of {} cannot be shuffled; at most {} bytes can",
-                Span::of(*bytes),
-                u32::MAX
-            ),
-            TensorError::RegionTooSmall { needed, region } => {
-                let needed = Span::of(*needed);
-                write!(f, "the tensor takes {needed}, the region has {region}")
-            }
-        }
-    }
+messages! { TensorError:
+    TensorError::Elements(elements) => (
+        "a tensor of {elements} elements; at most {} can be indexed", i32::MAX
+    );
+    TensorError::Shuffled(bytes) => (
+        "arrays of {} cannot be shuffled; at most {} bytes can", Span::of(*bytes), u32::MAX
+    );
+    TensorError::RegionTooSmall { needed, region } => (
+        "the tensor takes {needed}, the region has {region}", needed = Span::of(*needed)
+    );
 }
-
-impl core::error::Error for TensorError {}
 
 /// A reference that a read follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

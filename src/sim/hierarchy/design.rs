@@ -90,41 +90,28 @@ pub enum HierarchyError {
 /// inside it, one by one.
 pub const LONGEST_LINE: u64 = 4096;
 
-impl core::fmt::Display for HierarchyError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            HierarchyError::Empty => f.write_str("no level: there must be at least L1d"),
-            HierarchyError::Line(level) => write!(
-                f,
-                "the lines of level {level} are shorter than those before it: they must be as \
-                 long, or longer"
-            ),
-            HierarchyError::Inclusion(1) => {
-                f.write_str("L1 has no level before it that it could include or exclude")
-            }
-            HierarchyError::Long(line) => write!(
-                f,
-                "a line of {line} bytes: a cache has lines of 8 to {LONGEST_LINE} bytes"
-            ),
-            HierarchyError::Large(lines) => write!(
-                f,
-                "{lines} lines in all caches and TLBs together: at most {MOST_LINES} can be \
-                 simulated"
-            ),
-            HierarchyError::Prefetcher(level) => write!(
-                f,
-                "level {level} has a prefetcher twice: each kind can be there once"
-            ),
-            HierarchyError::Inclusion(level) => write!(
-                f,
-                "level {level} is exclusive: it takes only levels before it with lines of the same \
-                 length that are written back and allocated"
-            ),
-        }
-    }
+messages! { HierarchyError:
+    HierarchyError::Empty => ("no level: there must be at least L1d");
+    HierarchyError::Line(level) => (
+        "the lines of level {level} are shorter than those before it: they must be as \
+            long, or longer"
+    );
+    HierarchyError::Inclusion(1) => ("L1 has no level before it that it could include or exclude");
+    HierarchyError::Long(line) => (
+        "a line of {line} bytes: a cache has lines of 8 to {LONGEST_LINE} bytes"
+    );
+    HierarchyError::Large(lines) => (
+        "{lines} lines in all caches and TLBs together: at most {MOST_LINES} can be \
+            simulated"
+    );
+    HierarchyError::Prefetcher(level) => (
+        "level {level} has a prefetcher twice: each kind can be there once"
+    );
+    HierarchyError::Inclusion(level) => (
+        "level {level} is exclusive: it takes only levels before it with lines of the same \
+            length that are written back and allocated"
+    );
 }
-
-impl core::error::Error for HierarchyError {}
 
 impl HierarchyDesign {
     /// L1 alone.
