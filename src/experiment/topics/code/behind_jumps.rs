@@ -53,8 +53,8 @@ const UNDEFINED: Experiment = Experiment {
     events: events::CODE,
     claims: &[
         claim(
-            "where there are more jumps than are remembered, ud2 behind each makes them at least 5 \
-             % cheaper",
+            "where there are more jumps than are remembered, ud2 behind each makes them at least \
+             5 % cheaper",
             |e| at_most("ud2 over code, many jumps", ud2_over_code(e, MANY), 0.95),
         ),
         claim("where all are remembered it changes less than 3 %", |e| {

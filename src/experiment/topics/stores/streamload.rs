@@ -49,8 +49,8 @@ const LOADS: Experiment = Experiment {
             |e| all_of(as_fast(e, 0)?),
         ),
         claim(
-            "so are its forms of 32 and 64 bytes, each beside a plain load of its width, within 10 \
-             %",
+            "so are its forms of 32 and 64 bytes, each beside a plain load of its width, within \
+             10 %",
             |e| {
                 let mut parts = as_fast(e, 1)?;
                 // A CPU without AVX-512 says as much of 32 bytes.

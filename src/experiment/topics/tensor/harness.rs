@@ -49,8 +49,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
             },
         ),
         claim(
-            "the difference of stretches of 4,480 and 448 reads gives the time of a read within 5 \
-             %",
+            "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
+             5 %",
             |e| {
                 let each = by_difference(|reads| e.at(STRETCH, reads))?;
                 let over = ratio(each, only(e, READ))?;
@@ -64,8 +64,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
         ),
         claim(
             "counters see the harness too, 10 instructions or more around no reads at all, and the \
-             difference of stretches takes them off: it gives the instructions of a read within 5 \
-             %",
+             difference of stretches takes them off: it gives the instructions of a read within \
+             5 %",
             |e| {
                 let counted = |series, x| e.count(series, x, Quantity::Instructions);
                 let each = by_difference(|reads| counted(STRETCH, reads))?;
