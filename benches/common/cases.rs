@@ -368,8 +368,6 @@ fn machine(rate: Rate) -> Machine {
     let last = caches.last_level().map_or(0, |cache| cache.size as usize);
     Machine {
         calibration: linefill::experiment::Calibration::default(),
-        spread: linefill::experiment::PassVariation::default(),
-        ways: linefill::experiment::CoreDistances::default(),
         caches: caches.to_vec(),
         load_to_use: Identity::detect().load_to_use(),
         ports: Identity::detect().ports(),

@@ -72,6 +72,11 @@ impl Case {
         }
     }
 
+    /// Whether this is the case that `point` was measured in.
+    pub fn is_at(&self, point: &super::Point) -> bool {
+        self.series == point.series && self.x == point.x
+    }
+
     /// The same case, whose pages are what it is about, whatever pages a run is made in.
     pub fn in_its_own_pages(self) -> Self {
         Case {

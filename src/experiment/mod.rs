@@ -30,10 +30,9 @@ pub use crate::experiment::machine::predict::{
     Forecast, Model, Parameters, Prediction, prediction,
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
-pub use crate::experiment::quality::apart::CoreDistances;
-pub(crate) use crate::experiment::quality::passes::side_by_side;
+pub use crate::experiment::quality::doubt::Doubt;
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};
-pub use crate::experiment::quality::spread::PassVariation;
+pub(crate) use crate::experiment::quality::passes::{mark_remote, side_by_side};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};

@@ -57,15 +57,6 @@ pub struct Measured {
     pub crew: Option<ThreadStats>,
 }
 
-/// The share of its speed that a thread has beside another one, by and large at the least: half of
-/// the instructions, and somewhat less where both want misses in flight. What is lost with a line of
-/// a cache that the other one takes may be more.
-const BESIDE_ANOTHER: f64 = 0.4;
-
-/// Why a point of two threads on two cores is none.
-const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
-                        wrote lies in the other's L1d";
-
 impl Measured {
     /// Whether the third digit is not to be trusted: passes or samples lie 3 % apart.
     pub fn noisy(&self) -> bool {
@@ -141,28 +132,6 @@ fn amount_a_nano(amount: f64, ticks: Interval, rate: Rate) -> Option<Interval> {
 }
 
 impl Point {
-    /// The point as claims are judged on it. If its thread was never alone, nobody knows what it
-    /// would have taken if it had been: down to two fifths of that. If two that were to have a core
-    /// each never had, it is not what was to be measured.
-    pub fn in_doubt(&self) -> Self {
-        let mut point = self.clone();
-        // What has an empty stretch taken off may be negative.
-        let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
-        if let State::Measured(measured) = &mut point.state {
-            if measured.quality == Quality::SharedCore {
-                point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
-                return point;
-            }
-            if measured.quality == Quality::Disturbed {
-                doubt(&mut measured.ticks.interval);
-            }
-            let passes = measured.passes.iter_mut();
-            let restless = passes.filter(|pass| pass.quality == Quality::Disturbed);
-            restless.for_each(|pass| doubt(&mut pass.interval));
-        }
-        point
-    }
-
     /// What was timed, if it was.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.state {

@@ -8,8 +8,8 @@ use super::machine::machine_of;
 use super::record::{MACHINE, Record, VerdictLine};
 use super::sheet::{self, Row};
 use crate::experiment::{
-    Case, Claim, CoreDistances, Curve, Evidence, Experiment, Judgement, Machine, PassVariation,
-    Point, Prediction, Verdict, all, merged, prediction,
+    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Point, Prediction, Verdict, all,
+    mark_remote, merged, prediction,
 };
 use crate::stats::median;
 
@@ -22,7 +22,7 @@ const UNFINISHED: &str = "not measured to its end (run stopped)";
 pub struct Analysis {
     /// The record.
     pub record: Record,
-    /// The machine, with the doubt that the whole run casts on its points.
+    /// The machine.
     pub machine: Machine,
     /// The points of the ladder, and of what else predictions want to know.
     pub ladder: Vec<Point>,
@@ -59,12 +59,14 @@ impl Analysis {
             let of = points.entry(&line.experiment).or_default();
             of.push(line.point.clone());
         }
+        mark_remote(points.values_mut().flatten());
         let mut measured = |id: &str| merged(points.remove(id).unwrap_or_default());
         let ladder = measured(MACHINE);
         let experiments = all().into_iter().map(|of| (of, measured(of.id)));
         let experiments: Vec<_> = experiments.filter(|(_, of)| !of.is_empty()).collect();
 
-        let machine = doubts(machine_of(&record.header, &ladder), &experiments);
+        let machine = machine_of(&record.header, &ladder);
+        let doubt = Doubt::of(&machine, &experiments);
         let inferred = Inferred::of(&machine, &ladder, |id| {
             let found = experiments.iter().find(|(of, _)| of.id == id);
             match id {
@@ -77,7 +79,7 @@ impl Analysis {
         for (experiment, points) in experiments {
             let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
             let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
-            let decided = judge(experiment, &machine, &points);
+            let decided = judge(experiment, &machine, &doubt, &points);
             if recorded.is_empty() {
                 verdicts.extend_from_slice(&decided);
             }
@@ -155,16 +157,18 @@ impl Answer {
     }
 }
 
-/// The verdicts on an experiment's claims by its `points`, in order. What could only be measured beside
-/// somebody else decides as little as it may.
-fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<VerdictLine> {
+/// The verdicts on an experiment's claims by its `points`, in order. A disturbed point decides as little
+/// as possible.
+fn judge(
+    experiment: &Experiment,
+    machine: &Machine,
+    doubt: &Doubt,
+    points: &[Point],
+) -> Vec<VerdictLine> {
     let cases = (experiment.cases)(machine);
-    let same = |point: &Point, case: &Case| point.series == case.series && point.x == case.x;
     let in_doubt = |point: &Point| {
-        let case = cases.iter().find(|case| same(point, case));
-        let bytes = case.map_or(0, |case| case.setup.bytes());
-        let point = machine.spread.doubt(machine, point, bytes);
-        machine.ways.doubt(&point).in_doubt()
+        let case = cases.iter().find(|case| case.is_at(point));
+        doubt.apply(machine, point, case.map_or(0, |case| case.setup.bytes()))
     };
     let in_doubt: Vec<Point> = points.iter().map(in_doubt).collect();
     let evidence = Evidence {
@@ -174,7 +178,7 @@ fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Ve
     };
     let whole = cases
         .iter()
-        .all(|case| points.iter().any(|point| same(point, case)));
+        .all(|case| points.iter().any(|point| case.is_at(point)));
     let decide = |claim: &Claim| {
         let Judgement { verdict, numbers } = match whole {
             true => claim.decide(&evidence),
@@ -191,16 +195,4 @@ fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<Ve
         }
     };
     experiment.claims.iter().map(decide).collect()
-}
-
-/// The machine with what the points of all experiments make doubtful: how much their passes differ, and
-/// how near its CPUs were to each other.
-fn doubts(machine: Machine, experiments: &[(&Experiment, Vec<Point>)]) -> Machine {
-    let points = experiments.iter().flat_map(|(_, points)| points);
-    let crews = points.filter_map(|point| point.measured()?.crew);
-    Machine {
-        ways: CoreDistances::of(crews),
-        spread: PassVariation::of(&machine, experiments),
-        ..machine
-    }
 }

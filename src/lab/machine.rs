@@ -7,8 +7,8 @@ use super::record::{CacheLine, CountingLine, CpuLine, Header, TlbLine};
 use crate::counters::Quantity;
 use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs};
 use crate::experiment::{
-    Calibration, CoreDistances, Counting, CpuOrder, LADDER, Machine, PassVariation, Placement,
-    Point, Ranges, Reach, Rung, rung_of,
+    Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung,
+    rung_of,
 };
 use crate::os::sysfs;
 use crate::time::Rate;
@@ -36,8 +36,6 @@ pub fn machine_of(header: &Header, ladder: &[Point]) -> Machine {
         largest: usize::try_from(header.largest).unwrap_or(usize::MAX),
         full: header.profile == "full",
         calibration: calibration_of(header),
-        spread: PassVariation::default(),
-        ways: CoreDistances::default(),
     };
     let calibration = machine.calibration.clone().with(ladder, &machine);
     Machine {

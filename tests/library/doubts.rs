@@ -1,10 +1,8 @@
-//! What a recorded run makes doubtful: by how much its passes differ, for a point with one, and how near
-//! its CPUs were to each other, for a point whose threads were far apart.
+//! What a recorded run makes doubtful: points of one undisturbed pass, as far as passes of others differ,
+//! and points whose threads were far apart.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::{
-    Case, Machine, Pass, PassVariation, Point, Quality, State, Verdict, find,
-};
+use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, Verdict, find};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::read;
 use linefill::lab::record::{MACHINE, Record};
@@ -18,20 +16,22 @@ fn last() -> Record {
         .record
 }
 
-/// Its machine, and its walk in memory.
-fn recorded() -> (Machine, Point, usize) {
+/// Its machine, the doubt about its points, and its walk in memory.
+fn recorded() -> (Machine, Doubt, Point, usize) {
     let Analysis {
         machine, answers, ..
     } = Analysis::of(last());
+    let points = answers.iter().map(|of| (of.experiment, of.points.clone()));
+    let doubt = Doubt::of(&machine, &points.collect::<Vec<_>>());
     let of_d19 = (find("D19").unwrap().cases)(&machine);
     let mut answers = answers.into_iter();
     let answer = answers.find(|answer| answer.experiment.id == "D19");
     let points = answer.unwrap().points.into_iter();
     let walks = points.filter(|point| point.series == "random");
     let far = walks.max_by(|a, b| a.x.total_cmp(&b.x)).unwrap();
-    let same = |case: &&Case| far.series == case.series && far.x == case.x;
+    let same = |case: &&Case| case.is_at(&far);
     let bytes = of_d19.iter().find(same).unwrap().setup.bytes();
-    (machine, far, bytes)
+    (machine, doubt, far, bytes)
 }
 
 /// The point with such passes, 1 % wide.
@@ -50,9 +50,9 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
 
 #[test]
 fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
-    let (machine, far, bytes) = recorded();
+    let (machine, of_run, far, bytes) = recorded();
     let doubt = |rests: &[Quality], bytes| {
-        let point = machine.spread.doubt(&machine, &with(&far, rests), bytes);
+        let point = of_run.apply(&machine, &with(&far, rests), bytes);
         let State::Measured(measured) = &point.state else {
             panic!("{point:?}");
         };
@@ -67,26 +67,23 @@ fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
     );
     assert!((0.0099..0.03).contains(&alone), "{alone}");
     assert!((0.03..0.5).contains(&memory), "{memory}");
-    // Two passes that count show it themselves; one that was all there was to be, or none that
-    // counts, is not spoken of.
-    for rests in [
-        &[Quality::Clean, Quality::Clean][..],
-        &[Quality::Clean],
-        &[Quality::Disturbed, Quality::Disturbed],
-    ] {
+    // Two undisturbed passes show it themselves, and one without another is not spoken of.
+    for rests in [&[Quality::Clean, Quality::Clean][..], &[Quality::Clean]] {
         assert!((doubt(rests, bytes) - 0.01).abs() < 1e-9, "{rests:?}");
     }
+    // Two disturbed passes have the doubt of disturbed ones and no other: from 0.4 * 99 to 101.
+    let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
+    assert!((disturbed - (101.0 - 39.6) / (101.0 + 39.6)).abs() < 1e-9);
 }
 
 #[test]
 fn without_points_nothing_is_known_and_nothing_doubted() {
-    let (machine, far, bytes) = recorded();
-    let machine = Machine {
-        spread: PassVariation::of(&machine, &[]),
-        ..machine
-    };
+    let (machine, _, far, bytes) = recorded();
+    let doubt = Doubt::of(&machine, &[]);
     let before = with(&far, &[Quality::Clean, Quality::Disturbed]);
-    assert_eq!(machine.spread.doubt(&machine, &before, bytes), before);
+    let after = doubt.apply(&machine, &before, bytes);
+    let ticks = |point: &Point| point.measured().unwrap().ticks;
+    assert_eq!(ticks(&after), ticks(&before));
 }
 
 /// What F1 and F2 alone come to, with the first two threads of each on CPUs 0 and 1, so many ticks apart.

@@ -106,13 +106,10 @@ pub(crate) fn slowdown(e: &Evidence<'_>, label: &str, base: &str, slow: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{
-        CpuOrder, Machine, Measured, Point, Quality, Ranges, State, Unit, merged,
-    };
+    use crate::experiment::{Measured, Point, Quality, State, Unit, merged};
     use crate::kernel::Work;
     use crate::measure::Ended;
     use crate::stats::Summary;
-    use crate::time::Rate;
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.999, 1.0, 1.001].map(|share| share * median);
@@ -138,22 +135,7 @@ mod tests {
 
     #[test]
     fn drift_that_both_series_share_cancels() {
-        let machine = Machine {
-            caches: Vec::new(),
-            load_to_use: None,
-            cpu_order: CpuOrder::default(),
-            ports: None,
-            counting: crate::experiment::Counting::default(),
-            rate: Rate::from_hz(2e9),
-            seed: 1,
-            ladder: Vec::new(),
-            calibration: crate::experiment::Calibration::default(),
-            spread: crate::experiment::PassVariation::default(),
-            ways: crate::experiment::CoreDistances::default(),
-            ranges: Ranges::from_ladder(&[], [None; 3]),
-            largest: 1 << 30,
-            full: false,
-        };
+        let machine = crate::experiment::machine::tests::unknown();
         // Everything takes twice as long in the second pass.
         let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
         let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());

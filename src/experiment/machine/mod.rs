@@ -7,9 +7,7 @@ pub mod predict;
 pub mod ranges;
 
 use crate::cpu::{Cache, CacheKind, Ports};
-use crate::experiment::{
-    Calibration, CoreDistances, Counting, CpuOrder, PassVariation, Range, Ranges, Rung, Untestable,
-};
+use crate::experiment::{Calibration, Counting, CpuOrder, Range, Ranges, Rung, Untestable};
 use crate::mem::LINE;
 use crate::time::Rate;
 
@@ -37,10 +35,6 @@ pub struct Machine {
     pub ranges: Ranges,
     /// What predictions know besides.
     pub calibration: Calibration,
-    /// By how much passes over its points differ, once they are measured.
-    pub spread: PassVariation,
-    /// How near its CPUs were to each other, once threads have run on them.
-    pub ways: CoreDistances,
     /// The largest working set that experiments may use, in bytes.
     pub largest: usize,
     /// Whether to measure more points, longer.
@@ -160,8 +154,26 @@ pub(crate) fn half_octaves(first: u32, step: usize) -> impl Iterator<Item = usiz
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A machine of which nothing is known.
+    pub fn unknown() -> Machine {
+        Machine {
+            caches: Vec::new(),
+            load_to_use: None,
+            cpu_order: CpuOrder::default(),
+            ports: None,
+            counting: Counting::default(),
+            rate: Rate::from_hz(2e9),
+            seed: 1,
+            ladder: Vec::new(),
+            calibration: Calibration::default(),
+            ranges: Ranges::from_ladder(&[], [None; 3]),
+            largest: 1 << 30,
+            full: false,
+        }
+    }
 
     #[test]
     fn half_octaves_hold_the_powers_of_two() {

@@ -1,5 +1,4 @@
-//! How good a point is: passes, disturbances, distance of threads, doubt.
+//! How good a point is: its passes, what disturbed them, and the doubt that follows.
 
-pub mod apart;
+pub mod doubt;
 pub mod passes;
-pub mod spread;

@@ -5,7 +5,6 @@
 //! far better than with those of another minute, above all in memory that is shared with
 //! strangers; only passes show by how much.
 
-use crate::experiment::quality::apart::FARTHER;
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
 use crate::stats::{Interval, Summary, median};
@@ -26,12 +25,48 @@ pub struct Pass {
 pub enum Quality {
     /// In samples enough nobody else computed on the core.
     Clean,
-    /// Disturbed samples had to do.
+    /// Disturbed samples had to do, or the host had the threads [far apart](mark_remote).
     Disturbed,
-    /// The host had its threads farther apart than in another pass: not the nearest cores there are.
-    Remote,
     /// Two threads that were to have a core each had one together.
     SharedCore,
+}
+
+impl Quality {
+    /// The quality of a measurement by these threads, whose samples were disturbed or not.
+    pub(crate) fn of(threads: Option<ThreadStats>, disturbed: bool) -> Self {
+        match threads {
+            Some(threads) if threads.one_core => Quality::SharedCore,
+            _ if disturbed => Quality::Disturbed,
+            _ => Quality::Clean,
+        }
+    }
+}
+
+/// A pass is remote if a line's round trip took more than this times the shortest one between the
+/// same CPUs. Less is noise; a core of another last level is three times as far.
+const REMOTE: f64 = 2.0;
+
+/// Marks the passes of a run as disturbed in which the host had the first two CPUs farther apart than
+/// at other times: a guest's CPUs are on cores that share a cache now, and then on others.
+pub(crate) fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
+    let mut shortest: HashMap<[usize; 2], f64> = HashMap::new();
+    let mut passes = Vec::new();
+    for measured in points.into_iter().filter_map(Point::measured_mut) {
+        // Threads that share a CPU or a core wait for more than lines.
+        let threads = measured
+            .crew
+            .filter(|of| !of.one_core && of.members == of.cpus);
+        if let Some((pair, ticks)) = threads.and_then(|of| of.pair.zip(of.round_trip)) {
+            let least = shortest.entry(pair).or_insert(ticks);
+            *least = least.min(ticks);
+            passes.push((&mut measured.quality, pair, ticks));
+        }
+    }
+    for (quality, pair, ticks) in passes {
+        if ticks > REMOTE * shortest[&pair] {
+            *quality = Quality::Disturbed.max(*quality);
+        }
+    }
 }
 
 /// Merges points of the same series and x, in the order in which they first occur.
@@ -74,7 +109,6 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
     }
-    tell_far(&mut passes);
     let quality = passes.iter().map(|pass| pass.quality).min()?;
     let counted: Vec<&Measured> = passes
         .iter()
@@ -127,22 +161,6 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     })
 }
 
-/// Finds the passes whose threads were farther apart than in another.
-fn tell_far(passes: &mut [Measured]) {
-    let way = |pass: &Measured| match pass.quality {
-        Quality::SharedCore => None,
-        _ => pass.crew?.round_trip,
-    };
-    let Some(nearest) = passes.iter().filter_map(way).reduce(f64::min) else {
-        return;
-    };
-    for pass in passes {
-        if way(pass).is_some_and(|way| way > FARTHER * nearest) {
-            pass.quality = Quality::Remote;
-        }
-    }
-}
-
 /// The passes' counts as one of each quantity: an interval that holds those of all passes in which
 /// it was counted.
 fn counted_together(passes: &[Measured]) -> Vec<Count> {
@@ -183,7 +201,7 @@ pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interva
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use Quality::{Clean, Disturbed, Remote, SharedCore};
+    use Quality::{Clean, Disturbed, SharedCore};
 
     use super::*;
     use crate::counters::Quantity;
@@ -232,7 +250,7 @@ pub(crate) mod tests {
         assert!(a.noisy(), "passes 20 % apart are noise");
     }
 
-    fn pass(median: f64, quality: Quality) -> Point {
+    pub fn pass(median: f64, quality: Quality) -> Point {
         let mut point = timed("a", median);
         if let State::Measured(measured) = &mut point.state {
             measured.quality = quality;
@@ -264,94 +282,50 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_never_alone_may_have_taken_less() {
-        let alone = merged(vec![pass(10.0, Clean), pass(20.0, Disturbed)]);
-        let lows = |point: &Point| match &point.state {
-            State::Measured(both) => [0, 1].map(|pass| both.passes[pass].interval.lo),
-            _ => panic!("timed passes make a timed point"),
-        };
-        let [before, after] = [&alone[0], &alone[0].in_doubt()].map(lows);
-        assert_eq!(after[0], before[0]);
-        assert!(after[1] < 0.5 * before[1], "{after:?}");
-        let never = merged(vec![pass(10.0, Disturbed), pass(20.0, Disturbed)]);
-        let in_doubt = never[0].in_doubt();
-        let [State::Measured(before), State::Measured(after)] = [&never[0].state, &in_doubt.state]
-        else {
-            panic!("timed passes make a timed point");
-        };
-        let reach = after.ticks.interval;
-        assert_eq!(reach.hi, before.ticks.interval.hi);
-        assert!(reach.lo < 0.5 * before.ticks.interval.lo);
-        assert_eq!(after.ticks.median, before.ticks.median);
-        let doubtful = |pass: &Pass| pass.interval.lo < 0.5 * pass.interval.hi;
-        assert!(after.passes.iter().all(doubtful));
-    }
-
-    fn with_way(median: f64, round_trip: f64, quality: Quality) -> Point {
-        let crew = ThreadStats {
+    fn a_pass_with_the_threads_far_apart_is_disturbed() {
+        let crew = |pair, ticks| ThreadStats {
             members: 2,
             cpus: 2,
-            fastest: median,
-            slowest: median,
+            fastest: 10.0,
+            slowest: 10.0,
             lead: None,
-            pair: Some([0, 1]),
-            one_core: quality == SharedCore,
-            round_trip: Some(round_trip),
+            pair,
+            one_core: false,
+            round_trip: ticks,
         };
-        let mut point = with_crew(median, crew);
-        if let State::Measured(measured) = &mut point.state {
-            measured.quality = quality;
-        }
-        point
-    }
-
-    /// A point of several threads.
-    pub fn with_crew(median: f64, crew: ThreadStats) -> Point {
-        let mut point = timed("a", median);
-        if let State::Measured(measured) = &mut point.state {
+        let known = |pair, ticks| crew(Some(pair), Some(ticks));
+        let one_core = |ticks| ThreadStats {
+            one_core: true,
+            ..known([0, 1], ticks)
+        };
+        let crowded = |ticks| ThreadStats {
+            members: 4,
+            ..known([0, 1], ticks)
+        };
+        // The round trips of threads of one core, and of threads that wait for each other, say
+        // nothing. Two CPUs that are always far apart are as the system says.
+        let expected = [
+            (known([0, 1], 200.0), Clean),
+            (known([0, 1], 390.0), Clean),
+            (known([0, 1], 600.0), Disturbed),
+            (known([0, 2], 500.0), Clean),
+            (one_core(70.0), SharedCore),
+            (one_core(700.0), SharedCore),
+            (crowded(50.0), Clean),
+            (crowded(6000.0), Clean),
+            (crew(Some([0, 1]), None), Clean),
+            (crew(None, Some(900.0)), Clean),
+        ];
+        let mut points = expected.map(|(crew, _)| {
+            let mut point = timed("a", 10.0);
+            let measured = point.measured_mut().unwrap();
             measured.crew = Some(crew);
-        }
-        point
-    }
-
-    /// Of the nearest cores that there are, whatever the host makes of them in another pass.
-    #[test]
-    fn passes_of_threads_farther_apart_than_others_say_nothing() {
-        let of = |passes: [Point; 2]| match &merged(passes.into())[0].state {
-            State::Measured(both) => (
-                both.ticks.median,
-                [0, 1].map(|pass| both.passes[pass].quality),
-            ),
-            _ => panic!("timed passes make a timed point"),
-        };
-        let near = || with_way(10.0, 200.0, Clean);
-        let far = || with_way(30.0, 600.0, Clean);
-        assert_eq!(of([near(), far()]), (10.0, [Clean, Remote]));
-        assert_eq!(of([far(), near()]), (10.0, [Remote, Clean]));
-        assert_eq!(of([far(), far()]), (30.0, [Clean, Clean]));
-        let hardly_farther = with_way(30.0, 390.0, Clean);
-        assert_eq!(of([near(), hardly_farther]), (20.0, [Clean, Clean]));
-        // A hyper-thread of the same core is no nearer core, and a disturbed pass is of the right ones.
-        let on_one = with_way(30.0, 70.0, SharedCore);
-        assert_eq!(of([near(), on_one]), (10.0, [Clean, SharedCore]));
-        let disturbed = with_way(10.0, 200.0, Disturbed);
-        assert_eq!(of([disturbed, far()]), (10.0, [Disturbed, Remote]));
-    }
-
-    /// Two threads on one core are not what was to be measured, unless a pass had two.
-    #[test]
-    fn what_was_always_on_one_core_is_untestable() {
-        let state = |passes: [Quality; 2]| {
-            let passes = passes.map(|quality| pass(10.0, quality)).into();
-            merged(passes)[0].in_doubt().state
-        };
-        let State::Untestable(Untestable(reason)) = state([SharedCore, SharedCore]) else {
-            panic!("on one core in both");
-        };
-        assert!(reason.contains("threads of one core"), "{reason}");
-        for other in [Clean, Disturbed] {
-            assert!(matches!(state([SharedCore, other]), State::Measured(_)));
-        }
+            measured.quality = Quality::of(measured.crew, false);
+            point
+        });
+        mark_remote(&mut points);
+        let qualities = points.map(|point| point.measured().unwrap().quality);
+        assert_eq!(qualities, expected.map(|(_, quality)| quality));
     }
 
     /// Passes in which one of two was not alone say nothing of the two, unless there is no other: then

@@ -12,7 +12,7 @@ use crate::experiment::machine::{half_octaves, ladder, ranges};
 use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
     Arena, Case, Context, Count, DisturbanceMonitor, Measured, PageRequest, Point, Quality, Rung,
-    State, ThreadStats, Untestable, Workload, rung_of,
+    State, Untestable, Workload, rung_of,
 };
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::os::Pages;
@@ -277,11 +277,7 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
         work: prepared.work(),
         samples,
         disturbed: outcome.disturbed,
-        quality: match prepared.threads {
-            Some(ThreadStats { one_core: true, .. }) => Quality::SharedCore,
-            _ if outcome.restless() => Quality::Disturbed,
-            _ => Quality::Clean,
-        },
+        quality: Quality::of(prepared.threads, outcome.restless()),
         ended: outcome.ended,
         pages: prepared.granted.to_string(),
         passes: Vec::new(),

@@ -205,11 +205,7 @@ fn measured_of(timed: Timed) -> Measured {
         },
         samples: timed.samples.iter().map(sample).collect(),
         disturbed,
-        quality: match timed.crew {
-            Some(crew) if crew.one_core => Quality::SharedCore,
-            _ if disturbed > 0 && timed.n > quiet => Quality::Disturbed,
-            _ => Quality::Clean,
-        },
+        quality: Quality::of(timed.crew, disturbed > 0 && timed.n > quiet),
         ended: ends.into_iter().find(flagged).unwrap_or(Ended::Precise),
         counts: timed.counts.iter().flatten().filter_map(count).collect(),
         pages: timed.pages,

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use anyhow::Result;
 
 use super::{Experiment, Line, Point, PointLine, Recorder};
-use crate::experiment::{Case, CoreDistances, Quality, ThreadStats};
+use crate::experiment::{Case, Quality};
 use crate::lab::record::{MACHINE, points_of};
 
 /// What a point is found by: experiment, pass, series, and the bits of x.
@@ -41,21 +41,12 @@ impl Book {
         Ok(())
     }
 
-    /// Whether a case shared its core in each of so many passes, or had its threads farther apart than
-    /// others of the run.
-    pub(super) fn never_settled(
-        &self,
-        experiment: &Experiment,
-        case: &Case,
-        passes: u32,
-        ways: &CoreDistances,
-    ) -> bool {
-        let far =
-            |crew: Option<ThreadStats>| crew.is_some_and(|crew| ways.shorter(&crew).is_some());
+    /// Whether a case was disturbed in each of so many passes.
+    pub(super) fn never_clean(&self, experiment: &Experiment, case: &Case, passes: u32) -> bool {
         (0..passes).all(|pass| {
             let line = self.find(&place(experiment.id, pass, &case.series, case.x));
             let measured = line.and_then(|line| line.point.measured());
-            measured.is_some_and(|of| of.quality != Quality::Clean || far(of.crew))
+            measured.is_some_and(|of| of.quality != Quality::Clean)
         })
     }
 
@@ -63,12 +54,8 @@ impl Book {
     pub(super) fn has_threads(&self, experiment: &Experiment) -> bool {
         let lines = self.points.iter();
         let mut of_it = lines.filter(|line| line.experiment == experiment.id);
-        of_it.any(|line| crew_in(line).is_some_and(|crew| crew.members > 1))
-    }
-
-    /// How near the CPUs were to each other so far.
-    pub(super) fn ways(&self) -> CoreDistances {
-        CoreDistances::of(self.points.iter().filter_map(crew_in))
+        let threads = |line: &PointLine| line.point.measured()?.crew;
+        of_it.any(|line| threads(line).is_some_and(|of| of.members > 1))
     }
 
     /// The point of this place.
@@ -80,10 +67,6 @@ impl Book {
     pub(super) fn ladder(&self) -> Vec<Point> {
         points_of(&self.points, MACHINE)
     }
-}
-
-fn crew_in(line: &PointLine) -> Option<ThreadStats> {
-    line.point.measured()?.crew
 }
 
 fn place_of(line: &PointLine) -> Place {
@@ -103,7 +86,7 @@ pub(super) fn place(experiment: &str, pass: u32, series: &str, x: f64) -> Place 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::find;
+    use crate::experiment::{ThreadStats, find};
 
     /// A point of E18 in a pass, of so many samples, of which so many were disturbed.
     fn line(case: &Case, pass: u32, disturbed: usize) -> PointLine {
@@ -123,8 +106,8 @@ mod tests {
         serde_json::from_value(line).unwrap()
     }
 
-    /// The same alone, with two threads so many ticks apart.
-    fn crewed(case: &Case, pass: u32, round_trip: f64) -> PointLine {
+    /// An undisturbed point of two threads.
+    fn of_threads(case: &Case, pass: u32) -> PointLine {
         let mut line = line(case, pass, 0);
         line.point.measured_mut().unwrap().crew = Some(ThreadStats {
             members: 2,
@@ -133,14 +116,14 @@ mod tests {
             slowest: 1.0,
             pair: Some([0, 1]),
             one_core: false,
-            round_trip: Some(round_trip),
+            round_trip: None,
             lead: None,
         });
         line
     }
 
     #[test]
-    fn what_was_settled_in_one_pass_is_not_measured_again() {
+    fn what_was_undisturbed_in_one_pass_is_not_measured_again() {
         let folder = std::env::temp_dir().join(format!("linefill-again-{}", std::process::id()));
         let (recorder, _) = Recorder::create(&folder, []).unwrap();
         let e18 = find("E18").unwrap();
@@ -152,7 +135,7 @@ mod tests {
             )
         };
         let (never, once, missing) = (case(1.0), case(2.0), case(3.0));
-        let (far, near) = (case(4.0), case(5.0));
+        let threads = case(4.0);
         let mut book = Book::new(recorder, Vec::new());
         for (pass, disturbed) in [(0, 20), (1, 16)] {
             book.add(line(&never, pass, disturbed)).unwrap();
@@ -161,16 +144,14 @@ mod tests {
             book.add(line(&once, pass, disturbed)).unwrap();
         }
         book.add(line(&missing, 0, 20)).unwrap();
-        for (case, trips) in [(&far, [600.0, 640.0]), (&near, [600.0, 200.0])] {
-            for (pass, trip) in (0..).zip(trips) {
-                book.add(crewed(case, pass, trip)).unwrap();
-            }
+        assert!(!book.has_threads(e18));
+        for pass in 0..2 {
+            book.add(of_threads(&threads, pass)).unwrap();
         }
-        let ways = book.ways();
         assert!(book.has_threads(e18) && !book.has_threads(find("E19").unwrap()));
-        let again = |case| book.never_settled(e18, case, 2, &ways);
-        assert!(again(&never) && again(&far));
-        assert!(!again(&once) && !again(&near));
+        let again = |case| book.never_clean(e18, case, 2);
+        assert!(again(&never));
+        assert!(!again(&once) && !again(&threads));
         assert!(!again(&missing), "it has one pass yet");
         std::fs::remove_dir_all(folder).unwrap();
     }

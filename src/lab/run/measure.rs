@@ -158,8 +158,8 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
 /// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
-/// random orders. What is behind schedule is sampled for a shorter time. What was alone on its core
-/// and near its threads in no pass is measured once more, several times while there is time.
+/// random orders. What is behind schedule is sampled for a shorter time. What was disturbed in every
+/// pass is measured again, several times while there is time.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -230,9 +230,8 @@ fn planned(
 /// The most rounds in which points are measured once more.
 const ROUNDS: u32 = 4;
 
-/// Measures the points of a plan that were alone on their core, and their threads near each other, in
-/// none of `passes`, in a pass more: whoever shares the core comes and goes, and hosts move CPUs.
-/// Whether there were some.
+/// Measures the points of a plan that were disturbed in all `passes` in one more pass, because whoever
+/// shares the core comes and goes. Returns whether there were such points.
 ///
 /// Those that are compared in turn are measured again in turn, all that follow one another. Each
 /// round has only points of the one before, so that passes of the same number belong together.
@@ -245,14 +244,12 @@ fn again(
 ) -> Result<bool> {
     notebook.rig.move_house();
     notebook.setups.clear();
-    let ways = notebook.book.ways();
     // One thread first: two are alone more seldom, and what comes last may find no time left.
     plan.sort_by_key(|(experiment, _)| notebook.book.has_threads(experiment));
     let mut some = false;
     for (experiment, cases) in plan {
         let cases = in_their_turns(&cases, |case| {
-            let book = &notebook.book;
-            book.never_settled(experiment, case, passes, &ways)
+            notebook.book.never_clean(experiment, case, passes)
         });
         if cases.is_empty() {
             continue;

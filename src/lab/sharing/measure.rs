@@ -9,7 +9,8 @@ use super::{Layout, Scheme};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::sharedfields::{SharedFieldsSetup, SharedWord, WordWay};
 use crate::experiment::{
-    Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, merged,
+    Case, Effort, Machine, Point, Rig, SampleOf, State, ThreadStats, Unit, Untestable, mark_remote,
+    merged,
 };
 use crate::kernel::RoundTripWay;
 use crate::lab::session::Session;
@@ -113,6 +114,7 @@ pub fn measure(
     for _ in 0..EFFORT.passes {
         points.extend(cases.iter().map_while(|case| rig.measure(case)));
     }
+    mark_remote(&mut points);
     let points = merged(points);
     let of = |name: &str| match points.iter().find(|point| point.series == name) {
         Some(point) => point.interval(Unit::Nanoseconds, session.rate),

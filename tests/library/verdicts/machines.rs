@@ -98,8 +98,6 @@ impl Model {
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
             calibration: Calibration::default(),
-            spread: linefill::experiment::PassVariation::default(),
-            ways: linefill::experiment::CoreDistances::default(),
             ladder,
             largest: 1 << 30,
             full: false,

@@ -55,7 +55,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
     let mut predicted = Vec::new();
     let mut errors: Vec<(f64, &'static Model)> = Vec::new();
     for case in (experiment.cases)(machine) {
-        let same = |point: &&Point| point.series == case.series && point.x == case.x;
+        let same = |point: &&Point| case.is_at(point);
         let Some(point) = evidence.points.iter().find(same) else {
             continue;
         };
