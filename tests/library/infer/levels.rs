@@ -27,9 +27,9 @@ fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
 }
 
 /// Its ladder in half octaves from 4 KiB to 1 GiB.
-fn ladder(machine: &Walk) -> impl Iterator<Item = (f64, f64)> {
+fn ladder(machine: &Walk) -> Vec<(f64, f64)> {
     let bytes = (24..=60).map(|half| 2f64.powf(f64::from(half) / 2.0));
-    bytes.map(|bytes| (bytes, machine.step(bytes, 64.0)))
+    bytes.map(|bytes| (bytes, machine.step(bytes, 64.0))).collect()
 }
 
 /// L1d and L2 of a Nehalem, a Zen 4, a Skylake, a Golden Cove and an Ice Lake, of servers
@@ -62,9 +62,10 @@ fn machines() -> [(Walk, f64); 5] {
 #[test]
 fn levels_and_their_latencies_come_out_of_a_ladder() {
     for (machine, _) in machines() {
+        let ladder = ladder(&machine);
         for share in [0.0, 0.01, 0.03] {
             let wrong = errors(share, &true, |noise| {
-                let found = levels(&noise.curve(ladder(&machine)));
+                let found = levels(&noise.curve(ladder.clone()));
                 let truth = [5.0, 15.0, 60.0, 400.0];
                 let near = |(level, truth): (&linefill::infer::Level, f64)| {
                     (level.latency.value / truth - 1.0).abs() < 0.1
@@ -79,9 +80,10 @@ fn levels_and_their_latencies_come_out_of_a_ladder() {
 #[test]
 fn the_size_of_l2_is_found_as_it_is_built() {
     for (machine, l2) in machines() {
+        let ladder = ladder(&machine);
         for (share, allowed) in [(0.0, 0.0), (0.01, 0.0), (0.03, 0.05)] {
             let wrong = errors(share, &l2, |noise| {
-                Some(size(&noise.curve(ladder(&machine)), 1)?.value)
+                Some(size(&noise.curve(ladder.clone()), 1)?.value)
             });
             assert!(wrong <= allowed, "{l2} at {share}: {wrong} wrong");
         }
@@ -93,8 +95,9 @@ fn the_size_of_l2_is_found_as_it_is_built() {
 fn the_size_of_l2_is_found_before_a_small_share_of_the_last_level() {
     for (share, allowed) in [(4.0, 0.0), (5.0, 0.0), (6.0, 0.0)] {
         let machine = machine((32.0 * KIB, 8.0), (1.0 * MIB, 8.0), share * MIB);
+        let ladder = ladder(&machine);
         let wrong = errors(0.03, &MIB, |noise| {
-            Some(size(&noise.curve(ladder(&machine)), 1)?.value)
+            Some(size(&noise.curve(ladder.clone()), 1)?.value)
         });
         assert!(wrong <= allowed, "{share} MiB: {wrong} wrong");
     }
@@ -116,8 +119,9 @@ fn the_size_of_l2_is_found_behind_a_small_tlb() {
             tlbs: vec![tlb(64.0, 0.0), tlb(2048.0, 4.0)],
             loads: 2.0,
         });
+        let ladder = ladder(&machine);
         let wrong = errors(0.03, &l2, |noise| {
-            Some(size(&noise.curve(ladder(&machine)), 1)?.value)
+            Some(size(&noise.curve(ladder.clone()), 1)?.value)
         });
         assert!(wrong <= 0.05, "{l2}: {wrong} wrong");
     }
