@@ -13,7 +13,7 @@ use std::hint::black_box;
 use common::driver::{Driver, Timed};
 use common::path;
 use linefill::counters;
-use linefill::kernel::{Access, Kernel, Work};
+use linefill::kernel::Kernel;
 use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
 use linefill::os::Switches;
 use linefill::os::perf::{Counter, Event};
@@ -159,10 +159,4 @@ impl Kernel for Nothing {
     fn run(&mut self, operations: u64) -> u64 {
         operations
     }
-
-    fn work(&self) -> Work {
-        Work::default()
-    }
-
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
 }

@@ -157,7 +157,6 @@ fn each(values: &mut [f64], whole: &Reading) -> Option<Each> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Access, Work};
     use core::cell::Cell;
     use std::rc::Rc;
 
@@ -169,12 +168,6 @@ mod tests {
             self.0.set(self.0.get() + operations);
             operations
         }
-
-        fn work(&self) -> Work {
-            Work::default()
-        }
-
-        fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
     }
 
     impl Shot for Done {

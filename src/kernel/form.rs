@@ -15,6 +15,14 @@ pub enum Form {
 impl Form {
     /// Both.
     pub const ALL: [Form; 2] = [Form::Assembly, Form::Intrinsics];
+
+    /// The forms of kernels on vectors: a soft-float target has them in assembly alone.
+    pub(crate) fn on_vectors() -> &'static [Form] {
+        match cfg!(target_feature = "sse2") {
+            true => &Form::ALL,
+            false => &[Form::Assembly],
+        }
+    }
 }
 
 /// There is no such kernel by intrinsics: a string instruction has none, and a soft-float target

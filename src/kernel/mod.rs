@@ -3,8 +3,8 @@
 //! A kernel allocates nothing, reads no clock and knows no experiment. It works on a pattern
 //! that it owns, continues where it stopped, returns a value that proves its work, and declares
 //! what one operation does. Its file holds the declaration of its assembly, the type with its
-//! errors, the trace of its accesses, a plain reference implementation, and the patterns on which
-//! [`verify`] checks one against the other.
+//! errors, one plain model of what it does ([`Kernel::trace`]), and the patterns on which [`verify`]
+//! checks one against the other.
 
 mod chase;
 mod code;
@@ -32,26 +32,50 @@ pub use vector::Vector;
 pub use width::Width;
 pub use work::{Access, Kind, Work};
 
-/// Reference implementations that tests and experiments use beyond [`verify`].
+/// The plain multiplication, for tests and experiments beyond [`verify`].
 #[doc(hidden)]
 pub mod reference {
-    pub use super::chase::addressing::reference::chase;
-    pub use super::chase::walk::reference::{shared, walk};
     pub use super::compute::matmul::reference::matmul;
-    pub use super::compute::tensor::reference::tensor;
 }
 
 /// A piece of work that can be repeated and goes on where it stopped.
+///
+/// A kernel of your own needs [`run`](Self::run) alone to be timed:
+///
+/// ```
+/// use linefill::kernel::Kernel;
+///
+/// /// Divisions, each of which waits for the one before.
+/// struct Divide(u64);
+///
+/// impl Kernel for Divide {
+///     fn run(&mut self, operations: u64) -> u64 {
+///         for _ in 0..operations {
+///             self.0 = u64::MAX / (self.0 | 1);
+///         }
+///         self.0
+///     }
+/// }
+/// assert_eq!(Divide(3).run(2), 3);
+/// ```
 pub trait Kernel {
     /// Does `operations` operations and returns a value that proves them: a sum, an index, an
-    /// address.
+    /// address. Goes on where the last call stopped, and does nothing for 0 operations.
     fn run(&mut self, operations: u64) -> u64;
 
-    /// What one operation does.
-    fn work(&self) -> Work;
+    /// What one operation does, from which bandwidths are computed. Provided: nothing is declared.
+    fn work(&self) -> Work {
+        Work::default()
+    }
 
-    /// Reports the accesses of the next `operations` operations in program order, and advances
-    /// past them as [`run`](Self::run) would. Offsets are bytes from the start of the memory the
-    /// kernel works on.
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access));
+    /// The model of the kernel: does the next `operations` operations in plain Rust, reports each of
+    /// their accesses to `sink` in program order, and returns what [`run`](Self::run) would. Offsets
+    /// are bytes from the start of the memory the kernel works on.
+    ///
+    /// With a sink that does nothing it is the reference implementation, with one that counts the
+    /// work. Provided: runs, and reports no access.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let _ = sink;
+        self.run(operations)
+    }
 }

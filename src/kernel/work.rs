@@ -18,6 +18,38 @@ pub struct Work {
     pub instructions: u64,
 }
 
+impl Work {
+    /// Nothing.
+    pub const NONE: Work = Work {
+        loads: 0,
+        stores: 0,
+        bytes_read: 0,
+        bytes_written: 0,
+        flops: 0,
+        instructions: 0,
+    };
+
+    /// The same and `count` loads of `bytes` bytes.
+    #[must_use]
+    pub const fn load(self, count: u32, bytes: u32) -> Self {
+        Work {
+            loads: self.loads + count,
+            bytes_read: self.bytes_read + count * bytes,
+            ..self
+        }
+    }
+
+    /// The same and `count` stores of `bytes` bytes.
+    #[must_use]
+    pub const fn store(self, count: u32, bytes: u32) -> Self {
+        Work {
+            stores: self.stores + count,
+            bytes_written: self.bytes_written + count * bytes,
+            ..self
+        }
+    }
+}
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {

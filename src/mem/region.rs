@@ -112,6 +112,15 @@ impl<'m> Region<'m> {
         *word = value.to_ne_bytes();
     }
 
+    /// The wrapping sum of the 8-byte words in `bytes` bytes from `offset` on.
+    #[inline]
+    pub(crate) fn sum(&self, offset: usize, bytes: usize) -> u64 {
+        let (words, _) = self.bytes[offset..offset + bytes].as_chunks::<8>();
+        words
+            .iter()
+            .fold(0, |sum, word| u64::from_ne_bytes(*word).wrapping_add(sum))
+    }
+
     /// The region as 32-bit words, for as long as the region borrowed its bytes.
     pub fn into_u32s(self) -> &'m mut [u32] {
         let len = self.bytes.len() / size_of::<u32>();

@@ -358,7 +358,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{Access, Work};
     use crate::os::allowed;
 
     /// Adds to a shared sum, and panics at its `last` operation, if it ever gets there.
@@ -377,12 +376,6 @@ mod tests {
             }
             operations
         }
-
-        fn work(&self) -> Work {
-            Work::default()
-        }
-
-        fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
     }
 
     const MANNER: RoundOptions = RoundOptions {

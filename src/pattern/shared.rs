@@ -58,12 +58,9 @@ impl<'m> SharedRing<'m> {
         self.words[self.offset(address) / WORD].load(Ordering::Relaxed)
     }
 
-    /// Adds to a word of padding, by a load and a store, so that additions of several threads get
-    /// lost. Crate-private: a pointer word must not be overwritten.
-    pub(crate) fn add(&self, address: usize, value: u64) {
-        let word = &self.words[self.offset(address) / WORD];
-        let sum = word.load(Ordering::Relaxed).wrapping_add(value);
-        word.store(sum, Ordering::Relaxed);
+    /// Writes a word of padding. Crate-private: a pointer word must not be overwritten.
+    pub(crate) fn set_word(&self, address: usize, value: u64) {
+        self.words[self.offset(address) / WORD].store(value, Ordering::Relaxed);
     }
 
     /// Byte offset of `address` in the ring's memory.

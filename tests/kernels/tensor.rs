@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use linefill::kernel::{Get, Kernel, ReadTensor, ReadTensorError, Work, reference};
+use linefill::kernel::{Get, Kernel, ReadTensor, ReadTensorError, Work};
 use linefill::mem::{LINE, PAGE, Region};
 use linefill::pattern::{Allocation, Heap, Shape, Storage, Tensor};
 
@@ -42,10 +42,12 @@ fn sum_of_a_pass() -> u32 {
 
 fn by_the_twin() -> u32 {
     with(Shape::SERIES, Storage::Flat, |tensor| {
-        let (mut read, mut sum) = (0, 0.0);
-        let pass = u64::from(ReadTensor::PASS);
-        reference::tensor(&tensor, Shape::SERIES, (&mut read, &mut sum), pass);
-        sum.to_bits()
+        let numbers = 0..ReadTensor::PASS;
+        let element = |number| tensor.element(Shape::SERIES.remainders(number));
+        numbers
+            .map(element)
+            .fold(0.0, |sum: f32, element| sum + element)
+            .to_bits()
     })
 }
 

@@ -4,6 +4,7 @@
 // Calls assembly with an array whose indices the deck vouches for.
 #![allow(unsafe_code)]
 
+use crate::kernel::compute::shuffle::reference::on_deck;
 use crate::kernel::compute::shuffle::trace_exchange;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::{Deck, Indices};
@@ -147,25 +148,20 @@ impl Kernel for Chains<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 5,
-            stores: 3,
-            bytes_read: 20,
-            bytes_written: 12,
-            ..Work::default()
-        }
+        Work::default().load(5, INT as u32).store(3, INT as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             let entry = self.deck.table() + (self.next - 1) * INT;
             sink(Access::load(entry, INT as u32));
             let here = Deck::DATA + (self.next - 1) * INT;
             let there = Deck::DATA + self.deck.int(entry) as usize * INT;
             trace_exchange(here, there, sink);
-            crate::kernel::compute::shuffle::reference::on_deck(&mut self.deck, self.next, 1, None);
+            on_deck(&mut self.deck, self.next, 1, None);
             self.advance(1);
         }
+        self.checksum()
     }
 }
 

@@ -60,19 +60,16 @@ impl Kernel for IndexChase<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            bytes_read: 4,
-            ..Work::default()
-        }
+        Work::default().load(1, 4)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             let at = self.chain.cursor() as usize;
             sink(Access::load(at * 4, 4));
             self.chain.set_cursor(self.chain.slots()[at]);
         }
+        self.chain.cursor().into()
     }
 }
 
@@ -90,49 +87,11 @@ unsafe extern "sysv64" {
     pub fn linefill_jump_checked(slots: *const u32, index: u64, steps: u64, len: u64) -> u64;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Chain;
-
-    /// Jumps `operations` times along `chain` from its cursor and leaves the cursor there.
-    pub fn jump(chain: &mut Chain<'_>, operations: u64) {
-        for _ in 0..operations {
-            let next = chain.slots()[chain.cursor() as usize];
-            chain.set_cursor(next);
-        }
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::IndexChase;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
+    use crate::kernel::verify::Oracle;
     use crate::pattern::{Chain, Fill};
-
-    struct JumpCase {
-        size: usize,
-        fill: Fill,
-        checked: bool,
-    }
-
-    impl Case for JumpCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let jump = IndexChase::new(Chain::new(memory, self.size, self.fill).ok()?);
-            then(&mut if self.checked { jump.checked() } else { jump });
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut chain = Chain::new(memory, self.size, self.fill).ok()?;
-            then(&mut |operations| {
-                super::reference::jump(&mut chain, operations);
-                u64::from(chain.cursor())
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn jumps(&mut self) {
@@ -144,14 +103,16 @@ mod checks {
                 (1000, Fill::Permutation { seed: 8 }),
                 (30_000, Fill::Cycle { seed: 9 }),
             ];
-            for (name, checked) in [("linefill_jump", false), ("linefill_jump_checked", true)] {
-                let case = |(size, fill)| JumpCase {
-                    size,
-                    fill,
-                    checked,
-                };
-                self.check(name, chains.map(case));
-            }
+            self.check("linefill_jump", chains, |&(size, fill), memory, then| {
+                then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?))
+            });
+            self.check(
+                "linefill_jump_checked",
+                chains,
+                |&(size, fill), memory, then| {
+                    then(&mut IndexChase::new(Chain::new(memory, size, fill).ok()?).checked())
+                },
+            );
         }
     }
 }

@@ -62,16 +62,10 @@ impl Kernel for ParallelChase<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 2,
-            stores: 1,
-            bytes_read: 2 * WORD,
-            bytes_written: WORD,
-            ..Work::default()
-        }
+        Work::default().load(2, WORD).store(1, WORD)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             let cursor = Lanes::cursor_place(self.next);
             sink(Access::load(cursor, WORD));
@@ -80,6 +74,7 @@ impl Kernel for ParallelChase<'_> {
             self.lanes.step(self.next);
             self.next = (self.next + 1) % self.lanes.lanes();
         }
+        self.stopped()
     }
 }
 
@@ -92,64 +87,20 @@ unsafe extern "sysv64" {
     pub fn linefill_lanes(cursors: *mut u64, lanes: u64, rounds: u64);
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Lanes;
-
-    /// Takes `operations` steps, of which the first is number `done` since the beginning, a step of
-    /// each walk in turn. Returns where the walk that took the last step comes to next.
-    pub fn abreast(lanes: &mut Lanes<'_>, done: u64, operations: u64) -> u64 {
-        let count = lanes.lanes() as u64;
-        for number in done..done + operations {
-            lanes.step((number % count) as usize);
-        }
-        let last = (done + operations + count - 1) % count;
-        lanes.cursor(last as usize) as u64
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::ParallelChase;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
+    use crate::kernel::verify::Oracle;
     use crate::pattern::Lanes;
-
-    struct LanesCase {
-        lanes: usize,
-        lines: usize,
-    }
-
-    impl LanesCase {
-        fn build<'m>(&self, memory: Region<'m>) -> Option<Lanes<'m>> {
-            Lanes::new(memory, self.lanes, self.lines, 13).ok()
-        }
-    }
-
-    impl Case for LanesCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut ParallelChase::new(self.build(memory)?));
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut lanes = self.build(memory)?;
-            let mut done = 0;
-            then(&mut |operations| {
-                let stopped = super::reference::abreast(&mut lanes, done, operations);
-                done += operations;
-                stopped
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn lanes(&mut self) {
             let shapes = [(1, 100), (2, 2), (7, 1000), (32, 1000), (64, 1000)];
-            let cases = shapes.map(|(lanes, lines)| LanesCase { lanes, lines });
-            self.check("linefill_lanes", cases);
+            self.check("linefill_lanes", shapes, |&(lanes, lines), memory, then| {
+                then(&mut ParallelChase::new(
+                    Lanes::new(memory, lanes, lines, 13).ok()?,
+                ))
+            });
         }
     }
 }

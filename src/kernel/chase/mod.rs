@@ -35,7 +35,7 @@ pub use walk::{Step, Walk, WalkError};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 
-/// Checks every kernel of this subject against its reference.
+/// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
     oracle.walks();
     oracle.jumps();

@@ -86,27 +86,22 @@ impl Kernel for Pair<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 3,
-            bytes_read: 3 * WORD as u32,
-            ..Work::default()
-        }
+        Work::default().load(3, WORD as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let distances = self.distances();
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let mut sum = 0_u64;
         for _ in 0..operations {
             let at = self.ring.cursor();
-            let here = self.ring.offset(at);
-            for distance in distances {
-                sink(Access::load(
-                    here.wrapping_add_signed(distance),
-                    WORD as u32,
-                ));
+            for distance in self.distances() {
+                let place = at.wrapping_add_signed(distance);
+                sink(Access::load(self.ring.offset(place), WORD as u32));
+                sum = sum.wrapping_add(self.ring.word(place));
             }
-            sink(Access::load(here, WORD as u32));
+            sink(Access::load(self.ring.offset(at), WORD as u32));
             self.ring.set_cursor(self.ring.next(at));
         }
+        sum
     }
 }
 
@@ -119,60 +114,21 @@ unsafe extern "sysv64" {
     pub fn linefill_pair(at: usize, steps: u64, first: isize, second: isize) -> Stop;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Ring;
-
-    /// Walks `operations` steps along `ring`, leaves the cursor there, and returns the wrapping sum of
-    /// the two `words` of the elements left behind, which they must have.
-    pub fn pair(ring: &mut Ring<'_>, words: [usize; 2], operations: u64) -> u64 {
-        let mut sum = 0_u64;
-        for _ in 0..operations {
-            let at = ring.cursor();
-            let element = at - ring.layout().pointer_offset();
-            for word in words {
-                sum = sum.wrapping_add(ring.word(element + word * 8));
-            }
-            ring.set_cursor(ring.next(at));
-        }
-        sum
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::Pair;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::ring::{PADDED, RingCase};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
-
-    struct PairCase {
-        ring: RingCase,
-        words: [usize; 2],
-    }
-
-    impl Case for PairCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Pair::new(self.ring.build(memory)?, self.words).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut ring = self.ring.build(memory)?;
-            then(&mut |operations| super::reference::pair(&mut ring, self.words, operations));
-            Some(())
-        }
-    }
+    use crate::kernel::verify::Oracle;
+    use crate::kernel::verify::ring::PADDED;
 
     impl Oracle<'_, '_> {
         pub(crate) fn pairs(&mut self) {
             let cases = PADDED.into_iter().flat_map(|ring| {
                 let last = ring.layout.padding();
-                let words = [[0, last], [last, 1], [last, last]];
-                words.map(|words| PairCase { ring, words })
+                [[0, last], [last, 1], [last, last]].map(|words| (ring, words))
             });
-            self.check("linefill_pair", cases);
+            self.check("linefill_pair", cases, |&(ring, words), memory, then| {
+                then(&mut Pair::new(ring.build(memory)?, words).ok()?)
+            });
         }
     }
 }

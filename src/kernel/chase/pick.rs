@@ -58,22 +58,22 @@ impl Kernel for Gather<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 3,
-            bytes_read: (2 * WORD + INDEX) as u32,
-            ..Work::default()
-        }
+        Work::default().load(2, WORD as u32).load(1, INDEX as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let mut sum = 0_u64;
         for _ in 0..operations {
             let element = self.picks.place(self.next);
             let last = element + self.picks.element() - WORD;
             sink(Access::load(self.next * INDEX, INDEX as u32));
-            sink(Access::load(element, WORD as u32));
-            sink(Access::load(last, WORD as u32));
+            for place in [element, last] {
+                sink(Access::load(place, WORD as u32));
+                sum = sum.wrapping_add(self.picks.region().word(place));
+            }
             self.advance(1);
         }
+        sum
     }
 }
 
@@ -86,76 +86,28 @@ unsafe extern "sysv64" {
     pub fn linefill_pick(first: *const u8, indices: *const u8, picks: u64, second: usize) -> u64;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Picks;
-
-    /// Picks `operations` elements, of which the first is number `done` since the beginning; returns
-    /// the wrapping sum of their first and last words.
-    pub fn pick(picks: &Picks<'_>, done: u64, operations: u64) -> u64 {
-        let count = picks.count() as u64;
-        let mut sum = 0_u64;
-        for number in done..done + operations {
-            let element = picks.place((number % count) as usize);
-            let last = element + picks.element() - 8;
-            for place in [element, last] {
-                sum = sum.wrapping_add(picks.region().word(place));
-            }
-        }
-        sum
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::Gather;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
+    use crate::kernel::verify::Oracle;
     use crate::pattern::{Order, Picks};
-
-    struct PickCase {
-        element: usize,
-        count: usize,
-        order: Order,
-    }
-
-    impl PickCase {
-        fn build<'m>(&self, memory: Region<'m>) -> Option<Picks<'m>> {
-            Picks::new(memory, self.element, self.count, self.order).ok()
-        }
-    }
-
-    impl Case for PickCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Gather::new(self.build(memory)?));
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let picks = self.build(memory)?;
-            let mut done = 0;
-            then(&mut |operations| {
-                let sum = super::reference::pick(&picks, done, operations);
-                done += operations;
-                sum
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn picks(&mut self) {
             let shapes = [(8, 1), (16, 7), (64, 300), (72, 300)];
             let orders = [Order::Sequential, Order::Random { seed: 9 }];
-            let cases = shapes.into_iter().flat_map(|(element, count)| {
-                orders.map(|order| PickCase {
-                    element,
-                    count,
-                    order,
-                })
-            });
-            self.check("linefill_pick", cases);
+            let cases = shapes
+                .into_iter()
+                .flat_map(|shape| orders.map(|order| (shape, order)));
+            self.check(
+                "linefill_pick",
+                cases,
+                |&((element, count), order), memory, then| {
+                    then(&mut Gather::new(
+                        Picks::new(memory, element, count, order).ok()?,
+                    ))
+                },
+            );
         }
     }
 }

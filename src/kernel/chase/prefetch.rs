@@ -188,15 +188,10 @@ impl Kernel for PrefetchWalk<'_> {
     }
 
     fn work(&self) -> Work {
-        let loads = 1 + u32::from(self.ahead.is_some());
-        Work {
-            loads,
-            bytes_read: loads * WORD,
-            ..Work::default()
-        }
+        Work::default().load(1 + u32::from(self.ahead.is_some()), WORD)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let (jump, _) = padding_offsets(&self.ring);
         for _ in 0..operations {
             let at = self.ring.cursor();
@@ -209,6 +204,7 @@ impl Kernel for PrefetchWalk<'_> {
             sink(Access::load(self.ring.offset(at), WORD));
             self.ring.set_cursor(self.ring.next(at));
         }
+        self.ring.offset(self.ring.cursor()) as u64
     }
 }
 
@@ -248,113 +244,55 @@ walks! {
     "`prefetchw`" linefill_prefetch_w linefill_prefetch_w_serial
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Ring;
-
-    /// Walks `operations` steps along `ring` from its cursor and leaves the cursor there. Work and
-    /// prefetches leave nothing behind that a program could see.
-    pub fn prefetch(ring: &mut Ring<'_>, operations: u64) {
-        for _ in 0..operations {
-            ring.set_cursor(ring.next(ring.cursor()));
-        }
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Hint;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::ring::{PADDED, RingCase};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
+    use crate::kernel::verify::ring::PADDED;
     use crate::kernel::{Ahead, Dependence, Form, PrefetchWalk};
-    use crate::mem::Region;
 
-    struct PrefetchCase {
-        ring: RingCase,
-        ahead: Option<Ahead>,
-        work: u32,
-        pace: Dependence,
-        form: Form,
-    }
-
-    impl Case for PrefetchCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let ring = self.ring.build(memory)?;
-            let walk = PrefetchWalk::new(ring, self.ahead, self.work, self.pace).ok()?;
-            then(&mut walk.by(self.form));
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut ring = self.ring.build(memory)?;
-            if let Some(ahead) = self.ahead {
-                let word = usize::from(ring.layout().pointer_offset() == 0);
-                ring.link_ahead(word, ahead.elements).ok()?;
-            }
-            then(&mut |operations| {
-                super::reference::prefetch(&mut ring, operations);
-                ring.offset(ring.cursor()) as u64
-            });
-            Some(())
-        }
-    }
+    /// The hints, and the kernels that do not wait for the work and that do.
+    const KERNELS: [(Option<Hint>, [&str; 2]); 6] = [
+        (
+            None,
+            ["linefill_prefetch_none", "linefill_prefetch_none_serial"],
+        ),
+        (
+            Some(Hint::T0),
+            ["linefill_prefetch_t0", "linefill_prefetch_t0_serial"],
+        ),
+        (
+            Some(Hint::T1),
+            ["linefill_prefetch_t1", "linefill_prefetch_t1_serial"],
+        ),
+        (
+            Some(Hint::T2),
+            ["linefill_prefetch_t2", "linefill_prefetch_t2_serial"],
+        ),
+        (
+            Some(Hint::Nta),
+            ["linefill_prefetch_nta", "linefill_prefetch_nta_serial"],
+        ),
+        (
+            Some(Hint::Write),
+            ["linefill_prefetch_w", "linefill_prefetch_w_serial"],
+        ),
+    ];
 
     impl Oracle<'_, '_> {
         pub(crate) fn prefetches(&mut self) {
-            for (hint, overlapped, serial) in [
-                (
-                    None,
-                    "linefill_prefetch_none",
-                    "linefill_prefetch_none_serial",
-                ),
-                (
-                    Some(Hint::T0),
-                    "linefill_prefetch_t0",
-                    "linefill_prefetch_t0_serial",
-                ),
-                (
-                    Some(Hint::T1),
-                    "linefill_prefetch_t1",
-                    "linefill_prefetch_t1_serial",
-                ),
-                (
-                    Some(Hint::T2),
-                    "linefill_prefetch_t2",
-                    "linefill_prefetch_t2_serial",
-                ),
-                (
-                    Some(Hint::Nta),
-                    "linefill_prefetch_nta",
-                    "linefill_prefetch_nta_serial",
-                ),
-                (
-                    Some(Hint::Write),
-                    "linefill_prefetch_w",
-                    "linefill_prefetch_w_serial",
-                ),
-            ] {
-                for (name, pace) in [
-                    (overlapped, Dependence::Independent),
-                    (serial, Dependence::Serial),
-                ] {
-                    let cases = |form| {
-                        PADDED
-                            .into_iter()
-                            .enumerate()
-                            .map(move |(index, ring)| PrefetchCase {
-                                ring,
-                                ahead: hint.map(|hint| Ahead {
-                                    hint,
-                                    elements: index,
-                                }),
-                                // Both ends of the dial, and what lies between.
-                                work: [0, 1, 53, 255, 256][index % 5],
-                                pace,
-                                form,
-                            })
-                    };
-                    self.check(name, Form::ALL.into_iter().flat_map(cases));
+            for (hint, names) in KERNELS {
+                let paces = [Dependence::Independent, Dependence::Serial];
+                for (name, pace) in names.into_iter().zip(paces) {
+                    let rings = PADDED.into_iter().enumerate();
+                    let cases = rings.flat_map(|case| Form::ALL.map(|form| (case, form)));
+                    self.check(name, cases, |&((elements, ring), form), memory, then| {
+                        let ahead = hint.map(|hint| Ahead { hint, elements });
+                        // Both ends of the dial, and what lies between.
+                        let work = [0, 1, 53, 255, 256][elements % 5];
+                        let walk = PrefetchWalk::new(ring.build(memory)?, ahead, work, pace);
+                        then(&mut walk.ok()?.by(form))
+                    });
                 }
             }
         }

@@ -38,19 +38,16 @@ impl Kernel for Revisit<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            bytes_read: WORD,
-            ..Work::default()
-        }
+        Work::default().load(1, WORD)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             let at = self.visits.cursor();
             sink(Access::load(self.visits.offset(at), WORD));
             let next = self.visits.next(at);
             self.visits.set_cursor(next);
         }
+        self.visits.offset(self.visits.cursor()) as u64
     }
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::kernel::chase::prefetch::MOST_WORK;
-use crate::kernel::chase::walk::{padding_of, trace_step, work_of};
+use crate::kernel::chase::walk::padding_of;
 use crate::kernel::chase::{prefetch, walk as asm};
 use crate::kernel::{Access, Kernel, Step, Work};
 use crate::mem::LINE;
@@ -154,23 +154,18 @@ impl Kernel for SharedWalk<'_> {
 
     fn work(&self) -> Work {
         match self.visit {
-            Visit::Step(step) => work_of(step),
-            Visit::Work(_) => work_of(Step::Follow),
-            Visit::Lines => Work {
-                loads: 2,
-                bytes_read: 2 * WORD as u32,
-                ..Work::default()
-            },
+            Visit::Step(step) => step.work(),
+            Visit::Work(_) => Step::Follow.work(),
+            Visit::Lines => Work::default().load(2, WORD as u32),
         }
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let padding = padding_of(self.ring.layout());
         let other = other_line(self.ring.layout()).unwrap_or(0);
         for _ in 0..operations {
-            let next = self.ring.next(self.at);
-            let here = self.ring.offset(self.at);
-            let there = self.ring.offset(next);
+            let (at, next) = (self.at, self.ring.next(self.at));
+            let here = self.ring.offset(at);
             let step = match self.visit {
                 Visit::Step(step) => step,
                 Visit::Work(_) => Step::Follow,
@@ -179,8 +174,12 @@ impl Kernel for SharedWalk<'_> {
                     Step::Follow
                 }
             };
-            trace_step(step, padding, here, there, sink);
+            let word = |address| self.ring.word(address);
+            if let Some((counter, sum)) = step.trace([at, next], padding, at - here, word, sink) {
+                self.ring.set_word(counter, sum);
+            }
             self.at = next;
         }
+        self.ring.offset(self.at) as u64
     }
 }

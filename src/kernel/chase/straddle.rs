@@ -93,22 +93,17 @@ impl Kernel for WideChase<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            bytes_read: self.width.bytes() as u32,
-            ..Work::default()
-        }
+        Work::default().load(1, self.width.bytes() as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             let at = self.ring.cursor();
-            sink(Access::load(
-                self.ring.offset(at),
-                self.width.bytes() as u32,
-            ));
+            let bytes = self.width.bytes() as u32;
+            sink(Access::load(self.ring.offset(at), bytes));
             self.ring.set_cursor(self.ring.next(at));
         }
+        self.ring.offset(self.ring.cursor()) as u64
     }
 }
 
@@ -140,49 +135,13 @@ unsafe extern "sysv64" {
     pub fn linefill_straddle64(at: usize, steps: u64, base: usize) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::pattern::Ring;
-
-    /// Walks `operations` steps along `ring`, and leaves the cursor there.
-    pub fn straddle(ring: &mut Ring<'_>, operations: u64) {
-        for _ in 0..operations {
-            let next = ring.next(ring.cursor());
-            ring.set_cursor(next);
-        }
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::Oracle;
     use crate::kernel::verify::ring::{RANDOM, RingCase, ring};
-    use crate::kernel::verify::run::Oracle;
     use crate::kernel::{WideChase, Width};
-    use crate::mem::Region;
     use crate::pattern::{Layout, Order};
-
-    struct StraddleCase {
-        ring: RingCase,
-        width: Width,
-    }
-
-    impl Case for StraddleCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut WideChase::new(self.ring.build(memory)?, self.width).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut ring = self.ring.build(memory)?;
-            then(&mut |operations| {
-                super::reference::straddle(&mut ring, operations);
-                ring.offset(ring.cursor()) as u64
-            });
-            Some(())
-        }
-    }
 
     /// Elements of a line or more, at places that loads of every width straddle.
     const RINGS: [RingCase; 5] = [
@@ -206,7 +165,9 @@ mod checks {
                 (64, "linefill_straddle64"),
             ] {
                 if let Some(width) = Width::of(bytes, features) {
-                    self.check(name, RINGS.map(|ring| StraddleCase { ring, width }));
+                    self.check(name, RINGS, |ring, memory, then| {
+                        then(&mut WideChase::new(ring.build(memory)?, width).ok()?)
+                    });
                 }
             }
         }

@@ -63,19 +63,16 @@ impl<M> Kernel for PageAlias<M> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            bytes_read: 8,
-            ..Work::default()
-        }
+        Work::default().load(1, 8)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             sink(Access::load(if self.second { SECOND } else { 0 }, 8));
             self.second = !self.second;
             // SAFETY: as in `run`.
             self.at = unsafe { linefill_walk_follow(self.at, 1) };
         }
+        u64::from(self.at % 64 == SECOND)
     }
 }

@@ -110,26 +110,20 @@ impl Kernel for Translate<'_> {
     }
 
     fn work(&self) -> Work {
-        let loads = u32::from(self.reach == Reach::Load);
-        Work {
-            loads,
-            bytes_read: loads * WORD as u32,
-            ..Work::default()
-        }
+        Work::default().load(u32::from(self.reach == Reach::Load), WORD as u32)
     }
 
     /// Prefetches of what nobody has mapped lie outside the region, and are not reported.
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             match self.reach {
                 Reach::Prefetch => sink(Access::prefetch(self.place)),
                 Reach::Load => sink(Access::load(self.place, WORD as u32)),
                 Reach::PrefetchNull => {}
             }
-            self.place = crate::kernel::chase::translate::reference::translate(
-                self.place, STRIDE, self.span, 1,
-            );
+            self.place = (self.place + STRIDE) % self.span;
         }
+        self.place as u64
     }
 }
 
@@ -173,58 +167,25 @@ unsafe extern "sysv64" {
     ) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    /// Goes from `place` on in steps of `stride` bytes, round and round in `span` bytes, and returns
-    /// where it comes after `accesses` steps.
-    pub fn translate(place: usize, stride: usize, span: usize, accesses: u64) -> usize {
-        (0..accesses).fold(place, |place, _| (place + stride) % span)
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{Form, Reach, Translate};
-    use crate::mem::{LINE, PAGE, Region};
-
-    struct TranslateCase {
-        reach: Reach,
-        pages: usize,
-        form: Form,
-    }
-
-    impl Case for TranslateCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let translate = Translate::new(memory, self.reach, self.pages).ok()?;
-            then(&mut translate.by(self.form));
-            Some(())
-        }
-
-        fn twin(&self, _: Region<'_>, then: WithTwin<'_>) -> Built {
-            let (stride, span) = (PAGE + LINE, self.pages * PAGE);
-            let mut place = 0;
-            then(&mut |operations| {
-                place = super::reference::translate(place, stride, span, operations);
-                place as u64
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn translations(&mut self) {
-            let cases = |reaches: &'static [Reach]| {
-                Form::ALL.into_iter().flat_map(move |form| {
-                    let of =
-                        move |reach| [1, 2, 16].map(|pages| TranslateCase { reach, pages, form });
-                    reaches.iter().copied().flat_map(of)
-                })
-            };
-            self.check("linefill_translate_load", cases(&[Reach::Load]));
-            let prefetches = cases(&[Reach::Prefetch, Reach::PrefetchNull]);
-            self.check("linefill_translate_prefetch", prefetches);
+            self.translation("linefill_translate_load", &[Reach::Load]);
+            let prefetches = [Reach::Prefetch, Reach::PrefetchNull];
+            self.translation("linefill_translate_prefetch", &prefetches);
+        }
+
+        fn translation(&mut self, name: &'static str, reaches: &[Reach]) {
+            let of = |&reach| [1, 2, 16].map(|pages| (reach, pages));
+            let cases = reaches.iter().flat_map(of);
+            let cases = cases.flat_map(|case| Form::ALL.map(|form| (case, form)));
+            self.check(name, cases, |&((reach, pages), form), memory, then| {
+                then(&mut Translate::new(memory, reach, pages).ok()?.by(form))
+            });
         }
     }
 }

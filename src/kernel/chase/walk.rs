@@ -9,7 +9,7 @@ use crate::kernel::{Access, Form, Kernel, Work};
 use crate::pattern::{Layout, Ring};
 
 /// Bytes of a word.
-const WORD: usize = 8;
+const WORD: u32 = 8;
 
 /// What a walk does to each element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,6 +49,46 @@ impl core::error::Error for WalkError {}
 impl Step {
     /// The steps, for those who try them all.
     pub const ALL: [Step; 4] = [Step::Follow, Step::Inc, Step::Addnext0, Step::Addnextlast];
+
+    /// What a step does.
+    pub(crate) fn work(self) -> Work {
+        let follow = Work::default().load(1, WORD);
+        match self {
+            Step::Follow => follow,
+            Step::Inc => follow.load(1, WORD).store(1, WORD),
+            Step::Addnext0 | Step::Addnextlast => follow.load(2, WORD).store(1, WORD),
+        }
+    }
+
+    /// The model of a step from the pointer word at `at` to the one at `next`, in memory that starts
+    /// at `base`; `padding` is the distances to the first and the last word of padding. Returns the
+    /// address of the word that it changes, and what it stores there.
+    #[inline]
+    pub(crate) fn trace(
+        self,
+        [at, next]: [usize; 2],
+        padding: (isize, isize),
+        base: usize,
+        word: impl Fn(usize) -> u64,
+        sink: &mut dyn FnMut(Access),
+    ) -> Option<(usize, u64)> {
+        let (first, last) = padding;
+        let mut load = |address| {
+            sink(Access::load(address - base, WORD));
+            word(address)
+        };
+        load(at);
+        let added = match self {
+            Step::Follow => return None,
+            Step::Inc => 1,
+            Step::Addnext0 => load(next.wrapping_add_signed(first)),
+            Step::Addnextlast => load(next.wrapping_add_signed(last)),
+        };
+        let counter = at.wrapping_add_signed(first);
+        let sum = load(counter).wrapping_add(added);
+        sink(Access::store(counter - base, WORD));
+        Some((counter, sum))
+    }
 }
 
 /// A walk along a ring. An operation is a step to the next element.
@@ -99,10 +139,11 @@ pub(crate) fn padding_offsets(ring: &Ring<'_>) -> (isize, isize) {
 /// The same of a layout's elements.
 pub(crate) fn padding_of(layout: &Layout) -> (isize, isize) {
     let pointer = layout.pointer_offset() as isize;
-    let last_word = (layout.element() - WORD) as isize;
-    let first = if pointer == 0 { WORD as isize } else { 0 };
+    let word = WORD as isize;
+    let last_word = layout.element() as isize - word;
+    let first = if pointer == 0 { word } else { 0 };
     let last = if pointer == last_word {
-        last_word - WORD as isize
+        last_word - word
     } else {
         last_word
     };
@@ -139,61 +180,24 @@ impl Kernel for Walk<'_> {
     }
 
     fn work(&self) -> Work {
-        work_of(self.step)
+        self.step.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let padding = padding_offsets(&self.ring);
         for _ in 0..operations {
-            let at = self.ring.cursor();
-            let next = self.ring.next(at);
-            let there = self.ring.offset(next);
-            trace_step(self.step, padding, self.ring.offset(at), there, sink);
+            let ring = &self.ring;
+            let at = ring.cursor();
+            let next = ring.next(at);
+            let base = at - ring.offset(at);
+            let word = |address| ring.word(address);
+            if let Some((counter, sum)) = self.step.trace([at, next], padding, base, word, sink) {
+                self.ring.set_word(counter, sum);
+            }
             self.ring.set_cursor(next);
         }
+        self.ring.offset(self.ring.cursor()) as u64
     }
-}
-
-/// What a step does.
-pub(crate) fn work_of(step: Step) -> Work {
-    let (loads, stores) = match step {
-        Step::Follow => (1, 0),
-        Step::Inc => (2, 1),
-        Step::Addnext0 | Step::Addnextlast => (3, 1),
-    };
-    Work {
-        loads,
-        stores,
-        bytes_read: loads * WORD as u32,
-        bytes_written: stores * WORD as u32,
-        ..Work::default()
-    }
-}
-
-/// The accesses of a step from the element whose pointer word lies at offset `here` to the one at
-/// `there`; `padding` is the distances to the first and the last word of padding.
-pub(crate) fn trace_step(
-    step: Step,
-    padding: (isize, isize),
-    here: usize,
-    there: usize,
-    sink: &mut dyn FnMut(Access),
-) {
-    let word = WORD as u32;
-    let (first, last) = padding;
-    sink(Access::load(here, word));
-    let from_next = match step {
-        Step::Follow => return,
-        Step::Inc => None,
-        Step::Addnext0 => Some(first),
-        Step::Addnextlast => Some(last),
-    };
-    if let Some(from_next) = from_next {
-        sink(Access::load(there.wrapping_add_signed(from_next), word));
-    }
-    let counter = here.wrapping_add_signed(first);
-    sink(Access::load(counter, word));
-    sink(Access::store(counter, word));
 }
 
 unsafe extern "sysv64" {
@@ -224,197 +228,56 @@ unsafe extern "sysv64" {
     pub fn linefill_walk_lines(at: usize, steps: u64, other: isize) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use super::{padding_of, padding_offsets};
-    use crate::kernel::Step;
-    use crate::pattern::{Layout, Ring, SharedRing};
-
-    /// Sees to it that there is padding for a step that writes.
-    fn check(layout: &Layout, step: Step) {
-        assert!(
-            step == Step::Follow || layout.padding() > 0,
-            "{step:?} needs elements with padding"
-        );
-    }
-
-    /// Walks `operations` steps along `ring` from its cursor and leaves the cursor there.
-    ///
-    /// # Panics
-    /// If the ring's elements have no padding and the step is not `Follow`: it would write to a pointer
-    /// word.
-    pub fn walk(ring: &mut Ring<'_>, step: Step, operations: u64) {
-        check(ring.layout(), step);
-        let (first, last) = padding_offsets(ring);
-        for _ in 0..operations {
-            let at = ring.cursor();
-            let next = ring.next(at);
-            let added = match step {
-                Step::Follow => None,
-                Step::Inc => Some(1),
-                Step::Addnext0 => Some(ring.word(next.wrapping_add_signed(first))),
-                Step::Addnextlast => Some(ring.word(next.wrapping_add_signed(last))),
-            };
-            if let Some(added) = added {
-                let counter = at.wrapping_add_signed(first);
-                ring.set_word(counter, ring.word(counter).wrapping_add(added));
-            }
-            ring.set_cursor(next);
-        }
-    }
-
-    /// Walks `operations` steps along `ring` from the pointer word at `at`, and returns the address of
-    /// the one behind the last.
-    ///
-    /// # Panics
-    /// If no pointer word of the ring lies at `at`, or its elements have no padding and the step is not
-    /// `Follow`: it would write to a pointer word.
-    pub fn shared(ring: &SharedRing<'_>, mut at: usize, step: Step, operations: u64) -> usize {
-        check(ring.layout(), step);
-        let pointer = ring.pointer_at(ring.offset(at));
-        assert!(pointer == Some(at), "no pointer word at {at:#x}");
-        let (first, last) = padding_of(ring.layout());
-        for _ in 0..operations {
-            let next = ring.next(at);
-            let added = match step {
-                Step::Follow => None,
-                Step::Inc => Some(1),
-                Step::Addnext0 => Some(ring.word(next.wrapping_add_signed(first))),
-                Step::Addnextlast => Some(ring.word(next.wrapping_add_signed(last))),
-            };
-            if let Some(added) = added {
-                ring.add(at.wrapping_add_signed(first), added);
-            }
-            at = next;
-        }
-        at
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
+    use crate::kernel::verify::Oracle;
     use crate::kernel::verify::ring::{BARE, PADDED, RingCase};
-    use crate::kernel::verify::run::Oracle;
     use crate::kernel::{Form, SharedWalk, Step, Visit, Walk};
-    use crate::mem::{LINE, Region};
-
-    struct WalkCase {
-        ring: RingCase,
-        step: Step,
-        sharing: Sharing,
-    }
-
-    /// Who walks.
-    #[derive(Clone, Copy, PartialEq)]
-    enum Sharing {
-        /// One thread, in this form.
-        Alone(Form),
-        /// Threads that share the ring.
-        Shared,
-    }
-
-    impl Case for WalkCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let ring = self.ring.build(memory)?;
-            match self.sharing {
-                Sharing::Shared => {
-                    then(&mut SharedWalk::new(ring.share()?, Visit::Step(self.step)).ok()?);
-                }
-                Sharing::Alone(form) => then(&mut Walk::new(ring, self.step).ok()?.by(form)),
-            }
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut ring = self.ring.build(memory)?;
-            if self.sharing == Sharing::Shared {
-                let ring = ring.share()?;
-                let mut at = ring.first();
-                then(&mut |operations| {
-                    at = super::reference::shared(&ring, at, self.step, operations);
-                    ring.offset(at) as u64
-                });
-                return Some(());
-            }
-            then(&mut |operations| {
-                super::reference::walk(&mut ring, self.step, operations);
-                ring.offset(ring.cursor()) as u64
-            });
-            Some(())
-        }
-    }
-
-    /// A walk that reads both lines of each element, or works at it, and changes nothing.
-    struct ReaderCase {
-        ring: RingCase,
-        visit: Visit,
-    }
-
-    impl Case for ReaderCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let ring = self.ring.build(memory)?.share()?;
-            then(&mut SharedWalk::new(ring, self.visit).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let ring = self.ring.build(memory)?.share()?;
-            let mut at = ring.first();
-            then(&mut |operations| {
-                at = super::reference::shared(&ring, at, Step::Follow, operations);
-                ring.offset(at) as u64
-            });
-            Some(())
-        }
-    }
+    use crate::mem::LINE;
 
     impl Oracle<'_, '_> {
         pub(crate) fn walks(&mut self) {
             let all = PADDED.into_iter().chain(BARE);
-            let follow = alone(all, Step::Follow).chain(shared(Step::Follow));
-            self.check("linefill_walk_follow", follow);
-            let inc = alone(PADDED.into_iter(), Step::Inc);
-            self.check("linefill_walk_inc", inc.chain(shared(Step::Inc)));
-            let zero = alone(PADDED.into_iter(), Step::Addnext0);
-            let last = alone(PADDED.into_iter(), Step::Addnextlast);
-            let alone = zero.chain(last);
-            let shared = shared(Step::Addnext0).chain(shared(Step::Addnextlast));
-            self.check("linefill_walk_addnext", alone.chain(shared));
+            self.walk("linefill_walk_follow", all, &[Step::Follow]);
+            self.walk("linefill_walk_inc", PADDED.into_iter(), &[Step::Inc]);
+            let addnext = [Step::Addnext0, Step::Addnextlast];
+            self.walk("linefill_walk_addnext", PADDED.into_iter(), &addnext);
             let long = PADDED
                 .into_iter()
                 .filter(|ring| ring.layout.element() > LINE);
-            let visits = [Visit::Lines, Visit::Work(53)].into_iter();
-            let readers = visits.flat_map(|visit| {
-                let reader = move |ring| ReaderCase { ring, visit };
-                long.clone().map(reader)
-            });
-            self.check("linefill_walk_lines", readers);
+            let visits = [Visit::Lines, Visit::Work(53)];
+            let cases = long.flat_map(|ring| visits.map(|visit| (ring, visit)));
+            self.check(
+                "linefill_walk_lines",
+                cases,
+                |(ring, visit), memory, then| {
+                    then(&mut SharedWalk::new(ring.build(memory)?.share()?, *visit).ok()?)
+                },
+            );
         }
-    }
 
-    /// Walks along `rings` in both forms.
-    fn alone(
-        rings: impl Iterator<Item = RingCase> + Clone,
-        step: Step,
-    ) -> impl Iterator<Item = WalkCase> {
-        Form::ALL.into_iter().flat_map(move |form| {
-            let sharing = Sharing::Alone(form);
-            rings.clone().map(move |ring| WalkCase {
-                ring,
-                step,
-                sharing,
-            })
-        })
-    }
-
-    /// Rings whose words lie on multiples of 8 bytes, to be shared.
-    fn shared(step: Step) -> impl Iterator<Item = WalkCase> {
-        let rings = PADDED.into_iter().filter(|ring| ring.layout.place(0) == 0);
-        rings.map(move |ring| WalkCase {
-            ring,
-            step,
-            sharing: Sharing::Shared,
-        })
+        /// Walks alone in both forms, and along a ring to be shared where its words lie on multiples
+        /// of 8 bytes.
+        fn walk(
+            &mut self,
+            name: &'static str,
+            rings: impl Iterator<Item = RingCase>,
+            steps: &[Step],
+        ) {
+            let forms = Form::ALL.map(Some).into_iter().chain([None]);
+            let cases = rings.flat_map(|ring| {
+                let of = move |form| steps.iter().map(move |step| (ring, *step, form));
+                let aligned = ring.layout.place(0) == 0;
+                let forms = forms.clone().filter(move |form| form.is_some() || aligned);
+                forms.flat_map(of)
+            });
+            self.check(name, cases, |&(ring, step, form), memory, then| {
+                let ring = ring.build(memory)?;
+                match form {
+                    Some(form) => then(&mut Walk::new(ring, step).ok()?.by(form)),
+                    None => then(&mut SharedWalk::new(ring.share()?, Visit::Step(step)).ok()?),
+                }
+            });
+        }
     }
 }

@@ -57,18 +57,12 @@ impl<M> Kernel for Handover<M> {
 
     /// The store that asks. How often the function is called until it answers is not known.
     fn work(&self) -> Work {
-        Work {
-            stores: 1,
-            bytes_written: 4,
-            ..Work::default()
-        }
+        Work::default().store(1, 4)
     }
 
-    /// The stores that ask, to the place 0.
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        for _ in 0..operations {
-            sink(Access::store(0, 4));
-        }
-        self.run(operations);
+    /// Reports the stores that ask, to the place 0, and runs.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        (0..operations).for_each(|_| sink(Access::store(0, 4)));
+        self.run(operations)
     }
 }

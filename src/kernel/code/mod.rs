@@ -16,7 +16,7 @@ pub use routine::{Function, Routine};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 
-/// Checks every kernel of this subject against its reference.
+/// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
     oracle.codealigns();
 }

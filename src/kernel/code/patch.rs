@@ -54,18 +54,12 @@ impl<M> Kernel for Patch<M> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            stores: 1,
-            bytes_written: 1,
-            ..Work::default()
-        }
+        Work::default().store(1, 1)
     }
 
-    /// The stores, to the place 0.
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        for _ in 0..operations {
-            sink(Access::store(0, 1));
-            self.next = self.next.wrapping_add(1);
-        }
+    /// Reports the stores, to the place 0, and runs.
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        (0..operations).for_each(|_| sink(Access::store(0, 1)));
+        self.run(operations)
     }
 }

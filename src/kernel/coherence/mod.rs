@@ -13,7 +13,7 @@ pub use take::{AcquireLines, AcquireWay, Fetched};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 
-/// Checks every kernel of this subject against its reference.
+/// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
     oracle.increments();
     oracle.roundtrips();

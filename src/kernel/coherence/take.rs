@@ -6,7 +6,7 @@
 use crate::cpu::mfence;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::LINE;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Lines from one that is written to the next in address order, so that no prefetcher fetches
 /// neighbours along.
@@ -123,26 +123,27 @@ impl Kernel for AcquireLines<'_> {
 
     fn work(&self) -> Work {
         let loads = u32::from(self.way == AcquireWay::Add);
-        Work {
-            loads,
-            stores: 1,
-            bytes_read: 8 * loads,
-            bytes_written: 8,
-            ..Work::default()
-        }
+        Work::default().load(loads, 8).store(1, 8)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        for _ in 0..operations {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        for left in (1..=operations).rev() {
             if self.fetched != Fetched::Not {
                 sink(Access::prefetch(self.after(self.at, AHEAD)));
             }
-            if self.way == AcquireWay::Add {
-                sink(Access::load(self.at, 8));
-            }
+            let word = &self.words[self.at / 8];
+            let value = match self.way {
+                AcquireWay::Store => left,
+                AcquireWay::Add => {
+                    sink(Access::load(self.at, 8));
+                    word.load(Ordering::Relaxed).wrapping_add(1)
+                }
+            };
             sink(Access::store(self.at, 8));
+            word.store(value, Ordering::Relaxed);
             self.at = self.after(self.at, 1);
         }
+        self.at as u64
     }
 }
 
@@ -197,68 +198,10 @@ takes! {
     linefill_take_add_w
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::kernel::AcquireWay;
-    use crate::mem::Region;
-
-    /// Writes `operations` of `lines` lines, 256 bytes apart, from number `first` on: every 37th.
-    /// Returns the byte offset of the next.
-    pub fn take(
-        region: &mut Region<'_>,
-        lines: u64,
-        way: AcquireWay,
-        first: u64,
-        operations: u64,
-    ) -> u64 {
-        let place = |turn: u64| turn * 37 % lines * 256;
-        for turn in first..first + operations {
-            let at = place(turn) as usize;
-            let value = match way {
-                AcquireWay::Store => first + operations - turn,
-                AcquireWay::Add => region.word(at).wrapping_add(1),
-            };
-            region.set_word(at, value);
-        }
-        place(first + operations)
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{AcquireLines, AcquireWay, Fetched};
-    use crate::mem::Region;
-
-    struct TakeCase {
-        lines: usize,
-        way: AcquireWay,
-        fetched: Fetched,
-    }
-
-    impl Case for TakeCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let words = memory.into_atomics();
-            then(&mut AcquireLines::new(
-                words,
-                self.lines,
-                self.way,
-                self.fetched,
-            )?);
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let (lines, mut done) = (self.lines as u64, 0);
-            then(&mut |operations| {
-                let next = super::reference::take(&mut memory, lines, self.way, done, operations);
-                done += operations;
-                next
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn takes(&mut self) {
@@ -272,12 +215,14 @@ mod checks {
                 ("linefill_take_add_t0", Add, ToRead),
                 ("linefill_take_add_w", Add, ToWrite),
             ] {
-                let case = |lines| TakeCase {
-                    lines,
-                    way,
-                    fetched,
-                };
-                self.check(name, [1, 2, 64, 512].map(case));
+                self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
+                    then(&mut AcquireLines::new(
+                        memory.into_atomics(),
+                        lines,
+                        way,
+                        fetched,
+                    )?)
+                });
             }
         }
     }

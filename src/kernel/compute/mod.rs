@@ -22,7 +22,7 @@ pub use tile::{TileMatmul, TileWay};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 
-/// Checks every kernel of this subject against its reference.
+/// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
     oracle.register();
     oracle.orders(features);

@@ -69,9 +69,9 @@ impl Kernel for Passes<'_> {
         }
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let exchanges = self.shuffle.pass().saturating_mul(operations);
-        self.shuffle.trace(exchanges, sink);
+        self.shuffle.trace(exchanges, sink)
     }
 }
 

@@ -88,20 +88,18 @@ impl Kernel for Alias4K<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            stores: 1,
-            bytes_read: WORD as u32,
-            bytes_written: WORD as u32,
-            ..Work::default()
-        }
+        Work::default().load(1, WORD as u32).store(1, WORD as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        for _ in 0..operations {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let mut last = (self.region.address() + self.load) as u64;
+        for left in (1..=operations).rev() {
             sink(Access::store(self.store, WORD as u32));
+            self.region.set_word(self.store, left);
             sink(Access::load(self.load, WORD as u32));
+            last = self.region.word(self.load);
         }
+        last - self.region.address() as u64
     }
 }
 
@@ -115,55 +113,17 @@ unsafe extern "sysv64" {
     pub fn linefill_alias(store: *mut u8, load: *const u8, iterations: u64) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::Region;
-
-    /// Stores what is left of `operations` to byte `store` and loads the address at byte `load`, as
-    /// often; returns the byte offset that it points to.
-    pub fn alias(region: &mut Region<'_>, store: usize, load: usize, operations: u64) -> u64 {
-        let mut at = load;
-        for left in (1..=operations).rev() {
-            region.set_word(store, left);
-            at = region.word(at) as usize - region.address();
-        }
-        at as u64
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::Alias4K;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
-
-    struct AliasCase {
-        store: usize,
-        load: usize,
-    }
-
-    impl Case for AliasCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Alias4K::new(memory, self.store, self.load).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let own = (memory.address() + self.load) as u64;
-            memory.set_word(self.load, own);
-            then(&mut |operations| {
-                super::reference::alias(&mut memory, self.store, self.load, operations)
-            });
-            Some(())
-        }
-    }
+    use crate::kernel::verify::Oracle;
 
     impl Oracle<'_, '_> {
         pub(crate) fn aliases(&mut self) {
             let places = [(0, 4096), (4096, 0), (64, 72), (72, 64), (4099, 8195)];
-            let case = |(store, load)| AliasCase { store, load };
-            self.check("linefill_alias", places.map(case));
+            self.check("linefill_alias", places, |&(store, load), memory, then| {
+                then(&mut Alias4K::new(memory, store, load).ok()?)
+            });
         }
     }
 }

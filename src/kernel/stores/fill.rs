@@ -163,11 +163,12 @@ impl<'m> FillLines<'m> {
         (self.region.len() / LINE) as u64
     }
 
-    /// 16-byte stores of a line.
-    fn stores(&self) -> u32 {
+    /// Stores of a line, and bytes of each.
+    fn stores(&self) -> (usize, usize) {
         match self.way {
-            FillWay::Part { quarters } => quarters,
-            _ => (LINE / QUARTER) as u32,
+            FillWay::Part { quarters } => (quarters as usize, QUARTER),
+            FillWay::RepStosb => (1, LINE),
+            _ => (LINE / QUARTER, QUARTER),
         }
     }
 
@@ -186,6 +187,25 @@ impl<'m> FillLines<'m> {
                 (line, lines - lines % u64::from(group))
             }
             _ => (line, lines),
+        }
+    }
+}
+
+impl FillLines<'_> {
+    /// The model of the stores of `lines` lines from byte `from` on, the first of each, then the
+    /// second of each, and so on.
+    fn trace_group(&mut self, from: usize, lines: usize, sink: &mut dyn FnMut(Access)) {
+        let pass = (self.done / self.pass() + 1) as u8;
+        let (stores, bytes) = self.stores();
+        for store in 0..stores {
+            for line in 0..lines {
+                let place = from + line * LINE + store * bytes;
+                sink(match self.way {
+                    FillWay::Cached | FillWay::RepStosb => Access::store(place, bytes as u32),
+                    _ => Access::non_temporal_store(place, bytes as u32),
+                });
+                self.region.bytes_mut()[place..place + bytes].fill(pass);
+            }
         }
     }
 }
@@ -222,19 +242,11 @@ impl Kernel for FillLines<'_> {
 
     /// `rep stosb` counts as one store a line: how it parts them is the CPU's affair.
     fn work(&self) -> Work {
-        let stores = self.stores();
-        Work {
-            stores: if self.way == FillWay::RepStosb {
-                1
-            } else {
-                stores
-            },
-            bytes_written: stores * QUARTER as u32,
-            ..Work::default()
-        }
+        let (stores, bytes) = self.stores();
+        Work::default().store(stores as u32, bytes as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let end = self.done + operations;
         while self.done < end {
             let (line, lines) = self.straight(end - self.done);
@@ -243,40 +255,11 @@ impl Kernel for FillLines<'_> {
                 _ => 1,
             };
             for first in (line..line + lines).step_by(group as usize) {
-                let stores = self.stores() as usize;
-                trace_group(
-                    self.way,
-                    stores,
-                    first as usize * LINE,
-                    group as usize,
-                    sink,
-                );
+                self.trace_group(first as usize * LINE, group as usize, sink);
             }
             self.done += lines;
         }
-    }
-}
-
-/// The stores of `lines` lines from byte `from` on, the first `quarters` quarters one by one.
-fn trace_group(
-    way: FillWay,
-    quarters: usize,
-    from: usize,
-    lines: usize,
-    sink: &mut dyn FnMut(Access),
-) {
-    if way == FillWay::RepStosb {
-        sink(Access::store(from, LINE as u32));
-        return;
-    }
-    for quarter in 0..quarters {
-        for line in 0..lines {
-            let place = from + line * LINE + quarter * QUARTER;
-            sink(match way {
-                FillWay::Cached => Access::store(place, QUARTER as u32),
-                _ => Access::non_temporal_store(place, QUARTER as u32),
-            });
-        }
+        self.done
     }
 }
 
@@ -341,20 +324,45 @@ unsafe extern "sysv64" {
     pub fn linefill_fill_rep_stosb(at: *mut u8, lines: u64, value: u64) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::{LINE, Region};
+/// The patterns on which the kernels are checked against their model.
+mod checks {
+    use crate::kernel::verify::Oracle;
+    use crate::kernel::{FillLines, FillWay, Form};
+    use crate::mem::LINE;
 
-    /// Fills the first `bytes` bytes (a line's at most) of `operations` lines, of which the first is
-    /// number `done` since the beginning; returns the number of the next. The order of the stores
-    /// inside a line, or among lines, shows nowhere.
-    pub fn fill(region: &mut Region<'_>, bytes: usize, done: u64, operations: u64) -> u64 {
-        let lines = (region.len() / LINE) as u64;
-        for number in done..done + operations {
-            let pass = (number / lines + 1) as u8;
-            let place = (number % lines) as usize * LINE;
-            region.bytes_mut()[place..place + bytes].fill(pass);
+    impl Oracle<'_, '_> {
+        pub(crate) fn fills(&mut self) {
+            for (name, way) in [
+                ("linefill_fill_cached", FillWay::Cached),
+                ("linefill_fill_stream", FillWay::NonTemporal),
+                ("linefill_fill_rep_stosb", FillWay::RepStosb),
+                ("linefill_fill_quarter", FillWay::Part { quarters: 1 }),
+                ("linefill_fill_half", FillWay::Part { quarters: 2 }),
+                (
+                    "linefill_fill_three_quarters",
+                    FillWay::Part { quarters: 3 },
+                ),
+            ] {
+                self.fill(name, &[way]);
+            }
+            let groups = [1, 2, 3, 8, 13, 63, 64];
+            let groups = groups.map(|lines| FillWay::Interleaved { lines });
+            self.fill("linefill_fill_interleaved", &groups);
         }
-        done + operations
+
+        fn fill(&mut self, name: &'static str, ways: &[FillWay]) {
+            let forms = match ways {
+                [FillWay::RepStosb] => &[Form::Assembly],
+                _ => Form::on_vectors(),
+            };
+            let cases = forms
+                .iter()
+                .flat_map(|form| ways.iter().map(move |way| (*form, *way)));
+            let cases = cases.flat_map(|case| [1, 2, 100].map(|lines| (case, lines)));
+            self.check(name, cases, |&((form, way), lines), memory, then| {
+                let (region, _) = memory.split(lines * LINE)?;
+                then(&mut FillLines::new(region, way).ok()?.by(form).ok()?)
+            });
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::cpu::{Clflushopt, Clwb, mfence};
 use crate::kernel::intrinsics::flush as intrinsics;
-use crate::kernel::{Access, Form, Kernel, Work};
+use crate::kernel::{Access, Form, Kernel};
 use crate::mem::{LINE, Region};
 
 /// The flush instruction. Instructions that not every CPU has carry a token as proof.
@@ -88,14 +88,10 @@ impl Kernel for FlushLines<'_> {
         self.done
     }
 
-    /// A flush neither loads nor stores.
-    fn work(&self) -> Work {
-        Work::default()
-    }
-
-    /// Reports nothing.
-    fn trace(&mut self, operations: u64, _: &mut dyn FnMut(Access)) {
+    /// Reports nothing: a flush neither loads nor stores, and memory does not change.
+    fn trace(&mut self, operations: u64, _: &mut dyn FnMut(Access)) -> u64 {
         self.done += operations;
+        self.done
     }
 }
 
@@ -119,60 +115,30 @@ unsafe extern "sysv64" {
     pub fn linefill_flush_back(at: *const u8, lines: u64) -> usize;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    /// The number of lines flushed after `operations` more than `done`: memory does not change.
-    pub fn flush(done: u64, operations: u64) -> u64 {
-        done + operations
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{FlushLines, FlushWay, Form};
-    use crate::mem::{LINE, Region};
-
-    struct FlushCase {
-        lines: usize,
-        way: FlushWay,
-        form: Form,
-    }
-
-    impl Case for FlushCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let (region, _) = memory.split(self.lines * LINE)?;
-            then(&mut FlushLines::new(region, self.way).by(self.form));
-            Some(())
-        }
-
-        fn twin(&self, _: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut done = 0;
-            then(&mut |operations| {
-                done = super::reference::flush(done, operations);
-                done
-            });
-            Some(())
-        }
-    }
+    use crate::mem::LINE;
 
     impl Oracle<'_, '_> {
         pub(crate) fn flushes(&mut self, features: Features) {
+            let unordered = features.clflushopt().map(FlushWay::Unordered);
             for (name, way) in [
                 ("linefill_flush", Some(FlushWay::Ordered)),
-                (
-                    "linefill_flush_opt",
-                    features.clflushopt().map(FlushWay::Unordered),
-                ),
+                ("linefill_flush_opt", unordered),
                 ("linefill_flush_back", features.clwb().map(FlushWay::Back)),
             ] {
                 let Some(way) = way else {
                     continue;
                 };
-                let of = |form| [1, 2, 100].map(|lines| FlushCase { lines, way, form });
-                self.check(name, Form::ALL.into_iter().flat_map(of));
+                let forms = Form::ALL.into_iter();
+                let cases = forms.flat_map(|form| [1, 2, 100].map(|lines| (form, lines)));
+                self.check(name, cases, |&(form, lines), memory, then| {
+                    let (region, _) = memory.split(lines * LINE)?;
+                    then(&mut FlushLines::new(region, way).by(form))
+                });
             }
         }
     }

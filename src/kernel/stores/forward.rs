@@ -68,9 +68,9 @@ impl Trip {
 }
 
 /// A trip, the symbol of its kernel, and the kernel.
-pub(crate) struct Route {
-    pub(crate) trip: Trip,
-    pub(crate) name: &'static str,
+struct Route {
+    trip: Trip,
+    name: &'static str,
     kernel: Trips,
 }
 
@@ -85,7 +85,7 @@ macro_rules! routes {
 }
 
 /// Every trip that there is a kernel for.
-pub(crate) static ROUTES: [Route; 37] = routes![
+static ROUTES: [Route; 37] = routes![
     One 1 1 linefill_forward1_1,
     One 1 2 linefill_forward1_2,
     One 1 4 linefill_forward1_4,
@@ -193,8 +193,11 @@ pub struct Forward<'m> {
     value: u64,
 }
 
+/// Bytes of the widest value.
+const WIDEST: usize = 64;
+
 /// The value at first: no two of its bytes are alike.
-pub(crate) const FIRST: u64 = 0x0807_0605_0403_0201;
+const FIRST: u64 = 0x0807_0605_0403_0201;
 
 impl<'m> Forward<'m> {
     /// Stores to byte `store` of the region, and loads from `load` bytes behind it.
@@ -246,32 +249,33 @@ impl Kernel for Forward<'_> {
     }
 
     fn work(&self) -> Work {
-        let written = self.trip.written();
-        Work {
-            loads: 1,
-            stores: (written / self.trip.store) as u32,
-            bytes_read: self.trip.load as u32,
-            bytes_written: written as u32,
-            ..Work::default()
-        }
+        let stores = self.trip.written() / self.trip.store;
+        let load = Work::default().load(1, self.trip.load as u32);
+        load.store(stores as u32, self.trip.store as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        if operations == 0 {
+            return self.value;
+        }
+        let Trip { store, load, .. } = self.trip;
+        let mut register = [0; WIDEST];
+        for part in register.chunks_exact_mut(8) {
+            part.copy_from_slice(&self.value.wrapping_add(operations).to_le_bytes());
+        }
         let from = self.store.wrapping_add_signed(self.load);
         for _ in 0..operations {
-            for behind in (0..self.trip.written()).step_by(self.trip.store) {
-                sink(Access::store(self.store + behind, self.trip.store as u32));
+            for place in (self.store..self.store + self.trip.written()).step_by(store) {
+                sink(Access::store(place, store as u32));
+                self.region.bytes_mut()[place..place + store].copy_from_slice(&register[..store]);
             }
-            sink(Access::load(from, self.trip.load as u32));
+            sink(Access::load(from, load as u32));
+            register = [0; WIDEST];
+            register[..load].copy_from_slice(&self.region.bytes()[from..from + load]);
         }
-        self.value = crate::kernel::stores::forward::reference::forward(
-            &mut self.region,
-            self.trip,
-            self.store,
-            self.load,
-            self.value,
-            operations,
-        );
+        let low = register.first_chunk().expect("8 bytes");
+        self.value = u64::from_le_bytes(*low);
+        self.value
     }
 }
 
@@ -350,89 +354,18 @@ trips! {
     linefill_forward16_8_general
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::kernel::Trip;
-    use crate::mem::Region;
-
-    /// Bytes of the widest value.
-    const WIDEST: usize = 64;
-
-    /// Passes `value` through memory `operations` times, from byte `store` of the region to `load`
-    /// bytes behind it, and returns its low 8 bytes; `operations` are added to it first.
-    pub fn forward(
-        region: &mut Region<'_>,
-        trip: Trip,
-        store: usize,
-        load: isize,
-        value: u64,
-        operations: u64,
-    ) -> u64 {
-        if operations == 0 {
-            return value;
-        }
-        let mut register = [0; WIDEST];
-        for part in register.chunks_exact_mut(8) {
-            part.copy_from_slice(&value.wrapping_add(operations).to_le_bytes());
-        }
-        let from = store.wrapping_add_signed(load);
-        for _ in 0..operations {
-            for part in region.bytes_mut()[store..store + trip.written()].chunks_mut(trip.store) {
-                part.copy_from_slice(&register[..trip.store]);
-            }
-            register = [0; WIDEST];
-            register[..trip.load].copy_from_slice(&region.bytes()[from..from + trip.load]);
-        }
-        let mut low = [0; 8];
-        low.copy_from_slice(&register[..8]);
-        u64::from_le_bytes(low)
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
-    use super::{FIRST, ROUTES};
+    use super::ROUTES;
     use crate::cpu::Features;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{Forward, Passing, Trip};
-    use crate::mem::Region;
-
-    struct ForwardCase {
-        trip: Trip,
-        store: usize,
-        load: isize,
-        features: Features,
-    }
-
-    impl Case for ForwardCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let forward = Forward::new(memory, self.trip, self.store, self.load, self.features);
-            then(&mut forward.ok()?);
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut value = FIRST;
-            then(&mut |operations| {
-                value = super::reference::forward(
-                    &mut memory,
-                    self.trip,
-                    self.store,
-                    self.load,
-                    value,
-                    operations,
-                );
-                value
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn forwards(&mut self, features: Features) {
             for route in &ROUTES {
-                let Trip { store, load, .. } = route.trip;
+                let trip = route.trip;
+                let Trip { store, load, .. } = trip;
                 let widest = store.max(load);
                 if (widest == 64 && features.avx512().is_none())
                     || (widest == 32 && features.avx2().is_none())
@@ -443,19 +376,15 @@ mod checks {
                 // within a line, across two, and across two pages.
                 let (store, load) = (store as isize, load as isize);
                 let distances = [0, 1 - load, store - 1, store - load, 200];
-                let apart: &[isize] = match route.trip.passing {
+                let apart: &[isize] = match trip.passing {
                     Passing::Renamed => &distances[..1],
                     _ => &distances,
                 };
-                let cases = [256, 256 + 63, 2 * 4096 - 1].into_iter().flat_map(|store| {
-                    apart.iter().map(move |&load| ForwardCase {
-                        trip: route.trip,
-                        store,
-                        load,
-                        features,
-                    })
+                let stores = [256, 256 + 63, 2 * 4096 - 1].into_iter();
+                let cases = stores.flat_map(|store| apart.iter().map(move |&load| (store, load)));
+                self.check(route.name, cases, |&(store, load), memory, then| {
+                    then(&mut Forward::new(memory, trip, store, load, features).ok()?)
                 });
-                self.check(route.name, cases);
             }
         }
     }

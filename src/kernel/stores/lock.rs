@@ -78,22 +78,18 @@ impl Kernel for LockAdd<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: 1,
-            stores: 1,
-            bytes_read: WORD as u32,
-            bytes_written: WORD as u32,
-            ..Work::default()
-        }
+        Work::default().load(1, WORD as u32).store(1, WORD as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let mut before = self.region.word(self.at);
         for _ in 0..operations {
             sink(Access::load(self.at, WORD as u32));
+            before = self.region.word(self.at);
             sink(Access::store(self.at, WORD as u32));
-            let word = self.region.word(self.at).wrapping_add(1);
-            self.region.set_word(self.at, word);
+            self.region.set_word(self.at, before.wrapping_add(1));
         }
+        before
     }
 }
 
@@ -107,48 +103,18 @@ unsafe extern "sysv64" {
     pub fn linefill_lock_add(at: *mut u8, additions: u64) -> u64;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::Region;
-
-    /// Adds 1 to the word at byte `at`, `operations` times; returns the word before the last addition.
-    pub fn lock_add(region: &mut Region<'_>, at: usize, operations: u64) -> u64 {
-        let mut before = region.word(at);
-        for _ in 0..operations {
-            before = region.word(at);
-            region.set_word(at, before.wrapping_add(1));
-        }
-        before
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::kernel::LockAdd;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
-    use crate::mem::Region;
-
-    struct LockCase {
-        at: usize,
-    }
-
-    impl Case for LockCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut LockAdd::new(memory, self.at, None).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            then(&mut |operations| super::reference::lock_add(&mut memory, self.at, operations));
-            Some(())
-        }
-    }
+    use crate::kernel::verify::Oracle;
 
     impl Oracle<'_, '_> {
         pub(crate) fn locks(&mut self) {
-            let case = |at| LockCase { at };
-            self.check("linefill_lock_add", [0, 3, 56, 4096 + 17].map(case));
+            self.check(
+                "linefill_lock_add",
+                [0, 3, 56, 4096 + 17],
+                |&at, memory, then| then(&mut LockAdd::new(memory, at, None).ok()?),
+            );
         }
     }
 }

@@ -27,9 +27,10 @@ pub use store::{Store, StoreError, Sweep, Temporal};
 use crate::cpu::Features;
 use crate::kernel::verify::Oracle;
 
-/// Checks every kernel of this subject against its reference.
+/// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
     oracle.stores(features);
+    oracle.fills();
     oracle.flushes(features);
     oracle.rewrites(features);
     oracle.pendings();

@@ -82,21 +82,19 @@ impl Kernel for Rewrite<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            stores: 1,
-            bytes_written: 8,
-            ..Work::default()
-        }
+        Work::default().store(1, 8)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for _ in 0..operations {
             sink(match self.way {
                 RewriteWay::NonTemporal => Access::non_temporal_store(0, 8),
                 _ => Access::store(0, 8),
             });
+            self.count += 1;
+            self.region.set_word(0, self.count);
         }
-        self.count += operations;
+        self.count
     }
 }
 
@@ -121,53 +119,26 @@ unsafe extern "sysv64" {
     pub fn linefill_rewrite_stream(at: *mut u64, stores: u64, value: u64) -> u64;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::Region;
-
-    /// Counts on from `count` by `operations` in the first word of `region`, and returns the count.
-    pub fn rewrite(region: &mut Region<'_>, count: u64, operations: u64) -> u64 {
-        for value in count + 1..=count + operations {
-            region.set_word(0, value);
-        }
-        count + operations
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{Form, Rewrite, RewriteWay};
-    use crate::mem::Region;
-
-    struct RewriteCase(RewriteWay, Form);
-
-    impl Case for RewriteCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Rewrite::new(memory, self.0).by(self.1));
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut count = 0;
-            then(&mut |operations| {
-                count = super::reference::rewrite(&mut memory, count, operations);
-                count
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn rewrites(&mut self, features: Features) {
-            let cases = |way| Form::ALL.map(|form| RewriteCase(way, form));
-            self.check("linefill_rewrite", cases(RewriteWay::Back));
-            if let Some(clwb) = features.clwb() {
-                self.check("linefill_rewrite_through", cases(RewriteWay::Through(clwb)));
+            let through = features.clwb().map(RewriteWay::Through);
+            for (name, way) in [
+                ("linefill_rewrite", Some(RewriteWay::Back)),
+                ("linefill_rewrite_through", through),
+                ("linefill_rewrite_stream", Some(RewriteWay::NonTemporal)),
+            ] {
+                if let Some(way) = way {
+                    self.check(name, Form::ALL, |form, memory, then| {
+                        then(&mut Rewrite::new(memory, way).by(*form))
+                    });
+                }
             }
-            self.check("linefill_rewrite_stream", cases(RewriteWay::NonTemporal));
         }
     }
 }

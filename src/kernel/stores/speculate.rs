@@ -21,20 +21,20 @@ pub enum Issue {
 }
 
 /// Bytes of a word.
-pub(crate) const WORD: usize = 8;
+const WORD: usize = 8;
 
 /// Byte offsets of the word that is stored to, of the one that is loaded where that is another,
 /// and of the table of places.
-pub(crate) const STORE: usize = 0;
+const STORE: usize = 0;
 const LOAD: usize = 3 * LINE;
-pub(crate) const TABLE: usize = 4 * LINE;
+const TABLE: usize = 4 * LINE;
 
 /// Multiplications in either half of an operation, and by what.
-pub(crate) const TIMES: u32 = 20;
-pub(crate) const MULTIPLIER: u64 = 3;
+const TIMES: u32 = 20;
+const MULTIPLIER: u64 = 3;
 
 /// What is stored first.
-pub(crate) const FIRST: u64 = 0x0807_0605_0403_0201;
+const FIRST: u64 = 0x0807_0605_0403_0201;
 
 /// Core cycles that either half of an operation waits for its multiplications.
 pub const SPECULATE_CHAIN: u32 = 3 * TIMES;
@@ -105,11 +105,7 @@ impl<'m> Speculate<'m> {
 }
 
 /// Writes the table of places, and the word to load.
-pub(crate) fn lay_out(
-    region: &mut Region<'_>,
-    shared: usize,
-    seed: u64,
-) -> Result<(), SpeculateError> {
+fn lay_out(region: &mut Region<'_>, shared: usize, seed: u64) -> Result<(), SpeculateError> {
     if region.len() < Speculate::BYTES {
         return Err(SpeculateError::RegionTooSmall(region.len()));
     }
@@ -155,35 +151,27 @@ impl Kernel for Speculate<'_> {
     }
 
     fn work(&self) -> Work {
-        work()
+        WORK
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         for left in (1..=operations).rev() {
             let entry = TABLE + left as usize % PLACES * WORD;
             sink(Access::load(entry, WORD as u32));
-            sink(Access::store(STORE, WORD as u32));
             let place = self.region.word(entry) as usize - self.region.address();
+            sink(Access::store(STORE, WORD as u32));
+            self.region.set_word(STORE, self.value);
             sink(Access::load(place, WORD as u32));
+            self.value = (0..TIMES).fold(self.region.word(place), |product, _| {
+                product.wrapping_mul(MULTIPLIER)
+            });
         }
-        self.value = crate::kernel::stores::speculate::reference::speculate(
-            &mut self.region,
-            self.value,
-            operations,
-        );
+        self.value
     }
 }
 
-/// Two loads and a store of a word each.
-fn work() -> Work {
-    Work {
-        loads: 2,
-        stores: 1,
-        bytes_read: 2 * WORD as u32,
-        bytes_written: WORD as u32,
-        ..Work::default()
-    }
-}
+/// Of either kernel.
+const WORK: Work = Work::NONE.load(2, WORD as u32).store(1, WORD as u32);
 
 /// A store whose address waits for a node of a ring, and a load of the node half a ring away. An
 /// operation is a step of both, and begins when the one before is done.
@@ -215,7 +203,7 @@ impl<'m> SpeculateMiss<'m> {
 }
 
 /// Addresses of the pointer word half a ring from the cursor, and of padding beside the cursor.
-pub(crate) fn apart(ring: &Ring<'_>) -> Result<(usize, usize), SpeculateError> {
+fn apart(ring: &Ring<'_>) -> Result<(usize, usize), SpeculateError> {
     if ring.layout().padding() == 0 {
         return Err(SpeculateError::NoPadding);
     }
@@ -245,20 +233,21 @@ impl Kernel for SpeculateMiss<'_> {
     }
 
     fn work(&self) -> Work {
-        work()
+        WORK
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let word = WORD as u32;
         for _ in 0..operations {
-            sink(Access::load(self.ring.offset(self.ring.cursor()), word));
-            sink(Access::store(self.ring.offset(self.store), word));
-            sink(Access::load(self.ring.offset(self.other), word));
             let ring = &mut self.ring;
-            self.other = crate::kernel::stores::speculate::reference::speculate_miss(
-                ring, self.store, self.other, 1,
-            );
+            sink(Access::load(ring.offset(ring.cursor()), word));
+            ring.set_cursor(ring.next(ring.cursor()));
+            sink(Access::store(ring.offset(self.store), word));
+            ring.set_word(self.store, self.other as u64);
+            sink(Access::load(ring.offset(self.other), word));
+            self.other = ring.next(self.other);
         }
+        self.ring.offset(self.ring.cursor()) as u64
     }
 }
 
@@ -345,102 +334,11 @@ unsafe extern "sysv64" {
     ) -> Cursors;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use super::{MULTIPLIER, PLACES, STORE, TABLE, TIMES, WORD};
-    use crate::mem::Region;
-    use crate::pattern::Ring;
-
-    /// Stores the value, loads from the place whose turn it is, and multiplies, `operations` times.
-    /// Returns the value after the last.
-    pub fn speculate(region: &mut Region<'_>, mut value: u64, operations: u64) -> u64 {
-        for left in (1..=operations).rev() {
-            let turn = left as usize % PLACES;
-            let place = region.word(TABLE + turn * WORD) as usize - region.address();
-            region.set_word(STORE, value);
-            value = (0..TIMES).fold(region.word(place), |product, _| {
-                product.wrapping_mul(MULTIPLIER)
-            });
-        }
-        value
-    }
-
-    /// Walks from the ring's cursor and from `other`, `steps` times, and writes down in the word at
-    /// the address `store` where the second came from. Returns where the second stopped.
-    ///
-    /// Crate-private: `other` must be a pointer word of the ring and `store` padding, or the ring would
-    /// be broken.
-    pub(crate) fn speculate_miss(
-        ring: &mut Ring<'_>,
-        store: usize,
-        mut other: usize,
-        steps: u64,
-    ) -> usize {
-        for _ in 0..steps {
-            ring.set_cursor(ring.next(ring.cursor()));
-            ring.set_word(store, other as u64);
-            other = ring.next(other);
-        }
-        other
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
-    use super::{FIRST, apart, lay_out};
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::ring::{PADDED, RingCase};
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
+    use crate::kernel::verify::ring::PADDED;
     use crate::kernel::{Issue, Speculate, SpeculateMiss};
-    use crate::mem::Region;
-
-    struct ChainCase {
-        issue: Issue,
-        shared: usize,
-    }
-
-    /// Decides which loads share their place.
-    const SEED: u64 = 7;
-
-    impl Case for ChainCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            then(&mut Speculate::new(memory, self.issue, self.shared, SEED).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            lay_out(&mut memory, self.shared, SEED).ok()?;
-            let mut value = FIRST;
-            then(&mut |operations| {
-                value = super::reference::speculate(&mut memory, value, operations);
-                value
-            });
-            Some(())
-        }
-    }
-
-    struct MissCase {
-        ring: RingCase,
-        issue: Issue,
-    }
-
-    impl Case for MissCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let ring = self.ring.build(memory)?;
-            then(&mut SpeculateMiss::new(ring, self.issue).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut ring = self.ring.build(memory)?;
-            let (mut other, store) = apart(&ring).ok()?;
-            then(&mut |operations| {
-                other = super::reference::speculate_miss(&mut ring, store, other, operations);
-                ring.offset(ring.cursor()) as u64
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn speculations(&mut self) {
@@ -453,8 +351,12 @@ mod checks {
                 ),
             ] {
                 let shared = [0, 1, 16, 128, 255, 256];
-                self.check(chains, shared.map(|shared| ChainCase { issue, shared }));
-                self.check(misses, PADDED.map(|ring| MissCase { ring, issue }));
+                self.check(chains, shared, |&shared, memory, then| {
+                    then(&mut Speculate::new(memory, issue, shared, 7).ok()?)
+                });
+                self.check(misses, PADDED, |ring, memory, then| {
+                    then(&mut SpeculateMiss::new(ring.build(memory)?, issue).ok()?)
+                });
             }
         }
     }

@@ -172,6 +172,13 @@ impl<'m> Store<'m> {
         self.at.lane as usize * self.width.bytes() + self.at.store as usize * self.lane.stride
     }
 
+    /// Byte offset of store `number` since the kernel was made.
+    fn place_of(&self, number: u64) -> usize {
+        let index = number % self.pass();
+        let (lane, store) = (index / self.lane.stores, index % self.lane.stores);
+        lane as usize * self.width.bytes() + store as usize * self.lane.stride
+    }
+
     /// Goes `stores` stores on, at most to the end of the lane.
     fn advance(&mut self, stores: u64) {
         self.at.done += stores;
@@ -256,23 +263,27 @@ impl Kernel for Store<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            stores: 1,
-            bytes_written: self.width.bytes() as u32,
-            ..Work::default()
-        }
+        Work::default().store(1, self.width.bytes() as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let bytes = self.width.bytes() as u32;
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let bytes = self.width.bytes();
         for _ in 0..operations {
             let place = self.place();
+            debug_assert_eq!(place, self.place_of(self.at.done));
             sink(match self.temporal {
-                Temporal::Cached => Access::store(place, bytes),
-                Temporal::NonTemporal => Access::non_temporal_store(place, bytes),
+                Temporal::Cached => Access::store(place, bytes as u32),
+                Temporal::NonTemporal => Access::non_temporal_store(place, bytes as u32),
             });
+            let pass = self.at.pass;
+            let (words, half) = self.matrix.bytes_mut()[place..place + bytes].as_chunks_mut::<8>();
+            words.iter_mut().for_each(|word| *word = pass.to_le_bytes());
+            if let Some(half) = half.first_chunk_mut() {
+                *half = (pass as u32).to_le_bytes();
+            }
             self.advance(1);
         }
+        self.at.done
     }
 }
 
@@ -322,77 +333,12 @@ stores! {
     linefill_stream64
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::kernel::Sweep;
-    use crate::pattern::Matrix;
-
-    /// Does `operations` stores of `width` bytes, of which the first is number `done` since the
-    /// beginning; returns the number of the next. The rows are a multiple of the width.
-    pub fn store(
-        matrix: &mut Matrix<'_>,
-        sweep: Sweep,
-        width: usize,
-        done: u64,
-        operations: u64,
-    ) -> u64 {
-        let rows = matrix.rows() as u64;
-        let row_bytes = matrix.row_bytes();
-        let columns = (row_bytes / width) as u64;
-        for number in done..done + operations {
-            let pass = number / (rows * columns) + 1;
-            let index = number % (rows * columns);
-            let (row, column) = match sweep {
-                Sweep::Row => (index / columns, index % columns),
-                Sweep::Column => (index % rows, index / rows),
-            };
-            let place = row as usize * row_bytes + column as usize * width;
-            for part in matrix.bytes_mut()[place..place + width].chunks_mut(8) {
-                part.copy_from_slice(&pass.to_le_bytes()[..part.len()]);
-            }
-        }
-        done + operations
-    }
-}
-
-/// The patterns on which the kernels are checked against the reference.
+/// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
-    use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-    use crate::kernel::verify::lines::vector_forms;
-    use crate::kernel::verify::run::Oracle;
+    use crate::kernel::verify::Oracle;
     use crate::kernel::{Form, Store, Sweep, Temporal, Width};
-    use crate::mem::Region;
     use crate::pattern::Matrix;
-
-    struct StoreCase {
-        rows: usize,
-        row_bytes: usize,
-        sweep: Sweep,
-        width: Width,
-        temporal: Temporal,
-        form: Form,
-    }
-
-    impl Case for StoreCase {
-        fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-            let matrix = Matrix::new(memory, self.rows, self.row_bytes).ok()?;
-            let store = Store::new(matrix, self.sweep, self.width, self.temporal).ok()?;
-            then(&mut store.by(self.form).ok()?);
-            Some(())
-        }
-
-        fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
-            let mut matrix = Matrix::new(memory, self.rows, self.row_bytes).ok()?;
-            let mut done = 0;
-            then(&mut |operations| {
-                let width = self.width.bytes();
-                done = super::reference::store(&mut matrix, self.sweep, width, done, operations);
-                done
-            });
-            Some(())
-        }
-    }
 
     impl Oracle<'_, '_> {
         pub(crate) fn stores(&mut self, features: Features) {
@@ -403,32 +349,33 @@ mod checks {
                 (32, "linefill_store32", "linefill_stream32"),
                 (64, "linefill_store64", "linefill_stream64"),
             ] {
-                let Some(width) = Width::of(bytes, features) else {
-                    continue;
-                };
-                for (name, temporal) in [
-                    (cached, Temporal::Cached),
-                    (streamed, Temporal::NonTemporal),
-                ] {
-                    let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
-                    let sweeps = [Sweep::Row, Sweep::Column];
-                    let cases = |form| {
-                        sweeps.into_iter().flat_map(move |sweep| {
-                            matrices.map(|(rows, columns)| StoreCase {
-                                rows,
-                                row_bytes: columns * bytes,
-                                sweep,
-                                width,
-                                temporal,
-                                form,
-                            })
-                        })
-                    };
-                    let general = Form::ALL.into_iter().filter(|_| bytes <= 8);
-                    let vector = vector_forms().filter(|_| bytes > 8);
-                    self.check(name, general.chain(vector).flat_map(cases));
+                if let Some(width) = Width::of(bytes, features) {
+                    self.store(cached, width, Temporal::Cached);
+                    self.store(streamed, width, Temporal::NonTemporal);
                 }
             }
+        }
+
+        fn store(&mut self, name: &'static str, width: Width, temporal: Temporal) {
+            let matrices = [(1, 1), (1, 40), (40, 1), (7, 3), (23, 61)];
+            let forms = match width {
+                Width::W4 | Width::W8 => &Form::ALL,
+                _ => Form::on_vectors(),
+            };
+            let sweeps = [Sweep::Row, Sweep::Column];
+            let cases = forms
+                .iter()
+                .flat_map(|form| sweeps.map(|sweep| (form, sweep)));
+            let cases = cases.flat_map(|case| matrices.map(|matrix| (case, matrix)));
+            self.check(
+                name,
+                cases,
+                |&((form, sweep), (rows, columns)), memory, then| {
+                    let matrix = Matrix::new(memory, rows, columns * width.bytes()).ok()?;
+                    let store = Store::new(matrix, sweep, width, temporal).ok()?;
+                    then(&mut store.by(*form).ok()?)
+                },
+            );
         }
     }
 }

@@ -115,47 +115,19 @@ impl Kernel for Blocked<'_> {
     }
 
     fn work(&self) -> Work {
-        let lines = self.lines as u32 * self.times;
-        Work {
-            loads: lines * (LINE / QUARTER) as u32,
-            bytes_read: lines * LINE as u32,
-            ..Work::default()
-        }
+        let quarters = (self.lines * LINE / QUARTER) as u32;
+        Work::default().load(quarters * self.times, QUARTER as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let mut sum = 0_u64;
         for _ in 0..operations {
             let block = self.take();
             for _ in 0..self.times {
-                for quarter in 0..self.lines * LINE / QUARTER {
-                    sink(Access::load(block + quarter * QUARTER, QUARTER as u32));
+                for place in (block..block + self.lines * LINE).step_by(QUARTER) {
+                    sink(Access::load(place, QUARTER as u32));
+                    sum = sum.wrapping_add(self.region.sum(place, QUARTER));
                 }
-            }
-        }
-    }
-}
-
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::{LINE, Region};
-
-    /// Reads `operations` blocks of `lines` lines, each `times` times, of which the first is number
-    /// `done` since the beginning; returns the wrapping sum of their 8-byte words.
-    pub fn blocked(
-        region: &Region<'_>,
-        lines: usize,
-        times: u32,
-        done: u64,
-        operations: u64,
-    ) -> u64 {
-        let bytes = lines * LINE;
-        let blocks = (region.len() / bytes) as u64;
-        let mut sum = 0_u64;
-        for number in done..done + operations {
-            let block = (number % blocks) as usize * bytes;
-            for place in (block..block + bytes).step_by(8) {
-                let word = region.word(place);
-                sum = sum.wrapping_add(word.wrapping_mul(u64::from(times)));
             }
         }
         sum

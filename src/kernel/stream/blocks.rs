@@ -145,42 +145,37 @@ impl Blocks {
     /// A string instruction counts as one load or store a line: how it parts them is the CPU's
     /// affair.
     pub(crate) fn work(&self) -> Work {
-        let width = match self.motion.string() {
-            true => LINE,
-            false => self.vector.bytes(),
-        };
-        let (accesses, bytes) = ((BLOCK / width) as u32, BLOCK as u32);
-        let (reads, writes) = match self.motion {
-            Motion::ReadHalves => (2, 0),
-            motion if motion.reads_alone() => (1, 0),
-            Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => (0, 1),
-            _ => (1, 1),
-        };
-        Work {
-            loads: reads * accesses,
-            stores: writes * accesses,
-            bytes_read: reads * bytes,
-            bytes_written: writes * bytes,
-            ..Work::default()
+        let width = self.width();
+        let (count, bytes) = ((BLOCK / width) as u32, width as u32);
+        match self.motion {
+            Motion::ReadHalves => Work::default().load(2 * count, bytes),
+            motion if motion.reads_alone() => Work::default().load(count, bytes),
+            Motion::Write | Motion::WriteNonTemporal | Motion::RepStosb => {
+                Work::default().store(count, bytes)
+            }
+            _ => Work::default().load(count, bytes).store(count, bytes),
         }
     }
 
-    /// Reports the accesses of the next blocks, and advances past them.
-    pub(crate) fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.runs += 1;
-        for _ in 0..operations {
-            self.trace_block(self.place(), sink);
-            self.done += 1;
+    /// Bytes of an access: a line of a string.
+    fn width(&self) -> usize {
+        match self.motion.string() {
+            true => LINE,
+            false => self.vector.bytes(),
+        }
+    }
+
+    /// Reports the accesses of the next blocks.
+    pub(crate) fn report(&self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        for number in self.done..self.done + operations {
+            self.report_block((number % self.pass()) as usize * BLOCK, sink);
         }
     }
 
     /// The accesses of the block at `place`.
-    fn trace_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
+    fn report_block(&self, place: usize, sink: &mut dyn FnMut(Access)) {
         let half = self.span;
-        let width = match self.motion.string() {
-            true => LINE,
-            false => self.vector.bytes(),
-        };
+        let width = self.width();
         let bytes = width as u32;
         let both = match self.motion {
             Motion::ReadHalves => 2 * BLOCK,

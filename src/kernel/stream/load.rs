@@ -131,22 +131,22 @@ impl Kernel for LoadLines<'_> {
     }
 
     fn work(&self) -> Work {
-        Work {
-            loads: (LINE / self.way.vector().bytes()) as u32,
-            bytes_read: LINE as u32,
-            ..Work::default()
-        }
+        let bytes = self.way.vector().bytes();
+        Work::default().load((LINE / bytes) as u32, bytes as u32)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let bytes = self.way.vector().bytes();
+        let mut sum = 0_u64;
         for _ in 0..operations {
-            let bytes = self.way.vector().bytes();
             let line = self.line as usize * LINE;
             for place in (line..line + LINE).step_by(bytes) {
                 sink(Access::load(place, bytes as u32));
+                sum = sum.wrapping_add(self.region.sum(place, bytes));
             }
             self.advance(1);
         }
+        sum
     }
 }
 
@@ -195,21 +195,48 @@ unsafe extern "sysv64" {
     pub fn linefill_load_stream64(at: *const u8, lines: u64) -> u64;
 }
 
-/// The reference implementation.
-pub(crate) mod reference {
-    use crate::mem::{LINE, Region};
+/// The patterns on which the kernels are checked against their model.
+mod checks {
+    use crate::cpu::Features;
+    use crate::kernel::verify::Oracle;
+    use crate::kernel::{Blocked, Form, LoadLines, LoadWay, Vector};
+    use crate::mem::LINE;
 
-    /// Reads `operations` lines, of which the first is number `done` since the beginning; returns the
-    /// wrapping sum of their 8-byte words.
-    pub fn load(region: &Region<'_>, done: u64, operations: u64) -> u64 {
-        let lines = (region.len() / LINE) as u64;
-        let mut sum = 0_u64;
-        for number in done..done + operations {
-            let line = (number % lines) as usize * LINE;
-            for place in (line..line + LINE).step_by(8) {
-                sum = sum.wrapping_add(region.word(place));
+    impl Oracle<'_, '_> {
+        pub(crate) fn loads(&mut self, features: Features) {
+            for (bytes, cached, streamed) in [
+                (16, "linefill_load_cached", "linefill_load_stream"),
+                (32, "linefill_load_cached32", "linefill_load_stream32"),
+                (64, "linefill_load_cached64", "linefill_load_stream64"),
+            ] {
+                let Some(vector) = Vector::of(bytes, features) else {
+                    continue;
+                };
+                self.load(cached, LoadWay::Cached(vector), bytes == 16);
+                if let Some(sse41) = features.sse41() {
+                    self.load(streamed, LoadWay::NonTemporal(sse41, vector), false);
+                }
             }
         }
-        sum
+
+        /// Lines one after the other; and `in_blocks`: one that is all, blocks that leave lines
+        /// over, and blocks of a line.
+        fn load(&mut self, name: &'static str, way: LoadWay, in_blocks: bool) {
+            let forms = Form::on_vectors().iter();
+            let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
+            let blocks = [(100, 2), (7, 3), (1, 1)].map(|block| (100, Err(block)));
+            let blocks = blocks.into_iter().filter(|_| in_blocks);
+            self.check(
+                name,
+                lines.chain(blocks),
+                |&(lines, reading), memory, then| {
+                    let (region, _) = memory.split(lines * LINE)?;
+                    match reading {
+                        Ok(form) => then(&mut LoadLines::new(region, way).by(form).ok()?),
+                        Err((lines, times)) => then(&mut Blocked::new(region, lines, times).ok()?),
+                    }
+                },
+            );
+        }
     }
 }

@@ -58,13 +58,13 @@ pub enum Difference {
     },
     /// A traced access outside the memory.
     Outside(Access),
-    /// The kernel came to another place after a trace than after a run.
+    /// The kernel returned something else when every other portion was traced.
     Place {
-        /// The number of the portion that followed, from 0.
+        /// The number of the portion, from 0.
         portion: usize,
-        /// What it returned after a run.
+        /// What it returned when all portions were run.
         run: u64,
-        /// What it returned after a trace.
+        /// What it returned now.
         traced: u64,
     },
 }
@@ -77,7 +77,7 @@ impl core::fmt::Display for Mismatch {
 
 impl core::error::Error for Mismatch {}
 
-/// A kernel and its twin on one pattern.
+/// A kernel on one pattern, and its twin: the kernel's own model, unless a case has another.
 pub(crate) trait Case {
     /// Bytes of memory that it works in, whole lines and no more than [`LARGEST`].
     fn bytes(&self) -> usize {
@@ -89,7 +89,11 @@ pub(crate) trait Case {
 
     /// Builds the same pattern in `memory` and hands the twin to `then`: a function that does a
     /// number of operations and returns their checksum.
-    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built;
+    fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
+        self.kernel(memory, &mut |kernel| {
+            then(&mut |operations| kernel.trace(operations, &mut |_| {}))
+        })
+    }
 
     /// Bytes of the memory that the kernel uses and a plain twin does not.
     fn scratch(&self) -> Range<usize> {
@@ -97,11 +101,20 @@ pub(crate) trait Case {
     }
 }
 
+/// A case, and the function that builds it.
+pub(crate) struct Pattern<'a, C, B>(pub &'a C, pub &'a B);
+
+impl<C, B: Fn(&C, Region<'_>, WithKernel<'_>) -> Built> Case for Pattern<'_, C, B> {
+    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
+        (self.1)(self.0, memory, then)
+    }
+}
+
 /// What is done with a kernel.
-pub(crate) type WithKernel<'a> = &'a mut dyn FnMut(&mut dyn Kernel);
+pub(crate) type WithKernel<'a> = &'a mut dyn FnMut(&mut dyn Kernel) -> Built;
 
 /// What is done with a twin.
-pub(crate) type WithTwin<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64);
+pub(crate) type WithTwin<'a> = &'a mut dyn FnMut(&mut dyn FnMut(u64) -> u64) -> Built;
 
 /// `None` if the pattern was refused.
 pub(crate) type Built = Option<()>;
@@ -158,6 +171,7 @@ impl<'m> Parts<'m> {
         let mut proofs = [0; PORTIONS.len()];
         case.kernel(self.fresh(case), &mut |kernel| {
             proofs = PORTIONS.map(|operations| kernel.run(operations));
+            Some(())
         })
         .ok_or(Difference::NotBuilt)?;
         Ok(proofs)
@@ -176,6 +190,7 @@ impl<'m> Parts<'m> {
                     });
                 }
             }
+            Some(())
         })
         .ok_or(Difference::NotBuilt)?;
         result
@@ -200,41 +215,42 @@ impl<'m> Parts<'m> {
         }
     }
 
-    /// Traces every other portion and runs the ones between, whose proofs must not have changed.
+    /// Traces every other portion and runs the ones between, none of whose proofs must have changed.
     fn trace(&mut self, case: &dyn Case, proofs: &[u64]) -> Result<(), Difference> {
         let mut result = Ok(());
         case.kernel(self.fresh(case), &mut |kernel| {
             for (portion, (&run, operations)) in proofs.iter().zip(PORTIONS).enumerate() {
-                let found = if portion % 2 == 1 {
-                    trace_portion(kernel, case.bytes(), portion, operations)
-                } else {
-                    match kernel.run(operations) {
-                        checksum if checksum == run => Ok(()),
-                        traced => Err(Difference::Place {
-                            portion,
-                            run,
-                            traced,
-                        }),
-                    }
+                let found = match portion % 2 {
+                    1 => trace_portion(kernel, case.bytes(), portion, operations),
+                    _ => Ok(kernel.run(operations)),
                 };
+                let found = found.and_then(|traced| match traced == run {
+                    true => Ok(()),
+                    false => Err(Difference::Place {
+                        portion,
+                        run,
+                        traced,
+                    }),
+                });
                 result = result.and(found);
             }
+            Some(())
         })
         .ok_or(Difference::NotBuilt)?;
         result
     }
 }
 
-/// Traces a portion and compares it with the kernel's declaration.
+/// Traces a portion, compares it with the kernel's declaration, and returns its proof.
 fn trace_portion(
     kernel: &mut dyn Kernel,
     bytes: usize,
     portion: usize,
     operations: u64,
-) -> Result<(), Difference> {
+) -> Result<u64, Difference> {
     let mut traced = Work::default();
     let mut result = Ok(());
-    kernel.trace(operations, &mut |access| {
+    let proof = kernel.trace(operations, &mut |access| {
         if access.offset > bytes || access.bytes as usize > bytes - access.offset {
             result = Err(Difference::Outside(access));
         }
@@ -268,7 +284,7 @@ fn trace_portion(
             traced,
         }));
     }
-    result
+    result.map(|()| proof)
 }
 
 #[cfg(test)]
@@ -313,7 +329,7 @@ mod tests {
             }
         }
 
-        fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+        fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
             let offset = if self.1 == Fault::TracesOutside {
                 PART
             } else {
@@ -326,6 +342,7 @@ mod tests {
             let far = u64::from(self.1 == Fault::TracesTooFar);
             let count = &mut self.0.bytes_mut()[64];
             *count = count.wrapping_add((operations + far) as u8);
+            u64::from(*count)
         }
     }
 
@@ -334,14 +351,12 @@ mod tests {
             if *self == Fault::Refuses {
                 return None;
             }
-            then(&mut Counter(memory, *self));
-            Some(())
+            then(&mut Counter(memory, *self))
         }
 
         fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
             let mut counter = Counter(memory, Fault::None);
-            then(&mut |operations| counter.run(operations));
-            Some(())
+            then(&mut |operations| counter.run(operations))
         }
     }
 
@@ -378,7 +393,7 @@ mod tests {
         ));
         assert!(matches!(
             difference(Fault::TracesTooFar),
-            Difference::Place { portion: 2, .. }
+            Difference::Place { portion: 1, .. }
         ));
     }
 }

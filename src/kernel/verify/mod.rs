@@ -1,11 +1,12 @@
-//! Every kernel against its plain twin.
+//! Every kernel against its plain model, its [trace](crate::kernel::Kernel::trace).
 //!
 //! Runs wherever the kernels run, the bare image included: it allocates nothing and knows no
-//! operating system. A kernel and its twin start from the same bytes at the same addresses, do
+//! operating system. A kernel and its model start from the same bytes at the same addresses, do
 //! the same operations in the same portions, and must return the same proofs and leave the same
-//! bytes behind, also outside the pattern; only what a kernel packs beside it may differ. The
-//! kernel's trace must agree with the work it declares and with where it stops. A family's file
-//! says on which patterns its kernels are checked. A kernel that has a form by intrinsics, too, is
+//! bytes behind, also outside the pattern. The accesses that the model reports must be as many as
+//! the work declares. Where the model runs the kernel itself, because a plain one would take too
+//! long, a twin beside it takes its place; what a kernel packs beside its pattern may differ then.
+//! A kernel's file says on which patterns it is checked. A kernel that has a form by intrinsics is
 //! checked in both under the one name, where the target has it.
 
 use crate::cpu::Features;
@@ -15,7 +16,6 @@ use crate::mem::Region;
 pub use check::{Difference, Mismatch};
 
 pub(super) mod check;
-pub(super) mod lines;
 pub(super) mod ring;
 pub(super) mod run;
 
@@ -40,6 +40,4 @@ pub fn check_all(
     compute::verify(&mut oracle, *features);
     code::verify(&mut oracle, *features);
     coherence::verify(&mut oracle, *features);
-    oracle.fills();
-    oracle.loads(*features);
 }

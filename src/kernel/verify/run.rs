@@ -1,6 +1,6 @@
 //! Hands cases to the check, and findings to the caller.
 
-use crate::kernel::verify::check::{Case, Difference, Mismatch, Parts};
+use crate::kernel::verify::check::{Built, Case, Difference, Mismatch, Parts, Pattern, WithKernel};
 use crate::mem::Region;
 
 /// Hands the cases to the check and its findings to the caller.
@@ -20,19 +20,47 @@ impl<'m, 'r> Oracle<'m, 'r> {
         }
     }
 
-    /// Checks the cases of one kernel up to the first that fails, and reports.
-    pub(crate) fn check<C: Case>(
+    /// Checks one kernel on `cases`, each of which `build` makes a kernel of and hands on. Stops at
+    /// the first that fails, and reports.
+    pub(crate) fn check<C>(
+        &mut self,
+        name: &'static str,
+        cases: impl IntoIterator<Item = C>,
+        build: impl Fn(&C, Region<'_>, WithKernel<'_>) -> Built,
+    ) {
+        self.check_each(name, cases, |parts, case| {
+            parts.check(&Pattern(&case, &build))
+        });
+    }
+
+    /// The same of cases that say more than how they are built.
+    pub(crate) fn check_cases<C: Case>(
         &mut self,
         name: &'static str,
         cases: impl IntoIterator<Item = C>,
     ) {
-        let result = cases.into_iter().enumerate().try_for_each(|(case, built)| {
-            let found = match &mut self.parts {
-                Some(parts) => parts.check(&built),
-                None => Err(Difference::NotBuilt),
-            };
-            found.map_err(|difference| Mismatch { case, difference })
-        });
+        self.check_each(name, cases, |parts, case| parts.check(&case));
+    }
+
+    fn check_each<C>(
+        &mut self,
+        name: &'static str,
+        cases: impl IntoIterator<Item = C>,
+        check: impl Fn(&mut Parts<'m>, C) -> Result<(), Difference>,
+    ) {
+        let result = cases
+            .into_iter()
+            .enumerate()
+            .try_for_each(|(number, case)| {
+                let found = match &mut self.parts {
+                    Some(parts) => check(parts, case),
+                    None => Err(Difference::NotBuilt),
+                };
+                found.map_err(|difference| Mismatch {
+                    case: number,
+                    difference,
+                })
+            });
         (self.report)(name, result);
     }
 }

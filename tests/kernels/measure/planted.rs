@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use linefill::kernel::{Access, Kernel, Work};
+use linefill::kernel::Kernel;
 use linefill::measure::{Buffers, Monitor, Outcome, Plan, Sample, steady};
 use linefill::time::start;
 
@@ -59,12 +59,6 @@ impl Kernel for Planted<'_> {
         self.done += operations;
         self.done
     }
-
-    fn work(&self) -> Work {
-        Work::default()
-    }
-
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
 }
 
 /// A kernel whose runs take what a function says.
@@ -74,12 +68,6 @@ impl<F: FnMut(u64) -> u64> Kernel for Taking<F> {
     fn run(&mut self, operations: u64) -> u64 {
         (self.0)(operations)
     }
-
-    fn work(&self) -> Work {
-        Work::default()
-    }
-
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
 }
 
 /// Asked before and after every sample, answers what a function of the question's number says.

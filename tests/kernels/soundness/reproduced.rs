@@ -2,7 +2,7 @@
 //! refused by the constructor that first binds it to a region, before anything is run.
 
 use linefill::kernel::{
-    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width, reference,
+    Burst, Kernel, Pair, Places, SharedWalk, Shuffle, Step, Transfer, Visit, Walk, Width,
 };
 use linefill::os::{Memory, Pages};
 use linefill::pattern::{
@@ -92,25 +92,26 @@ fn stages_begin_at_the_end_of_the_array() {
 }
 
 #[test]
-#[should_panic(expected = "needs elements with padding")]
-fn a_twin_does_not_write_to_pointers() {
+fn a_step_that_would_write_to_pointers_is_refused() {
     let mut memory = page();
-    let mut ring = Ring::new(memory.region(), Layout::npad(0), 10, Order::Sequential).unwrap();
-    reference::walk(&mut ring, Step::Inc, 3);
-    Walk::new(ring, Step::Follow).unwrap().run(100);
+    let ring = Ring::new(memory.region(), Layout::npad(0), 10, Order::Sequential).unwrap();
+    Walk::new(ring, Step::Inc).unwrap_err();
+    let ring = Ring::new(memory.region(), Layout::npad(0), 10, Order::Sequential).unwrap();
+    SharedWalk::new(ring.share().unwrap(), Visit::Step(Step::Inc)).unwrap_err();
 }
 
 #[test]
-#[should_panic(expected = "no pointer word at")]
-fn a_twin_does_not_start_at_padding() {
+fn a_walk_goes_to_no_padding() {
     let mut memory = page();
     let layout = Layout::npad(7).pointer_in_word(1);
     let ring = Ring::new(memory.region(), layout, 10, Order::Sequential).unwrap();
     let ring = ring.share().unwrap();
-    // From here the word that a step adds to is a pointer word.
-    reference::shared(&ring, ring.first() + 8, Step::Inc, 1);
-    let walk = SharedWalk::new(ring, Visit::Step(Step::Follow));
-    walk.unwrap().run(100);
+    let mut walk = SharedWalk::new(ring, Visit::Step(Step::Inc)).unwrap();
+    // From here the word that a step adds to would be a pointer word.
+    walk.go_to(ring.offset(ring.first()) + 8);
+    assert_eq!(walk.at(), ring.first());
+    walk.trace(100, &mut |_| {});
+    walk.run(100);
 }
 
 #[test]

@@ -88,12 +88,13 @@ impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
         }
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let at = self.index * size_of::<L>();
         for _ in 0..2 * operations {
             sink(Access::load(at, word::<L>()));
             sink(Access::store(at, word::<L>()));
         }
+        operations
     }
 }
 

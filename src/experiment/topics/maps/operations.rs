@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
-use crate::kernel::{Access, Kernel, Work};
+use crate::kernel::{Access, Kernel};
 use crate::mem::Region;
 use crate::os::{RoundOptions, Worker, team};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,12 +62,10 @@ impl Kernel for Sharer {
         tally.counted
     }
 
-    /// Nothing is said: what an operation touches depends on the map and on what it holds.
-    fn work(&self) -> Work {
-        Work::default()
+    /// Does and reports nothing: what an operation touches depends on the map and on what it holds.
+    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
+        0
     }
-
-    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) {}
 }
 
 /// The threads, and what they share.

@@ -114,9 +114,9 @@ impl Kernel for Walker<'_> {
         self.walk.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.walk.trace(operations, sink);
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         self.steps += operations;
+        self.walk.trace(operations, sink)
     }
 }
 
@@ -159,10 +159,11 @@ impl Kernel for Helper<'_> {
         self.walk.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         self.goal += operations;
         self.steps += operations;
         self.walk.trace(operations, sink);
+        operations
     }
 }
 

@@ -110,7 +110,7 @@ impl Kernel for Harness<'_> {
         }
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.kernel.trace(operations * u64::from(self.reads), sink);
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        self.kernel.trace(operations * u64::from(self.reads), sink)
     }
 }

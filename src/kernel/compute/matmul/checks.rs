@@ -26,8 +26,7 @@ impl MatmulCase {
 
 impl Case for MatmulCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut self.build(memory)?);
-        Some(())
+        then(&mut self.build(memory)?)
     }
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
@@ -37,8 +36,7 @@ impl Case for MatmulCase {
             MatmulWay::Original | MatmulWay::Transposed => [1, 8],
             MatmulWay::SubMatrix | MatmulWay::Vectorised => [8, 8],
         };
-        twin(&mut product, block, then);
-        Some(())
+        twin(&mut product, block, then)
     }
 }
 
@@ -51,14 +49,12 @@ struct TileCase {
 impl Case for TileCase {
     fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
         let product = Product::new(memory, self.side, SEED).ok()?;
-        then(&mut TileMatmul::new(product, self.way).ok()?);
-        Some(())
+        then(&mut TileMatmul::new(product, self.way).ok()?)
     }
 
     fn twin(&self, memory: Region<'_>, then: WithTwin<'_>) -> Built {
         let mut product = Product::new(memory, self.side, SEED).ok()?;
-        twin(&mut product, [self.side; 2], then);
-        Some(())
+        twin(&mut product, [self.side; 2], then)
     }
 
     fn scratch(&self) -> Range<usize> {
@@ -67,31 +63,31 @@ impl Case for TileCase {
 }
 
 /// The plain loops, block after block.
-fn twin(product: &mut Product<'_>, block: [usize; 2], then: WithTwin<'_>) {
+fn twin(product: &mut Product<'_>, block: [usize; 2], then: WithTwin<'_>) -> Built {
     let mut done = 0;
     then(&mut |operations| {
         done = crate::kernel::compute::matmul::reference::matmul(product, block, done, operations);
         done
-    });
+    })
 }
 
 impl Oracle<'_, '_> {
     pub(crate) fn matmuls(&mut self, features: Features) {
         let cases = |way| [8, 16].map(|side| MatmulCase { side, way });
-        self.check("linefill_matmul_copy", cases(MatmulWay::Transposed));
-        self.check("linefill_matmul_dot", cases(MatmulWay::Original));
-        self.check("linefill_matmul_submatrix", cases(MatmulWay::SubMatrix));
+        self.check_cases("linefill_matmul_copy", cases(MatmulWay::Transposed));
+        self.check_cases("linefill_matmul_dot", cases(MatmulWay::Original));
+        self.check_cases("linefill_matmul_submatrix", cases(MatmulWay::SubMatrix));
         let vectorised = cases(MatmulWay::Vectorised);
-        self.check("linefill_matmul_submatrix_sse2", vectorised);
+        self.check_cases("linefill_matmul_submatrix_sse2", vectorised);
         // Smaller than a tile, and whole tiles with a row and a column beyond them.
         let tiles = |sides: [usize; 2], way| sides.map(|side| TileCase { side, way });
         if let Some(token) = features.fma() {
             let cases = tiles([1, 13], TileWay::Avx2(token));
-            self.check("linefill_tile_avx2", cases);
+            self.check_cases("linefill_tile_avx2", cases);
         }
         if let Some(token) = features.avx512() {
             let cases = tiles([1, 25], TileWay::Avx512(token));
-            self.check("linefill_tile_avx512", cases);
+            self.check_cases("linefill_tile_avx512", cases);
         }
     }
 }

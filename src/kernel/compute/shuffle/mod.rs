@@ -243,21 +243,15 @@ impl Kernel for Shuffle<'_> {
     /// What an exchange does, the index it takes and, in stages, the buffer included. A draw that
     /// has to be tried again counts once.
     fn work(&self) -> Work {
-        let (loads, read, stores, written) = match self.deck.indices() {
-            Indices::Precomputed => (1, 4, 0, 0),
-            Indices::Generated => (2, 12, 1, 8),
+        let drawn = match self.deck.indices() {
+            Indices::Precomputed => Work::default().load(1, 4),
+            Indices::Generated => Work::default().load(1, 4).load(1, 8).store(1, 8),
         };
         let staged = u32::from(self.stage.is_some());
-        Work {
-            loads: 4 + loads + staged,
-            stores: 3 + stores + staged,
-            bytes_read: 16 + read + 4 * staged,
-            bytes_written: 12 + written + 4 * staged,
-            ..Work::default()
-        }
+        drawn.load(4 + staged, 4).store(3 + staged, 4)
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         let mut left = operations;
         while left > 0 {
             let room = (self.next - self.end()) as u64;
@@ -267,6 +261,7 @@ impl Kernel for Shuffle<'_> {
             self.advance(exchanges);
             left -= exchanges as u64;
         }
+        self.checksum()
     }
 }
 

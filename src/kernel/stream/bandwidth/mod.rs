@@ -169,8 +169,9 @@ impl Kernel for Bandwidth<'_> {
         self.blocks.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.blocks.trace(operations, sink);
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        self.blocks.report(operations, sink);
+        self.run(operations)
     }
 }
 
@@ -223,8 +224,9 @@ impl Kernel for SharedBandwidth<'_> {
         self.blocks.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.blocks.trace(operations, sink);
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        self.blocks.report(operations, sink);
+        self.run(operations)
     }
 }
 

@@ -1,40 +1,8 @@
 //! Bursts of accesses.
 
 use crate::cpu::Features;
-use crate::kernel::verify::check::{Built, Case, WithKernel, WithTwin};
-use crate::kernel::verify::run::Oracle;
+use crate::kernel::verify::Oracle;
 use crate::kernel::{Burst, Places, Transfer, Width};
-use crate::mem::Region;
-
-struct BurstCase {
-    places: Places,
-    transfer: Transfer,
-    width: Width,
-}
-
-impl Case for BurstCase {
-    fn kernel(&self, memory: Region<'_>, then: WithKernel<'_>) -> Built {
-        then(&mut Burst::new(memory, self.places, self.transfer, self.width).ok()?);
-        Some(())
-    }
-
-    fn twin(&self, mut memory: Region<'_>, then: WithTwin<'_>) -> Built {
-        let mut done = 0;
-        then(&mut |operations| {
-            let last = crate::kernel::stream::burst::reference::burst(
-                &mut memory,
-                self.places,
-                self.transfer.stores(),
-                self.width.bytes(),
-                done,
-                operations,
-            );
-            done += operations;
-            last
-        });
-        Some(())
-    }
-}
 
 /// Places that an aligned instruction may go to.
 const ALIGNED: [Places; 4] = [
@@ -78,14 +46,9 @@ impl Oracle<'_, '_> {
                 LoadAligned | StoreAligned => &[],
             };
             let places = ALIGNED.into_iter().chain(any.iter().copied());
-            self.check(
-                name,
-                places.map(|places| BurstCase {
-                    places,
-                    transfer,
-                    width,
-                }),
-            );
+            self.check(name, places, |&places, memory, then| {
+                then(&mut Burst::new(memory, places, transfer, width).ok()?)
+            });
         }
     }
 }

@@ -5,7 +5,6 @@
 #![allow(unsafe_code)]
 
 mod checks;
-pub(crate) mod reference;
 use crate::kernel::{Access, Kernel, Width, Work};
 use crate::mem::{Region, Span};
 
@@ -270,36 +269,37 @@ impl Kernel for Burst<'_> {
     }
 
     fn work(&self) -> Work {
-        let (accesses, bytes) = (BURST as u32, (BURST * self.width.bytes()) as u32);
-        if self.transfer.stores() {
-            Work {
-                stores: accesses,
-                bytes_written: bytes,
-                ..Work::default()
-            }
-        } else {
-            Work {
-                loads: accesses,
-                bytes_read: bytes,
-                ..Work::default()
-            }
+        let (count, bytes) = (BURST as u32, self.width.bytes() as u32);
+        match self.transfer.stores() {
+            true => Work::default().store(count, bytes),
+            false => Work::default().load(count, bytes),
         }
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        let bytes = self.width.bytes() as u32;
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let bytes = self.width.bytes();
+        let mut last = self.places.first;
         for _ in 0..operations {
             let index = self.places.index(self.done);
-            for k in 0..BURST {
-                let place = self.places.place(index, k);
-                sink(if self.transfer.stores() {
-                    Access::store(place, bytes)
-                } else {
-                    Access::load(place, bytes)
-                });
-            }
             self.done = self.done.wrapping_add(1);
+            let value = self.places.index(self.done).to_le_bytes();
+            for k in 0..BURST {
+                last = self.places.place(index, k);
+                if !self.transfer.stores() {
+                    sink(Access::load(last, bytes as u32));
+                    continue;
+                }
+                sink(Access::store(last, bytes as u32));
+                for part in self.region.bytes_mut()[last..last + bytes].chunks_mut(8) {
+                    part.copy_from_slice(&value[..part.len()]);
+                }
+            }
         }
+        let (mut moved, low) = ([0; 8], bytes.min(8));
+        if operations > 0 {
+            moved[..low].copy_from_slice(&self.region.bytes()[last..last + low]);
+        }
+        u64::from_le_bytes(moved)
     }
 }
 

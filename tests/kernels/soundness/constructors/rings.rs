@@ -3,7 +3,7 @@
 use linefill::cpu::Hint;
 use linefill::kernel::{
     Ahead, Chase, Dependence, Direction, Fields, Form, Issue, Mode, Pair, ParallelChase,
-    PrefetchWalk, SpeculateMiss, Step, Walk, WideChase, Width, reference,
+    PrefetchWalk, SpeculateMiss, Step, Walk, WideChase, Width,
 };
 use linefill::mem::Region;
 use linefill::pattern::{Lanes, Layout, Link, Links, Order, Path, Ring};
@@ -152,13 +152,13 @@ pub(super) fn links(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
         }
     };
     (case.note)(format_args!("Links::new(_, {link:?})"));
-    let Ok(mut links) = Links::new(ring, link) else {
+    let Ok(links) = Links::new(ring, link) else {
         return false;
     };
     links.place(case.source.word());
-    let round = links.count() as u64;
-    let start = reference::chase(&mut links, 0);
-    assert_eq!(reference::chase(&mut links, round), start);
+    let start = links.cursor();
+    let round = 0..links.count();
+    assert_eq!(round.fold(start, |link, _| links.next(link)), start);
     true
 }
 

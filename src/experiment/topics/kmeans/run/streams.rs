@@ -144,7 +144,8 @@ impl Kernel for Streams {
         tasks::work(self.state.problem.points.len() / self.pool.current_num_threads())
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         tasks::trace(0..self.state.problem.points.len(), operations, sink);
+        self.state.iterations
     }
 }

@@ -178,8 +178,9 @@ impl Kernel for Task {
 
     /// Reports what every variant does: for each point of the task of this thread's number the
     /// point and all means. Sums come on top, where and when the variant has it.
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
         trace(self.run.points_of(self.index), operations, sink);
+        self.run.iterations()
     }
 }
 

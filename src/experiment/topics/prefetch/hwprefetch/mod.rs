@@ -115,7 +115,7 @@ impl Kernel for WhileOff<'_> {
         self.kernel.work()
     }
 
-    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) {
-        self.kernel.trace(operations, sink);
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        self.kernel.trace(operations, sink)
     }
 }
