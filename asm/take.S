@@ -9,10 +9,17 @@
    r9   bytes to the line to fetch ahead
    rax  result: byte offset of the line that would be next
 
-   An iteration is an operation, on the first word of a line:
-     store   1 store, 8 bytes: the number of operations that are left, this one included
-     add     1 load, 8 bytes; 1 store, 8 bytes, by one `lock add` of 1
-   after no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead. */
+   An iteration is an operation, on the first word of a line: a store of the number of operations that
+   are left, this one included, or a `lock add` of 1; after no prefetch, a `prefetcht0` (t0) or a
+   `prefetchw` (w) of a line some turns ahead.
+
+   linefill_take_store: 1 store, 8 bytes
+   linefill_take_store_t0: 1 store, 8 bytes
+   linefill_take_store_w: 1 store, 8 bytes
+   linefill_take_add: 1 load, 8 bytes; 1 store, 8 bytes
+   linefill_take_add_t0: 1 load, 8 bytes; 1 store, 8 bytes
+   linefill_take_add_w: 1 load, 8 bytes; 1 store, 8 bytes
+*/
 
 #include "linefill.h"
 

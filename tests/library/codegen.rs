@@ -1,7 +1,8 @@
 //! The assembled kernels hold the instructions that they claim, and no others.
 //!
-//! A family's file states what an iteration of each of its kernels does, as the header of its
-//! `asm/*.S` says, and tests what else is promised of them.
+//! What an iteration of a kernel does stands in the header of its `asm/*.S`, in a line such as
+//! `linefill_walk_inc: 2 loads, 16 bytes; 1 store, 8 bytes`, or, for families from before that, in the
+//! table of a file here, which also tests what else is promised of them.
 
 automod::dir!("tests/library/codegen");
 
@@ -46,9 +47,64 @@ impl Stated {
     }
 }
 
-/// What the headers of all families say.
+/// What a header's line states, if it is one that states something.
+fn stated_by(line: &str) -> Option<Stated> {
+    let (name, accesses) = line.trim().split_once(": ")?;
+    if !name.starts_with("linefill_") {
+        return None;
+    }
+    let mut inside = Traffic::NONE;
+    for access in accesses.split("; ") {
+        let words: Vec<_> = access.split([' ', ',']).collect();
+        let [count, kind, "", bytes, "bytes"] = words[..] else {
+            panic!("`{line}`: `{access}` is not like `2 loads, 16 bytes`");
+        };
+        let number = |text: &str| text.parse::<usize>().expect(line);
+        match kind {
+            "load" | "loads" => (inside.loads, inside.read) = (number(count), number(bytes)),
+            "store" | "stores" => (inside.stores, inside.written) = (number(count), number(bytes)),
+            _ => panic!("`{line}`: `{kind}` is neither loads nor stores"),
+        }
+    }
+    Some(Stated {
+        name: name.to_owned().leak(),
+        inside,
+        outside: Traffic::NONE,
+    })
+}
+
+/// The sources of all kernels.
+fn sources() -> impl Iterator<Item = String> {
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/asm")).unwrap();
+    let paths = folder.map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension() == Some("S".as_ref()))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+}
+
+#[test]
+fn a_header_states_loads_and_stores() {
+    let stated = stated_by("   linefill_some: 2 loads, 16 bytes; 1 store, 8 bytes").unwrap();
+    assert_eq!(stated.name, "linefill_some");
+    let Traffic {
+        loads,
+        stores,
+        read,
+        written,
+    } = stated.inside;
+    assert_eq!([loads, stores, read, written], [2, 1, 16, 8]);
+    assert!(stated_by("   rdi  address of the word").is_none());
+}
+
+/// What headers and tables say of all kernels.
 fn all_stated() -> Vec<Stated> {
+    let of_headers = sources().flat_map(|source| {
+        let stated: Vec<_> = source.lines().filter_map(stated_by).collect();
+        stated
+    });
+    let of_headers: Vec<_> = of_headers.collect();
     [
+        &of_headers[..],
         bandwidth::STATED,
         chases::STATED,
         codealign::STATED,
@@ -76,12 +132,7 @@ const LOOPLESS: [(&str, Code); 3] = [
 #[test]
 fn every_symbol_of_the_sources_is_listed_once_and_in_order() {
     let mut found = BTreeSet::new();
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/asm")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension() != Some("S".as_ref()) {
-            continue;
-        }
-        let source = std::fs::read_to_string(path).unwrap();
+    for source in sources() {
         let words = source.split(|c: char| c != '_' && !c.is_ascii_alphanumeric());
         found.extend(
             words

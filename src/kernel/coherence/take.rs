@@ -28,6 +28,11 @@ pub enum AcquireWay {
     Add,
 }
 
+impl AcquireWay {
+    /// The ways, for callers that try them all.
+    pub const ALL: [AcquireWay; 2] = [AcquireWay::Store, AcquireWay::Add];
+}
+
 /// How it is fetched before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -28,12 +28,6 @@ pub const STATED: &[Stated] = &[
     stated("linefill_roundtrip_store", 1, 0, 8, 0).and_outside(PASSED_ON),
     stated("linefill_roundtrip_compare", 1, 1, 8, 8),
     // Outside: a look at a lock that is not free.
-    stated("linefill_take_store", 0, 1, 0, 8),
-    stated("linefill_take_store_t0", 0, 1, 0, 8),
-    stated("linefill_take_store_w", 0, 1, 0, 8),
-    stated("linefill_take_add", 1, 1, 8, 8),
-    stated("linefill_take_add_t0", 1, 1, 8, 8),
-    stated("linefill_take_add_w", 1, 1, 8, 8),
     stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
 ];
 

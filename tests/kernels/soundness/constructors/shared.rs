@@ -102,7 +102,7 @@ pub(super) fn take_lines(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     let from = case.source.below(words.len().min(16));
     let words = &words[from..];
     let lines = case.source.size(words.len() / 32);
-    let way = *case.source.among(&[AcquireWay::Store, AcquireWay::Add]);
+    let way = *case.source.among(&AcquireWay::ALL);
     let fetched = *case
         .source
         .among(&[Fetched::Not, Fetched::ToRead, Fetched::ToWrite]);
