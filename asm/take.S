@@ -10,8 +10,8 @@
    rax  result: byte offset of the line that would be next
 
    An iteration is an operation, on the first word of a line: a store of the number of operations that
-   are left, this one included, or a `lock add` of 1; after no prefetch, a `prefetcht0` (t0) or a
-   `prefetchw` (w) of a line some turns ahead.
+   are left, this one included, a `lock add` of 1, or the same with an `mfence` behind it (fenced); after
+   no prefetch, a `prefetcht0` (t0) or a `prefetchw` (w) of a line some turns ahead.
 
    linefill_take_store: 1 store, 8 bytes
    linefill_take_store_t0: 1 store, 8 bytes
@@ -19,6 +19,9 @@
    linefill_take_add: 1 load, 8 bytes; 1 store, 8 bytes
    linefill_take_add_t0: 1 load, 8 bytes; 1 store, 8 bytes
    linefill_take_add_w: 1 load, 8 bytes; 1 store, 8 bytes
+   linefill_take_fenced: 1 load, 8 bytes; 1 store, 8 bytes
+   linefill_take_fenced_t0: 1 load, 8 bytes; 1 store, 8 bytes
+   linefill_take_fenced_w: 1 load, 8 bytes; 1 store, 8 bytes
 */
 
 #include "linefill.h"
@@ -37,6 +40,9 @@ kernel \name
         .else
         lock add qword ptr [rdi + rdx], 1
         .endif
+        .ifc    \kind, fenced
+        mfence
+        .endif
         add     rdx, r8
         and     rdx, rcx
         dec     rsi
@@ -52,3 +58,6 @@ takes   linefill_take_store_w, store, prefetchw
 takes   linefill_take_add, add
 takes   linefill_take_add_t0, add, prefetcht0
 takes   linefill_take_add_w, add, prefetchw
+takes   linefill_take_fenced, fenced
+takes   linefill_take_fenced_t0, fenced, prefetcht0
+takes   linefill_take_fenced_w, fenced, prefetchw

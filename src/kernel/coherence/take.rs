@@ -24,13 +24,17 @@ const AHEAD: usize = 8;
 pub enum AcquireWay {
     /// By a store, which waits in the store queue until the line is there.
     Store,
-    /// By `lock add`, which lets nothing pass until the line is there.
+    /// By `lock add`. Zen 5 executes it speculatively and overlaps one with the next, so that a
+    /// sequence of them shows their throughput.
     Add,
+    /// By `lock add` and an `mfence` behind it, so that nothing begins until the line is there: the
+    /// latency of its transfer, or of its upgrade from shared to exclusive.
+    AddFenced,
 }
 
 impl AcquireWay {
     /// The ways, for callers that try them all.
-    pub const ALL: [AcquireWay; 2] = [AcquireWay::Store, AcquireWay::Add];
+    pub const ALL: [AcquireWay; 3] = [AcquireWay::Store, AcquireWay::Add, AcquireWay::AddFenced];
 }
 
 /// How it is fetched before.
@@ -95,6 +99,9 @@ impl<'m> AcquireLines<'m> {
             (AcquireWay::Add, Fetched::Not) => linefill_take_add,
             (AcquireWay::Add, Fetched::ToRead) => linefill_take_add_t0,
             (AcquireWay::Add, Fetched::ToWrite) => linefill_take_add_w,
+            (AcquireWay::AddFenced, Fetched::Not) => linefill_take_fenced,
+            (AcquireWay::AddFenced, Fetched::ToRead) => linefill_take_fenced_t0,
+            (AcquireWay::AddFenced, Fetched::ToWrite) => linefill_take_fenced_w,
         }
     }
 }
@@ -127,7 +134,7 @@ impl Kernel for AcquireLines<'_> {
     }
 
     fn work(&self) -> Work {
-        let loads = u32::from(self.way == AcquireWay::Add);
+        let loads = u32::from(self.way != AcquireWay::Store);
         Work::default().load(loads, 8).store(1, 8)
     }
 
@@ -139,7 +146,7 @@ impl Kernel for AcquireLines<'_> {
             let word = &self.words[self.at / 8];
             let value = match self.way {
                 AcquireWay::Store => left,
-                AcquireWay::Add => {
+                AcquireWay::Add | AcquireWay::AddFenced => {
                     sink(Access::load(self.at, 8));
                     word.load(Ordering::Relaxed).wrapping_add(1)
                 }
@@ -201,6 +208,12 @@ takes! {
     linefill_take_add_t0
     /// The same after `prefetchw`.
     linefill_take_add_w
+    /// Adds 1 by `lock add`, and waits by `mfence`.
+    linefill_take_fenced
+    /// The same after `prefetcht0`.
+    linefill_take_fenced_t0
+    /// The same after `prefetchw`.
+    linefill_take_fenced_w
 }
 
 /// The patterns on which the kernels are checked against their model.
@@ -210,7 +223,7 @@ mod checks {
 
     impl Oracle<'_, '_> {
         pub(crate) fn takes(&mut self) {
-            use AcquireWay::{Add, Store};
+            use AcquireWay::{Add, AddFenced, Store};
             use Fetched::{Not, ToRead, ToWrite};
             for (name, way, fetched) in [
                 ("linefill_take_store", Store, Not),
@@ -219,6 +232,9 @@ mod checks {
                 ("linefill_take_add", Add, Not),
                 ("linefill_take_add_t0", Add, ToRead),
                 ("linefill_take_add_w", Add, ToWrite),
+                ("linefill_take_fenced", AddFenced, Not),
+                ("linefill_take_fenced_t0", AddFenced, ToRead),
+                ("linefill_take_fenced_w", AddFenced, ToWrite),
             ] {
                 self.check(name, [1, 2, 64, 512], |&lines, memory, then| {
                     then(&mut AcquireLines::new(
