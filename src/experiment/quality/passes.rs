@@ -25,7 +25,7 @@ pub struct Pass {
 pub enum Quality {
     /// In samples enough nobody else computed on the core.
     Clean,
-    /// Disturbed samples had to do, or the host had the threads [far apart](mark_remote).
+    /// Disturbed samples had to do, or the host had the threads far apart.
     Disturbed,
     /// Two threads that were to have a core each had one together.
     SharedCore,
