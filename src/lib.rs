@@ -86,6 +86,7 @@ extern crate alloc;
 #[cfg(feature = "criterion")]
 extern crate self as linefill;
 
+#[cfg(target_arch = "x86_64")]
 #[macro_use]
 mod messages;
 
