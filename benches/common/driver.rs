@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use linefill::os::{
-    Pinned, {self},
-};
+use linefill::os::{self, Pinned};
 use linefill::stats::median;
 use linefill::time::Rate;
 

@@ -2,9 +2,7 @@
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative, CpuIdResult};
 
-use super::cores::{
-    Core, EventTable, Ports, Translations, {self},
-};
+use super::cores::{self, Core, EventTable, Ports, Translations};
 use super::list::Text;
 
 /// Who made the CPU.

@@ -5,9 +5,7 @@ use core::fmt;
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter};
 use linefill::counters::{Place, UnknownName};
-use linefill::os::perf::{
-    Refusal, {self},
-};
+use linefill::os::perf::{self, Refusal};
 use linefill::pmu::Reading;
 
 use super::clock::amount;

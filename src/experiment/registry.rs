@@ -1,9 +1,7 @@
 //! Every row of the mission.
 
 use super::Experiment;
-use super::topics::{
-    Family, TOPICS, Topic, {self},
-};
+use super::topics::{self, Family, TOPICS, Topic};
 use crate::spelling::distance;
 
 /// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor

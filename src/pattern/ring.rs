@@ -1,8 +1,6 @@
 //! Circular lists: every element points to the next, and one cycle goes through all.
 
-use super::ahead::{
-    Turn, draw_ahead, {self},
-};
+use super::ahead::{self, Turn, draw_ahead};
 use super::layout::{Elements, WORD};
 use super::{Layout, LayoutError, Order, Path, Rng, SharedRing, order};
 use crate::mem::{PAGE, Region};

@@ -11,13 +11,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use crate::common::child;
 use crate::common::cli::{Folder, Ran, Record};
+use crate::common::untested::starts;
 use linefill::cpu::Features;
 use linefill::kernel::verify::{ROOM, check_all};
 use linefill::mem::Region;
 use linefill::os::affinity;
-use crate::common::untested::starts;
-use crate::common::child;
 
 const QEMU: &str = "qemu-x86_64";
 

@@ -2,8 +2,8 @@
 //! optimisation have nothing to show.
 #![cfg(not(debug_assertions))]
 
-use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use super::in_place::Code;
+use iced_x86::{FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, Register};
 use linefill::kernel::add_to_nearest;
 
 /// The innermost loop of the function that `add_to_nearest` calls for vectors of such registers.

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use iced_x86::{FlowControl, Mnemonic};
 use super::in_place::{Code, next};
+use iced_x86::{FlowControl, Mnemonic};
 use linefill::os::perf::Counter;
 use linefill::pmu::{Cpu, Page};
 

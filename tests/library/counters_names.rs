@@ -2,11 +2,11 @@
 #![cfg(feature = "std")]
 
 use crate::common::dump::Dump;
+use crate::common::machine::Machine;
 use linefill::counters::{Named, Place, Quantity, UnknownName};
 use linefill::cpu::Identity;
 use linefill::os::perf::{Event, Refusal, Software, Source};
 use linefill::pmu::Flavour;
-use crate::common::machine::Machine;
 
 const INTEL: &str = "
     sys/bus/event_source/devices/cpu/type = 4

@@ -3,10 +3,10 @@
 
 use std::hint::black_box;
 
+use crate::common::untested;
 use linefill::counters::{Counters, MOST, Named, Place, scope, usual};
 use linefill::os::perf::{Event, Refusal, Software, probe_software};
 use linefill::os::{Memory, Pages};
-use crate::common::untested;
 
 const PAGES: usize = 64;
 

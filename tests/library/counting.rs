@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::common::untested;
 use linefill::counters::Quantity;
 use linefill::cpu::Features;
 use linefill::experiment::shared::count::CountSetup;
@@ -14,7 +15,6 @@ use linefill::os::perf::{Event, Software, probe_software};
 use linefill::pattern::{Layout, Order};
 use linefill::stats::Interval;
 use linefill::time::Rate;
-use crate::common::untested;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 

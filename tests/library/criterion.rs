@@ -3,13 +3,13 @@
 
 use std::hint::black_box;
 
+use crate::common::untested;
 use criterion::measurement::Measurement;
 use criterion::{Criterion, Throughput};
 use linefill::criterion::{Clock, CoreCycles, Counter, CounterError, Ticks};
 use linefill::os::perf::{Pmu, probe, probe_software};
 use linefill::os::{Memory, Pages};
 use linefill::time::Rate;
-use crate::common::untested;
 
 const PAGES: usize = 64;
 

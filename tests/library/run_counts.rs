@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::common::untested;
 use linefill::counters::Quantity;
 use linefill::experiment::find;
 use linefill::lab::record::{CountingLine, Record};
@@ -12,7 +13,6 @@ use linefill::lab::run::{RECORD, Recorder, Run, run};
 use linefill::lab::session::{Request, Session, root};
 use linefill::os::perf::{Event, Software, probe_software};
 use linefill::stats::Interval;
-use crate::common::untested;
 
 /// A folder that is removed at the end.
 struct Folder(PathBuf);

@@ -1,6 +1,7 @@
 //! Kernels on pages with two addresses: what they return, and where they say they go.
 #![cfg(feature = "std")]
 
+use crate::common::untested;
 use linefill::cpu::Features;
 use linefill::experiment::topics::tlb::aliases::{
     HandoverSetup, PatchSetup, Patched, SynonymSetup,
@@ -9,7 +10,6 @@ use linefill::experiment::{Context, Setup, Workload};
 use linefill::kernel::Kernel;
 use linefill::mem::Region;
 use linefill::os::allowed;
-use crate::common::untested;
 
 /// Hands the kernel of `setup` to `then`, or says why there is none.
 fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {

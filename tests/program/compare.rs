@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use linefill::lab::record::Line;
 use crate::common::cli::Folder;
+use linefill::lab::record::Line;
 
 /// A run of D14, D15 and D17 on a machine made up for it.
 const PLANTED: &str = include_str!("../fixtures/record/planted.jsonl");

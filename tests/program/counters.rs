@@ -2,9 +2,9 @@
 #![cfg(feature = "lab")]
 
 use crate::common::cli::{Folder, Ran};
+use crate::common::untested;
 use linefill::os::perf::{Pmu, probe, probe_software};
 use serde_json::Value;
-use crate::common::untested;
 
 /// Pages that are written for the first time, one an operation.
 const FIRST_TOUCH: [&str; 4] = ["--series", "first write", "--", "X3"];

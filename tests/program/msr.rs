@@ -1,9 +1,7 @@
 //! `run --allow-msr` on files that stand for the registers of every CPU.
 #![cfg(feature = "lab")]
 
-use std::fs::{
-    File, {self},
-};
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -3,9 +3,9 @@
 
 use std::fs;
 
+use crate::common::cli::{Folder, Ran, Record, UnderWay};
 use linefill::experiment::{State, Untestable};
 use linefill::lab::record::MACHINE;
-use crate::common::cli::{Folder, Ran, Record, UnderWay};
 
 /// Little enough for a run of about a second.
 const SMALL: [&str; 2] = ["--memory", "1MiB"];

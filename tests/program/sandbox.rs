@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use linefill::experiment::{State, Untestable};
 use crate::common::cli::{Folder, Ran, Record};
 use crate::common::untested;
+use linefill::experiment::{State, Untestable};
 
 /// What a filter does with a system call.
 #[derive(Clone, Copy)]

@@ -6,9 +6,9 @@ use std::fs;
 use std::process::Command;
 
 use crate::common::cli::{Folder, Ran};
+use crate::common::untested;
 use linefill::os::{allowed, pin};
 use serde_json::Value;
-use crate::common::untested;
 
 const SOURCE: &str = "\
 struct slot { long hits; int misses; };

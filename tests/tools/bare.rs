@@ -13,6 +13,8 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use crate::common::cli::Folder;
+use crate::common::target;
+use crate::common::untested::{self, starts};
 use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 use linefill::cpu::Features;
 use linefill::experiment::LADDER;
@@ -23,8 +25,6 @@ use linefill::lab::read::parse;
 use linefill::lab::record::{FORMAT, MACHINE, Record};
 use linefill::pmu::Quantity;
 use linefill::stats::Interval;
-use crate::common::untested::{self, starts};
-use crate::common::target;
 
 const QEMU: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";

@@ -1,8 +1,8 @@
 //! Where the crate cannot be built, one sentence says so, and nothing else does.
 
+use crate::common::target;
 use std::path::Path;
 use std::process::Command;
-use crate::common::target;
 
 /// What cargo says of the library, checked for a target that must refuse it.
 fn refusal(target: &str, features: &str) -> String {

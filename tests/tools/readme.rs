@@ -1,11 +1,11 @@
 //! What README.md says under "Embed a kernel" is done to the letter, in fresh packages: a program for
 //! Linux, and one that boots in QEMU without an operating system. Each prints what a step costs.
 
+use crate::common::target;
+use crate::common::untested::starts;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use crate::common::untested::starts;
-use crate::common::target;
 
 const README: &str = include_str!("../../README.md");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::common::target;
+use crate::common::untested::{self, starts};
 use iced_x86::{Decoder, DecoderOptions};
 use linefill::kernel::symbols;
-use crate::common::untested::{self, starts};
-use crate::common::target;
 
 const TARGET: &str = "x86_64-unknown-uefi";
 const QEMU: &str = "qemu-system-x86_64";

@@ -4,9 +4,7 @@
 // Flushes lines that only the caller can vouch for.
 #![allow(unsafe_code)]
 
-use crate::cpu::{
-    Clflushopt, Clwb, {self},
-};
+use crate::cpu::{self, Clflushopt, Clwb};
 use crate::kernel::intrinsics::one_at_a_time;
 use crate::mem::LINE;
 

@@ -3,9 +3,7 @@
 // Stores to an address that only the caller can vouch for.
 #![allow(unsafe_code)]
 
-use crate::cpu::{
-    Clwb, movnti64, {self},
-};
+use crate::cpu::{self, Clwb, movnti64};
 use crate::kernel::intrinsics::one_at_a_time;
 
 /// Stores `value`, `value + 1`, ... to the word at `at`, `stores` of them; returns the value behind

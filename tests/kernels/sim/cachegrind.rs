@@ -8,10 +8,10 @@
 
 use std::path::Path;
 
-use linefill::sim::trace::{Decoder, MAGIC};
-use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
 use super::valgrind::Program;
 use crate::common::untested::starts;
+use linefill::sim::trace::{Decoder, MAGIC};
+use linefill::sim::{Geometry, Hierarchy, HierarchyDesign, Op, Reference};
 
 const KEPT_TRACE: &[u8] = include_bytes!("../../fixtures/trace/program.lft");
 const KEPT_COUNTS: &str = include_str!("../../fixtures/trace/cachegrind.csv");

@@ -29,7 +29,9 @@ fn machine(l1: (f64, f64), l2: (f64, f64), llc: f64) -> Walk {
 /// Its ladder in half octaves from 4 KiB to 1 GiB.
 fn ladder(machine: &Walk) -> Vec<(f64, f64)> {
     let bytes = (24..=60).map(|half| 2f64.powf(f64::from(half) / 2.0));
-    bytes.map(|bytes| (bytes, machine.step(bytes, 64.0))).collect()
+    bytes
+        .map(|bytes| (bytes, machine.step(bytes, 64.0)))
+        .collect()
 }
 
 /// L1d and L2 of a Nehalem, a Zen 4, a Skylake, a Golden Cove and an Ice Lake, of servers

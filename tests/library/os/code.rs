@@ -8,10 +8,10 @@ use std::fs;
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
 
+use crate::common::child;
+use crate::common::untested;
 use linefill::os::code::{Alias, Code, View};
 use linefill::os::{Memory, Pages};
-use crate::common::untested;
-use crate::common::child;
 
 /// `mov eax, value; ret`.
 fn returning(value: u8) -> [u8; 6] {

@@ -4,9 +4,9 @@
 
 use std::hint::black_box;
 
+use crate::common::untested;
 use linefill::os::perf::{Counter, Event, Group, Pmu, Refusal, Software, probe, probe_software};
 use linefill::os::{Memory, Pages};
-use crate::common::untested;
 
 /// Pages that are touched for the first time.
 const FRESH: usize = 64;

@@ -2,10 +2,10 @@
 #![cfg(feature = "std")]
 
 use crate::common::dump::Dump;
+use crate::common::machine::Machine;
 use linefill::cpu::Identity;
 use linefill::os::perf::{Event, Refusal, Software, Source};
 use linefill::pmu::{Encoding, Flavour};
-use crate::common::machine::Machine;
 
 const PLAIN: &str = "
     sys/bus/event_source/devices/cpu/type = 4

@@ -1,16 +1,14 @@
 //! What `doctor` finds, on recorded machines with planted observations.
 #![cfg(feature = "std")]
 
-use std::fs::{
-    File, {self},
-};
+use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
+use crate::common::machine::Machine;
 use linefill::cpu::PrefetchSwitches;
 use linefill::os::Root;
 use linefill::os::health::{Check, Observed, State, examine, judge};
 use linefill::os::perf::{Pmu, Refusal};
-use crate::common::machine::Machine;
 
 /// Two registers that switch prefetchers off, as far as the tests need them.
 const INTEL: PrefetchSwitches = PrefetchSwitches {

@@ -2,12 +2,12 @@
 //! terminal that is closed.
 #![cfg(feature = "std")]
 
+use crate::common::child;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use crate::common::child;
 
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;

@@ -4,9 +4,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
 
-use linefill::os::{Granted, Memory, MemoryError, Pages};
-use crate::common::untested;
 use crate::common::child;
+use crate::common::untested;
+use linefill::os::{Granted, Memory, MemoryError, Pages};
 
 const SIGSEGV: i32 = 11;
 

@@ -1,9 +1,9 @@
 //! Whether locks across two lines may be tried, on machines described by their files.
 #![cfg(feature = "std")]
 
+use crate::common::machine::Machine;
 use linefill::cpu::Vendor;
 use linefill::os::split_locks::{Place, Refused, judge};
-use crate::common::machine::Machine;
 
 const BARE_INTEL: Place = Place {
     vendor: Vendor::Intel,

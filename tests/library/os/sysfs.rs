@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
+use crate::common::machine::Machine;
 use linefill::cpu::CacheKind;
 use linefill::os::sysfs::{
     Arrangement, Cache, CpuLocation, CpuMask, Nearness, Node, Sharing, Sysfs, Topology,
 };
-use crate::common::machine::Machine;
 
 const KIB: u64 = 1024;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::dump::Dump;
 use super::microarch;
+use crate::common::dump::Dump;
 use linefill::cpu::{Identity, Vectors};
 use linefill::pmu::{Encoding, EventCode, Microarch, event, events};
 

@@ -122,9 +122,7 @@ fn shared_names_have_the_same_encoding_and_counters() {
             shared += 1;
             let where_counted = match *counter {
                 Counter::Fixed(mask) => ours.fixed.is_some_and(|n| mask == 1 << (n + from)),
-                Counter::General(mask) => {
-                    ours.fixed.is_none() && ours.counters == u32::from(mask)
-                }
+                Counter::General(mask) => ours.fixed.is_none() && ours.counters == u32::from(mask),
             };
             let name = ours.name;
             assert!(
@@ -135,12 +133,7 @@ fn shared_names_have_the_same_encoding_and_counters() {
             );
             if ours.encoding != *encoding {
                 let known = DISAGREE.iter().any(|(known, _)| *known == name);
-                assert!(
-                    known,
-                    "{} {name}: {ours:?}, {:?}",
-                    core.name(),
-                    encoding
-                );
+                assert!(known, "{} {name}: {ours:?}, {:?}", core.name(), encoding);
                 disagreed.push(name);
             }
         }

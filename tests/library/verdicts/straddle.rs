@@ -1,9 +1,7 @@
 //! Accesses at every offset of a line, and at the end of a page.
 
 use linefill::experiment::Machine;
-use linefill::experiment::Verdict::{
-    DoesNotHold, Holds, Inconclusive, Untestable, {self},
-};
+use linefill::experiment::Verdict::{self, DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::planted::{Planted, Row, Value, row, time};
 

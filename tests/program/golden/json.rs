@@ -7,9 +7,9 @@ use std::process::Command;
 use linefill::os::perf::probe_software;
 use serde_json::Value;
 
+use super::reports::with_records;
 use crate::common::cli::Folder;
 use crate::common::golden::{Golden, Hash};
-use super::reports::with_records;
 use crate::common::untested;
 
 /// A small trace, which valgrind's lackey recorded.

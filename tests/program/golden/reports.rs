@@ -2,8 +2,8 @@
 //!
 //! Left out are plotly's own script, the page's script and its style.
 
-use std::path::Path;
 use std::fs;
+use std::path::Path;
 
 use crate::common::cli::{Folder, Ran};
 use crate::common::golden::{Golden, Hash};

@@ -4,8 +4,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::common::cli::{Folder, Ran};
 use super::elf::{self, Section, Unit};
+use crate::common::cli::{Folder, Ran};
 
 /// `linefill layout` on a file of these bytes, with four gigabytes of address space and a minute.
 fn layout(name: &str, bytes: &[u8], args: &[&str]) -> Ran {

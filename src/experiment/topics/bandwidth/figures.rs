@@ -2,9 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::Mover;
-use crate::experiment::topics::bandwidth::Place::{
-    L1, L2, Memory, {self},
-};
+use crate::experiment::topics::bandwidth::Place::{self, L1, L2, Memory};
 use crate::experiment::topics::bandwidth::{
     BY_VECTORS, BYTES_A_CYCLE, COPY, PAPER, READ, WRITE, case, level, series, without_repetition,
     working_sets,

@@ -1,9 +1,7 @@
 //! Drepper 3.2 and 3.3.1, how an address finds its line: the parts of an address, and Figures 3.5
 //! to 3.7.
 
-use crate::experiment::claim::counted::{
-    Counted, {self},
-};
+use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
 use crate::pattern::Rng;
 use crate::sim::{Cache, Design, Geometry, Reference, Split};

@@ -9,9 +9,7 @@ use crate::experiment::topics::kmeans::run::{
 use crate::experiment::topics::kmeans::{VECTORS, setup};
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
 use crate::mem::Region;
-use crate::pattern::kmeans::{
-    CLUSTERS, POINTS, Point, {self},
-};
+use crate::pattern::kmeans::{self, CLUSTERS, POINTS, Point};
 use std::sync::Arc;
 
 const DIFFERENT: &str = "points and indices that differ from the note's";

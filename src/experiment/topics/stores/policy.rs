@@ -1,8 +1,6 @@
 //! Drepper 3.3.3, write behaviour: what a program can see of the write policies.
 
-use crate::experiment::claim::counted::{
-    Counted, {self},
-};
+use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
 use crate::experiment::topics::stores::evict::{Evict, LineState, ReloadSetup, Then};
 use crate::kernel::{

@@ -4,9 +4,7 @@ use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
 use crate::experiment::topics::tensor::{FLAT, MACHINE, STRIDES, only};
 use crate::kernel::Get;
-use crate::pattern::{
-    Storage, {self},
-};
+use crate::pattern::{self, Storage};
 
 const MASKS: &str = "flat, masks";
 const PRIMES: &str = "flat, prime dimensions";

@@ -1,8 +1,6 @@
 //! The series' own simulation: C5.
 
-use crate::experiment::claim::counted::{
-    Counted, {self},
-};
+use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
 use crate::kernel::ReadTensor;
 use crate::pattern::{Heap, Shape};

@@ -1,9 +1,7 @@
 //! Drepper 3.2 and 3.3.4, Sestoft 4: what coherence asks of caches, counted in a model of several
 //! cores.
 
-use crate::experiment::claim::counted::{
-    Counted, {self},
-};
+use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
 use crate::experiment::topics::coherence::transfer;
 use crate::pattern::Rng;

@@ -1,8 +1,6 @@
 //! What threads that share lines send to each other: Sestoft's k-means and his table of 4 x 3.
 
-use crate::experiment::claim::counted::{
-    Counted, {self},
-};
+use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::topics::coherence::mesi::{Found, PROTOCOL};

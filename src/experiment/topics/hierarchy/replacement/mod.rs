@@ -1,9 +1,7 @@
 //! Drepper 3.3.5, in passing: that sets replace by LRU. Which line a full set of L1d gives up.
 
 use crate::experiment::prelude::*;
-use crate::infer::{
-    Found, {self},
-};
+use crate::infer::{self, Found};
 use crate::kernel::Revisit;
 use crate::mem::{LINE, Region};
 use crate::pattern::Visits;

@@ -5,9 +5,7 @@ use crate::experiment::prelude::*;
 use crate::kernel::NearestWay;
 use crate::mem::Region;
 use crate::os::Worker;
-use crate::pattern::kmeans::{
-    CLUSTERS, Point, {self},
-};
+use crate::pattern::kmeans::{self, CLUSTERS, Point};
 use cluster::{OneLine, Padded};
 pub use clustering::{Clustering, ClusteringSetup, Told};
 use std::sync::Arc;
