@@ -6,8 +6,9 @@
 //!   an intrinsic, the function is that intrinsic, and assembly elsewhere. In an optimised build each
 //!   is exactly one instruction, inlined into its caller; in a debug build an intrinsic is a call of
 //!   a function with that instruction (`tests/kernels/instructions.rs` disassembles both).
-//! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly, except
-//!   those that take or return a vector. [`by_address`] has these with both operands in memory.
+//! - Soft-float targets (`x86_64-unknown-none`, `-uefi`): the same functions, as assembly. The
+//!   functions that take or return a vector are missing there; [`by_address`] has their instructions with
+//!   both operands in memory.
 //! - Capabilities: [`Features::detect`] hands out zero-sized tokens such as [`Avx512`]. An
 //!   instruction that not every x86-64 CPU has takes its token, so it cannot fault as undefined.
 //! - Description: [`Identity`], [`Caches`], [`Tlbs`] and [`tsc_hz`], each by `detect` from the CPU

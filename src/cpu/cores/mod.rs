@@ -2,7 +2,7 @@
 //! linefill goes by.
 //!
 //! # Adding a core
-//! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_atom.rs` or `amd.rs`): a constant, and
+//! 1. Add a row to the vendor's file (`intel_core.rs`, `intel_cove.rs`, `intel_atom.rs` or `amd.rs`): a constant, and
 //!    its name in the list at the end of the file. State what is published and where; everything
 //!    else comes from [`Core::UNKNOWN`], or from a core of which the source says that it is the same.
 //!
@@ -33,6 +33,7 @@ mod fact;
 mod intel;
 mod intel_atom;
 mod intel_core;
+mod intel_cove;
 mod product;
 mod values;
 
@@ -117,9 +118,14 @@ impl Core {
 
     /// All cores, by vendor and age; Intel's Atoms after its other cores.
     pub fn all() -> impl Iterator<Item = &'static Core> {
-        [intel_core::CORES, intel_atom::CORES, amd::CORES]
-            .into_iter()
-            .flatten()
+        [
+            intel_core::CORES,
+            intel_cove::CORES,
+            intel_atom::CORES,
+            amd::CORES,
+        ]
+        .into_iter()
+        .flatten()
     }
 
     /// The core of this name.

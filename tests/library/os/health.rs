@@ -15,13 +15,13 @@ const INTEL: PrefetchSwitches = PrefetchSwitches {
     register: 0x1A4,
     bits: &[(0, "L2 streamer"), (2, "L1 data next line")],
 };
-const AMD: PrefetchSwitches = PrefetchSwitches {
+pub const AMD: PrefetchSwitches = PrefetchSwitches {
     register: 0xC000_0108,
     bits: &[(0, "L1 stream"), (5, "L2 up/down")],
 };
 
 /// A bare Intel machine with a PMU on which nothing runs.
-fn quiet() -> Observed {
+pub fn quiet() -> Observed {
     Observed {
         switches: Some(INTEL),
         hypervisor: None,
@@ -60,18 +60,18 @@ fn find(checks: &[Check], name: &str) -> Check {
 }
 
 /// One check of a recorded machine.
-fn check(machine: &Machine, cpu: usize, observed: &Observed, name: &str) -> Check {
+pub fn check(machine: &Machine, cpu: usize, observed: &Observed, name: &str) -> Check {
     find(&judge(&machine.root(), cpu, observed), name)
 }
 
 #[track_caller]
-fn assert_check(check: &Check, state: State, found: &str, mend: &str) {
+pub fn assert_check(check: &Check, state: State, found: &str, mend: &str) {
     assert_eq!(check.state, state, "{check:?}");
     assert!(check.found.contains(found), "{found:?} in {check:?}");
     assert!(check.mend.contains(mend), "{mend:?} in {check:?}");
 }
 
-fn msr(machine: &Machine, cpu: usize, register: u64, value: u64) {
+pub fn msr(machine: &Machine, cpu: usize, register: u64, value: u64) {
     let dir = machine.root().dev.join(format!("cpu/{cpu}"));
     fs::create_dir_all(&dir).unwrap();
     let file = File::create(dir.join("msr")).unwrap();
@@ -438,63 +438,6 @@ fn a_container_has_what_its_group_leaves() {
         "0.2 GiB available",
         "",
     );
-}
-
-#[test]
-fn counters_say_why_they_are_refused() {
-    let machine = Machine::recorded("amd-zen2-two-ccx");
-    let refused = |refusal| Observed {
-        pmu: Pmu::Refused(refusal),
-        ..quiet()
-    };
-    let one = |observed: &Observed| check(&machine, 0, observed, "hardware counters");
-    assert_check(
-        &one(&refused(Refusal::NoPmu)),
-        State::Warn,
-        "no PMU",
-        "pmu=on",
-    );
-    let paranoid = refused(Refusal::Paranoid(Some(4)));
-    assert_check(
-        &one(&paranoid),
-        State::Warn,
-        "paranoid=4",
-        "sysctl kernel.perf_event_paranoid=1",
-    );
-    assert_check(
-        &one(&refused(Refusal::Sandbox)),
-        State::Warn,
-        "seccomp",
-        "PERFMON",
-    );
-    let one = check(&machine, 0, &quiet(), "perf_event_paranoid");
-    assert_check(&one, State::Warn, "4", "sysctl");
-}
-
-#[test]
-fn prefetchers_that_are_off_are_named() {
-    let machine = Machine::recorded("intel-sapphire-rapids");
-    let one = || check(&machine, 2, &quiet(), "prefetchers");
-    assert_check(&one(), State::Unknown, "does not exist", "modprobe msr");
-    msr(&machine, 2, 0x1A4, 0x25);
-    let found = "off: L2 streamer, L1 data next line (register 0x1a4 is 0x25)";
-    assert_check(&one(), State::Warn, found, "wrmsr -p 2 0x1a4 0x20");
-
-    let amd = Observed {
-        switches: Some(AMD),
-        ..quiet()
-    };
-    let one = || check(&machine, 2, &amd, "prefetchers");
-    // A file too short for the register stands for a CPU that refuses it.
-    assert_check(
-        &one(),
-        State::Unknown,
-        "register 0xc0000108 cannot be read",
-        "firmware",
-    );
-    msr(&machine, 2, 0xC000_0108, 0x20);
-    let mend = "wrmsr -p 2 0xc0000108 0x0";
-    assert_check(&one(), State::Warn, "off: L2 up/down", mend);
 }
 
 /// On the machine that runs the tests, whatever it is.

@@ -1,0 +1,217 @@
+//! Intel's cores from Sunny Cove on, without the Atoms: in a hybrid CPU, its performance cores.
+
+use super::fact::{known, unknown};
+use super::intel::*;
+use super::intel_core::FOUR_PREFETCHERS;
+use super::product::{EventTable, model, models, product};
+use super::values::{PrefetchSwitches, Translations, ports, translations};
+use super::{Core, NOT_FOUND, Vectors, Vendor};
+
+const ICE_LAKE_EVENTS: EventTable = list("Ice Lake client", "ICL", "icelake v1.22");
+const ALDER_LAKE_EVENTS: EventTable = list("Alder Lake (P)", "ADL", "alderlake v1.27, cpu_core");
+const SAPPHIRE_RAPIDS_EVENTS: EventTable = list("Sapphire Rapids", "SPR", "sapphirerapids v1.23");
+
+const SUNNY_COVE: Core = Core {
+    name: "Sunny Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Ice Lake client", &[models(6, 0x7d, 0x7e)]).events(&ICE_LAKE_EVENTS),
+        product("Ice Lake server", &[model(6, 0x6a), model(6, 0x6c)]).events(&list(
+            "Ice Lake server",
+            "ICX",
+            "icelakex v1.26",
+        )),
+        product("Lakefield", &[model(6, 0x8a)]).performance(),
+    ],
+    load_to_use: known(5, om("Ice Lake client: cache parameters")),
+    float_add: known(4, om("Ice Lake client: latency of ADDSD")),
+    ports: ports(
+        [32, 64, 128],
+        [32, 64, 64],
+        om(
+            "Ice Lake client: two 512-bit loads per cycle; two stores of up to 256 bits to one line, \
+            or one of 512",
+        ),
+    ),
+    reorder_buffer: known(352, om("Ice Lake client: out-of-order engine")),
+    store_buffer: known(72, om("Ice Lake client: out-of-order engine")),
+    outstanding_misses: known(12, ARCHITECTURE_DAY),
+    combining_buffers: known(12, ARCHITECTURE_DAY),
+    decoded_cache: known(2304, ANANDTECH_ZEN_2),
+    translations: translations(64, 32, 2048, om("Ice Lake client: TLBs")),
+    prefetchers: known(
+        FOUR_PREFETCHERS,
+        sdm4("10th generation, MSR_PREFETCH_CONTROL"),
+    ),
+};
+
+/// Sunny Cove with a larger L2: the manual treats the two as one.
+const WILLOW_COVE: Core = Core {
+    name: "Willow Cove",
+    vectors: Vectors::Avx512,
+    products: &[
+        product("Tiger Lake", &[models(6, 0x8c, 0x8d)]).events(&list(
+            "Tiger Lake",
+            "TGL",
+            "tigerlake v1.16",
+        )),
+    ],
+    decoded_cache: known(2304, HARDWARE_TIMES),
+    ..SUNNY_COVE
+};
+
+/// Sunny Cove in an older process.
+const CYPRESS_COVE: Core = Core {
+    name: "Cypress Cove",
+    vectors: Vectors::Avx512,
+    products: &[product("Rocket Lake", &[model(6, 0xa7)]).events(&ICE_LAKE_EVENTS)],
+    decoded_cache: unknown(NOT_FOUND),
+    ..SUNNY_COVE
+};
+
+const GOLDEN_COVE: Core = Core {
+    name: "Golden Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
+            .performance()
+            .events(&ALDER_LAKE_EVENTS),
+        product("Sapphire Rapids", &[model(6, 0x8f)]).events(&SAPPHIRE_RAPIDS_EVENTS),
+    ],
+    load_to_use: known(5, om("Golden Cove: cache parameters")),
+    ports: ports(
+        [48, 96, 128],
+        [32, 64, 64],
+        om(
+            "Golden Cove: three loads of up to 256 bits per cycle or two of 512; two stores of up to \
+            256 bits or one of 512",
+        ),
+    ),
+    reorder_buffer: known(512, om("Golden Cove: out-of-order engine")),
+    store_buffer: known(114, GOLDEN_COVE_POPPED),
+    outstanding_misses: known(16, ARCHITECTURE_DAY),
+    combining_buffers: known(16, ARCHITECTURE_DAY),
+    decoded_cache: known(4096, HARDWARE_TIMES),
+    translations: translations(96, 32, 2048, om("Golden Cove: TLBs; 96 entries for loads")),
+    prefetchers: known(
+        PrefetchSwitches {
+            register: FEATURE_CONTROL,
+            bits: &[STREAMER, ADJACENT, NEXT_LINE, BY_INSTRUCTION, MULTIPATH],
+        },
+        sdm4("12th generation, P-core; PerfSpect has it for the servers, too"),
+    ),
+    ..Core::UNKNOWN
+};
+
+/// Golden Cove with a larger L2.
+const RAPTOR_COVE: Core = Core {
+    name: "Raptor Cove",
+    vectors: Vectors::Avx512,
+    products: &[
+        product(
+            "Raptor Lake",
+            &[model(6, 0xb7), model(6, 0xba), model(6, 0xbf)],
+        )
+        .performance()
+        .events(&ALDER_LAKE_EVENTS),
+        product("Emerald Rapids", &[model(6, 0xcf)]).events(&SAPPHIRE_RAPIDS_EVENTS),
+        product("Bartlett Lake", &[model(6, 0xd7)]),
+    ],
+    decoded_cache: unknown(NOT_FOUND),
+    ..GOLDEN_COVE
+};
+
+/// Keeps the L1d of Golden Cove.
+const REDWOOD_COVE: Core = Core {
+    name: "Redwood Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])
+            .performance()
+            .events(&list(
+                "Meteor Lake (P)",
+                "MTL",
+                "meteorlake v1.10, cpu_core",
+            )),
+        product("Granite Rapids", &[models(6, 0xad, 0xae)]).events(&list(
+            "Granite Rapids",
+            "GNR",
+            "graniterapids v1.02",
+        )),
+        product("Arrow Lake-U", &[model(6, 0xb5)]).performance(),
+    ],
+    load_to_use: GOLDEN_COVE.load_to_use,
+    ports: GOLDEN_COVE.ports,
+    reorder_buffer: known(512, WIKIPEDIA),
+    decoded_cache: known(4096, WIKIPEDIA),
+    translations: Translations {
+        small: known(96, J_CHEN),
+        ..Core::UNKNOWN.translations
+    },
+    prefetchers: known(
+        PrefetchSwitches {
+            register: FEATURE_CONTROL,
+            bits: &[
+                STREAMER,
+                ADJACENT,
+                NEXT_LINE,
+                BY_INSTRUCTION,
+                MULTIPATH,
+                (6, "last-level page"),
+                (7, "array of pointers"),
+            ],
+        },
+        PERFSPECT,
+    ),
+    ..Core::UNKNOWN
+};
+
+const LION_COVE: Core = Core {
+    name: "Lion Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[
+        product("Arrow Lake", &[models(6, 0xc5, 0xc6)]).performance(),
+        product("Lunar Lake", &[model(6, 0xbd)])
+            .performance()
+            .events(&list("Lunar Lake (P)", "LNL", "lunarlake v1.01, cpu_core")),
+    ],
+    // Of the first level of 48 KiB, which CPUID calls L1d and Intel L0, before another of 192 KiB.
+    load_to_use: known(4, llvm_lunar_lake("LoadLatency")),
+    // The core has no 512-bit accesses.
+    ports: ports(
+        [48, 96, 96],
+        [32, 64, 64],
+        llvm_lunar_lake("three load ports, two ports of store data, of up to 256 bits"),
+    ),
+    reorder_buffer: known(576, WIKIPEDIA),
+    decoded_cache: known(5250, WIKIPEDIA),
+    translations: Translations {
+        small: known(128, ANANDTECH_LUNAR_LAKE),
+        ..Core::UNKNOWN.translations
+    },
+    ..Core::UNKNOWN
+};
+
+const COUGAR_COVE: Core = Core {
+    name: "Cougar Cove",
+    vectors: Vectors::Avx512,
+    vendor: Vendor::Intel,
+    products: &[product("Panther Lake", &[model(6, 0xcc)]).performance()],
+    ..Core::UNKNOWN
+};
+
+/// By age.
+pub(super) static CORES: &[Core] = &[
+    SUNNY_COVE,
+    WILLOW_COVE,
+    CYPRESS_COVE,
+    GOLDEN_COVE,
+    RAPTOR_COVE,
+    REDWOOD_COVE,
+    LION_COVE,
+    COUGAR_COVE,
+];
