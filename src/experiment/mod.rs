@@ -20,8 +20,13 @@ mod rig;
 mod unit;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
+pub(crate) use crate::experiment::claim::statement::UNSURE;
+pub use crate::experiment::claim::statement::{
+    Claim, Document, Kind, Origin, Then, computed, counted, drepper, measured, ours, reported,
+    sestoft, simulated, startin, tensor,
+};
 pub use crate::experiment::claim::verdict::{
-    Claim, Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, claim, noted,
+    Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
 };
 pub use crate::experiment::machine::calibration::{Calibration, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
@@ -39,7 +44,7 @@ pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 pub use case::{Case, Context, PageRequest, Run, Setup, Timing, Untestable, Workload};
 pub use machine::Machine;
 pub use point::{Measured, Point, State};
-pub use registry::{Named, all, find, nearest};
+pub use registry::{Named, all, find, find_claim, nearest};
 pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
@@ -60,8 +65,10 @@ pub struct Experiment {
     pub question: &'static str,
     /// Document, section and figure.
     pub source: &'static str,
-    /// What a modern CPU does differently.
-    pub today: &'static str,
+    /// What the hardware does, whatever the verdicts are.
+    pub about: &'static str,
+    /// What is known of single cores.
+    pub seen: &'static [Seen],
     /// How its points are drawn, if they are.
     pub plot: Option<Plot>,
     /// What is measured on this machine, in order.
@@ -83,6 +90,20 @@ impl Experiment {
             Some(unit) => unit,
         }
     }
+}
+
+/// What is known of one core: printed under its name, on every machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// The core, as the table of cores names it.
+    pub core: &'static str,
+    /// What was seen on it.
+    pub text: &'static str,
+}
+
+/// What was seen on `core`.
+pub const fn seen(core: &'static str, text: &'static str) -> Seen {
+    Seen { core, text }
 }
 
 /// How the points of an experiment are drawn.

@@ -1,7 +1,7 @@
 //! Every row of the mission.
 
-use super::Experiment;
 use super::topics::{self, Family, TOPICS, Topic};
+use super::{Claim, Experiment};
 use crate::spelling::distance;
 
 /// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor
@@ -22,6 +22,12 @@ fn place(id: &str) -> (&str, u32) {
 /// The row with this id, in whatever case it is written.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     topics::built().find(|experiment| experiment.id.eq_ignore_ascii_case(id))
+}
+
+/// The claim with this id.
+pub fn find_claim(id: &str) -> Option<&'static Claim> {
+    let (experiment, _) = id.split_once('.')?;
+    find(experiment)?.claims.iter().find(|claim| claim.id == id)
 }
 
 /// What can be selected by a name.

@@ -136,7 +136,7 @@ impl Answer {
         machine: &Machine,
     ) -> Self {
         let last = |decided: VerdictLine| {
-            let same = |line: &&&VerdictLine| line.claim == decided.claim;
+            let same = |line: &&&VerdictLine| line.is_on(&decided);
             let found = recorded.iter().rev().find(same);
             found.map_or(decided, |&line| line.clone())
         };
@@ -180,19 +180,11 @@ fn judge(
         .iter()
         .all(|case| points.iter().any(|point| case.is_at(point)));
     let decide = |claim: &Claim| {
-        let Judgement { verdict, numbers } = match whole {
+        let judgement = match whole {
             true => claim.decide(&evidence),
-            false => Judgement {
-                verdict: Verdict::Untestable,
-                numbers: UNFINISHED.to_owned(),
-            },
+            false => Judgement::in_words(Verdict::Untestable, UNFINISHED.to_owned()),
         };
-        VerdictLine {
-            experiment: experiment.id.to_owned(),
-            claim: claim.text.to_owned(),
-            verdict,
-            numbers,
-        }
+        VerdictLine::new(experiment, claim, judgement)
     };
     experiment.claims.iter().map(decide).collect()
 }

@@ -13,7 +13,7 @@ pub use crate::record::{EndLine, FORMAT, MACHINE};
 pub use check::{Checked, Wrong};
 pub use point::PointLine;
 
-use crate::experiment::{Point, Verdict, merged};
+use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
 use crate::record as format;
 
 /// A line of a record.
@@ -42,13 +42,110 @@ pub type TlbLine = format::TlbLine<String, Vec<u64>>;
 pub struct VerdictLine {
     /// Id of the experiment.
     pub experiment: String,
+    /// The claim's id; empty in records of before claims had one.
+    #[serde(default)]
+    pub id: String,
     /// The claim in words.
     pub claim: String,
+    /// Whose it is: document and section, or `ours`.
+    #[serde(default)]
+    pub origin: String,
+    /// How it was found out; `None` in records that do not say.
+    #[serde(default, serialize_with = "write_kind", deserialize_with = "read_kind")]
+    pub found: Option<Kind>,
     /// `holds`, `does not hold`, `inconclusive` or `untestable`.
     #[serde(serialize_with = "write_verdict", deserialize_with = "read_verdict")]
     pub verdict: Verdict,
     /// The numbers behind it, or the reason.
     pub numbers: String,
+    /// The first of them, if it is one that a document's own can be held against: its interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<[f64; 2]>,
+    /// What the document has for it, and the machine that this was found on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub then: Option<ThenLine>,
+}
+
+/// What a document has for a claim's number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThenLine {
+    /// Least value.
+    pub lo: f64,
+    /// Greatest value.
+    pub hi: f64,
+    /// The machine; empty if the document does not say.
+    pub machine: String,
+}
+
+impl VerdictLine {
+    /// What `claim` of `experiment` came to.
+    pub fn new(experiment: &Experiment, claim: &Claim, judgement: Judgement) -> Self {
+        VerdictLine {
+            experiment: experiment.id.to_owned(),
+            id: claim.id.to_owned(),
+            claim: claim.text.to_owned(),
+            origin: claim.origin.to_string(),
+            found: Some(claim.kind),
+            verdict: judgement.verdict,
+            numbers: judgement.numbers,
+            now: judgement.value.map(|value| [value.lo, value.hi]),
+            then: claim.then.map(|then| ThenLine {
+                lo: then.lo,
+                hi: then.hi,
+                machine: then.machine.to_owned(),
+            }),
+        }
+    }
+
+    /// A verdict on an experiment of which nothing else is known.
+    pub fn bare(experiment: &str, verdict: Verdict) -> Self {
+        VerdictLine {
+            experiment: experiment.to_owned(),
+            id: String::new(),
+            claim: String::new(),
+            origin: String::new(),
+            found: None,
+            verdict,
+            numbers: String::new(),
+            now: None,
+            then: None,
+        }
+    }
+
+    /// The claim's id, or that of its experiment where a record has none.
+    pub fn name(&self) -> &str {
+        match self.id.is_empty() {
+            true => &self.experiment,
+            false => &self.id,
+        }
+    }
+
+    /// Whether the verdict says something about this machine. Where a record does not tell, it may.
+    pub fn is_of_this_machine(&self) -> bool {
+        self.found.is_none_or(Kind::is_of_this_machine)
+    }
+
+    /// Whether both are on one claim: by its id, or by its words where a record has no ids.
+    pub fn is_on(&self, other: &Self) -> bool {
+        match self.id.is_empty() || other.id.is_empty() {
+            true => self.experiment == other.experiment && self.claim == other.claim,
+            false => self.id == other.id,
+        }
+    }
+}
+
+fn write_kind<S: Serializer>(kind: &Option<Kind>, serializer: S) -> Result<S::Ok, S::Error> {
+    kind.map(Kind::name).serialize(serializer)
+}
+
+fn read_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Kind>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    let known = |name: String| {
+        let accepted = Kind::ALL.map(Kind::name).join(", ");
+        let unknown = || serde::de::Error::custom(format!("`{name}`: {accepted} is accepted"));
+        Kind::named(&name).ok_or_else(unknown)
+    };
+    name.map(known).transpose()
 }
 
 fn write_verdict<S: Serializer>(verdict: &Verdict, serializer: S) -> Result<S::Ok, S::Error> {

@@ -31,13 +31,8 @@ pub fn table(headings: &[&str], width: u16) -> Table {
 pub fn verdicts(lines: &[VerdictLine], width: u16) -> String {
     let mut table = table(&["id", "verdict", "claim", "numbers"], width);
     for line in lines {
-        let VerdictLine {
-            experiment,
-            claim,
-            verdict,
-            numbers,
-        } = line;
-        let mut row = Row::from([experiment, verdict.name(), claim, numbers]);
+        let row = [line.name(), line.verdict.name(), &line.claim, &line.numbers];
+        let mut row = Row::from(row);
         row.max_height(2);
         table.add_row(row);
     }
@@ -101,10 +96,9 @@ mod tests {
 
     fn line(verdict: Verdict) -> VerdictLine {
         VerdictLine {
-            experiment: "D14".into(),
             claim: "a claim of many words ".repeat(20),
-            verdict,
             numbers: "1.00 [0.99, 1.01] ".repeat(20),
+            ..VerdictLine::bare("D14", verdict)
         }
     }
 

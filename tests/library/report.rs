@@ -123,10 +123,9 @@ fn section(id: &str, form: Form) -> Section {
             .collect(),
     };
     let claim = |verdict: Verdict| VerdictLine {
-        experiment: id.to_owned(),
         claim: format!("{id} claims & <{}>", verdict.name()),
-        verdict,
         numbers: format!("numbers of {id}, {}", verdict.name()),
+        ..VerdictLine::bare(id, verdict)
     };
     Section {
         id: id.to_owned(),
@@ -134,7 +133,11 @@ fn section(id: &str, form: Form) -> Section {
         title: format!("Title of {id}"),
         question: format!("Question of {id}?"),
         source: format!("Source of {id}"),
-        today: format!("Today of {id}."),
+        about: format!("About {id}."),
+        seen: vec![(
+            format!("Core of {id}"),
+            format!("Seen on the core of {id}."),
+        )],
         claims: Verdict::ALL.map(claim).to_vec(),
         figure: Some(Figure {
             form,
@@ -238,7 +241,7 @@ fn findings_come_first_and_say_what_changed() {
         .expect("a finding");
     assert!(finding < markup.find("id=\"claims\"").unwrap());
     assert_eq!(markup.matches("<article class=\"finding\">").count(), 4);
-    assert_eq!(markup.matches("Today of D1.").count(), 2);
+    assert_eq!(markup.matches("About D1.").count(), 2);
     let calm = render(&ReportView::default());
     assert!(calm.contains("No claim was put to the test."));
 }

@@ -4,4 +4,5 @@ pub mod counted;
 pub mod evidence;
 pub mod extreme;
 pub mod paired;
+pub mod statement;
 pub mod verdict;

@@ -1,6 +1,6 @@
 //! What a claim comes to, decided from intervals.
 
-use crate::experiment::{Evidence, Untestable};
+use crate::experiment::Untestable;
 use crate::stats::{Interval, Side};
 
 /// Whether a claim holds on this machine.
@@ -50,46 +50,68 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The numbers, in a sentence.
     pub numbers: String,
+    /// The first of them, which a document's own is held against; `None` if there is none.
+    pub value: Option<Interval>,
+}
+
+impl Judgement {
+    /// A judgement without a number that could be held against another.
+    pub fn in_words(verdict: Verdict, numbers: String) -> Self {
+        Judgement {
+            verdict,
+            numbers,
+            value: None,
+        }
+    }
+
+    fn on(what: &str, value: Interval, verdict: Verdict, [least, most]: [f64; 2]) -> Self {
+        let claimed = match (least.is_finite(), most.is_finite()) {
+            (true, true) if least == most => rounded(least).to_string(),
+            (true, true) => format!("{} to {}", rounded(least), rounded(most)),
+            (false, _) => format!("below {}", rounded(most)),
+            (true, false) => format!("{} or more", rounded(least)),
+        };
+        let value_in_words = beside(value, [least, most]);
+        Judgement {
+            verdict,
+            numbers: format!("{what} {value_in_words} (claimed: {claimed})"),
+            value: Some(value),
+        }
+    }
 }
 
 /// A judgement, or the reason why there is none.
 pub type Judged = Result<Judgement, Untestable>;
-
-/// A claim of a source document, as code that can say no: made by [`claim`].
-#[derive(Clone, Copy)]
-pub struct Claim {
-    /// The claim in words, with its threshold.
-    pub text: &'static str,
-    /// Decides it.
-    judge: fn(&Evidence<'_>) -> Judged,
-}
-
-/// The claim that `text` states and `judge` decides.
-pub const fn claim(text: &'static str, judge: fn(&Evidence<'_>) -> Judged) -> Claim {
-    Claim { text, judge }
-}
-
-impl core::fmt::Debug for Claim {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("Claim").field(&self.text).finish()
-    }
-}
-
-impl Claim {
-    /// The judgement; a reason why it cannot be tested becomes an untestable one.
-    pub fn decide(&self, evidence: &Evidence<'_>) -> Judgement {
-        (self.judge)(evidence).unwrap_or_else(|Untestable(reason)| Judgement {
-            verdict: Verdict::Untestable,
-            numbers: reason,
-        })
-    }
-}
 
 /// A threshold as people read it: five digits, or the whole number if that has more.
 pub(crate) fn rounded(value: f64) -> f64 {
     let magnitude = value.abs().log10().floor();
     let digits = (4.0 - magnitude).clamp(0.0, 20.0) as usize;
     format!("{value:.digits$}").parse().unwrap_or(value)
+}
+
+/// An interval in words beside the bounds of a claim: with as many digits as it takes to see on which
+/// side of a bound each of its ends lies, if three more are enough.
+fn beside(value: Interval, bounds: [f64; 2]) -> String {
+    let [lo, hi, middle] = [value.lo, value.hi, value.middle()];
+    let few = match middle.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        _ => 2,
+    };
+    let hides = |digits: usize, end: f64| {
+        let text = |value: f64| format!("{value:.digits$}");
+        bounds
+            .iter()
+            .any(|bound| *bound != end && text(*bound) == text(end))
+    };
+    let digits = (few..few + 3)
+        .find(|&digits| !hides(digits, lo) && !hides(digits, hi))
+        .unwrap_or(few + 3);
+    match lo == hi {
+        true => format!("{lo:.digits$}"),
+        false => format!("{middle:.digits$} [{lo:.digits$}, {hi:.digits$}]"),
+    }
 }
 
 /// What a claim is judged by: an interval, or the reason why there is none.
@@ -124,8 +146,7 @@ pub fn at_least(what: &str, value: impl Value, least: f64) -> Judged {
         Side::Across => Verdict::Inconclusive,
         Side::Below => Verdict::DoesNotHold,
     };
-    let numbers = format!("{what} {value}, at least {} wanted", rounded(least));
-    Ok(Judgement { verdict, numbers })
+    Ok(Judgement::on(what, value, verdict, [least, f64::INFINITY]))
 }
 
 /// Claims that `what` is below `most`.
@@ -139,8 +160,12 @@ pub fn at_most(what: &str, value: impl Value, most: f64) -> Judged {
         Side::Across => Verdict::Inconclusive,
         Side::Above => Verdict::DoesNotHold,
     };
-    let numbers = format!("{what} {value}, below {} wanted", rounded(most));
-    Ok(Judgement { verdict, numbers })
+    Ok(Judgement::on(
+        what,
+        value,
+        verdict,
+        [f64::NEG_INFINITY, most],
+    ))
 }
 
 /// Claims that `what` lies between `least` and `most`.
@@ -156,9 +181,7 @@ pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
     } else {
         Verdict::Inconclusive
     };
-    let (least, most) = (rounded(least), rounded(most));
-    let numbers = format!("{what} {value}, {least} to {most} wanted");
-    Ok(Judgement { verdict, numbers })
+    Ok(Judgement::on(what, value, verdict, [least, most]))
 }
 
 /// The same judgement, which says something besides.
@@ -166,9 +189,12 @@ pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
 /// # Errors
 /// If there is none.
 pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
-    let Judgement { verdict, numbers } = judged?;
-    let numbers = format!("{numbers}; {note}");
-    Ok(Judgement { verdict, numbers })
+    let judgement = judged?;
+    let numbers = format!("{}; {note}", judgement.numbers);
+    Ok(Judgement {
+        numbers,
+        ..judgement
+    })
 }
 
 /// Claims that all of several parts hold: fails if one part fails, else is as open as the most
@@ -188,13 +214,17 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
         Verdict::Holds,
     ];
     let is_there = |verdict: &Verdict| parts.iter().any(|part| part.verdict == *verdict);
-    match order.into_iter().find(is_there) {
-        Some(verdict) => Ok(Judgement { verdict, numbers }),
-        None => Ok(Judgement {
-            verdict: Verdict::Untestable,
-            numbers: "nothing was measured that the claim is about".to_owned(),
-        }),
-    }
+    Ok(match order.into_iter().find(is_there) {
+        Some(verdict) => Judgement {
+            verdict,
+            numbers,
+            value: parts.first().and_then(|part| part.value),
+        },
+        None => Judgement::in_words(
+            Verdict::Untestable,
+            "nothing was measured that the claim is about".to_owned(),
+        ),
+    })
 }
 
 #[cfg(test)]
@@ -245,6 +275,30 @@ mod tests {
         assert!(rounded(f64::INFINITY).is_infinite());
     }
 
+    /// Which side of the bound an end lies on can be read.
+    #[test]
+    fn numbers_have_the_digits_that_decide() {
+        let numbers = |judged: Judged| judged.unwrap().numbers;
+        let near = Interval::new(0.0412, 0.0499);
+        assert_eq!(
+            numbers(at_most("share", near, 0.05)),
+            "share 0.0456 [0.0412, 0.0499] (claimed: below 0.05)"
+        );
+        assert_eq!(
+            numbers(between("a", Interval::exact(6.0), 6.0, 6.0)),
+            "a 6.00 (claimed: 6)"
+        );
+        assert_eq!(
+            numbers(between("a", Interval::exact(6.0), 1.0, f64::INFINITY)),
+            "a 6.00 (claimed: 1 or more)"
+        );
+        let undecided = Interval::new(1.0, 2.0 + 1e-9);
+        assert_eq!(
+            numbers(at_most("a", undecided, 2.0)),
+            "a 1.50000 [1.00000, 2.00000] (claimed: below 2)"
+        );
+    }
+
     #[test]
     fn one_failed_part_fails_the_whole() {
         let yes = || at_least("a", Interval::exact(3.0), 2.0);
@@ -257,7 +311,7 @@ mod tests {
         assert_eq!(verdict(&[]), Verdict::Untestable);
         assert_eq!(
             all_of([yes(), no()]).unwrap().numbers,
-            "a 3.00, at least 2 wanted; c 1.00, at least 2 wanted"
+            "a 3.00 (claimed: 2 or more); c 1.00 (claimed: 2 or more)"
         );
         let none = |reason: &str| Err(Untestable(reason.to_owned()));
         assert_eq!(all_of([no(), none("first"), none("second")]), none("first"));

@@ -105,7 +105,8 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
         title: "A random walk, one line an element".to_owned(),
         question: "Where do the caches end, and what does each level cost?".to_owned(),
         source: "What every run measures first: all ranges of working sets come from it".to_owned(),
-        today: String::new(),
+        about: String::new(),
+        seen: Vec::new(),
         claims: Vec::new(),
         figure: Some(Figure {
             form: Form::Lines,

@@ -179,7 +179,12 @@ fn section(answer: &Answer, machine: &Machine) -> Result<Section, ReferenceError
         title: experiment.title.to_owned(),
         question: experiment.question.to_owned(),
         source: experiment.source.to_owned(),
-        today: experiment.today.to_owned(),
+        about: experiment.about.to_owned(),
+        seen: experiment
+            .seen
+            .iter()
+            .map(|seen| (seen.core.to_owned(), seen.text.to_owned()))
+            .collect(),
         claims: answer.claims.clone(),
         figure: figure(answer, machine)?,
         counted: counted(experiment, points, &machine.counting, x),

@@ -2,10 +2,11 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::section::section;
+use super::section::{beneath, section};
 use super::text::{BY_INTEREST, badge, class, mark, prose};
 use super::view::{PredictionView, ReportView, Section};
 use crate::experiment::Verdict;
+use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 
 pub(in crate::lab) const STYLE: &str = include_str!("style.css");
@@ -100,6 +101,7 @@ fn worst(section: &Section) -> &'static str {
 
 fn masthead(view: &ReportView) -> Markup {
     let total = view.claims().count();
+    let elsewhere = view.elsewhere().count();
     html! {
         header.masthead {
             p.eyebrow { "linefill report" }
@@ -114,6 +116,15 @@ fn masthead(view: &ReportView) -> Markup {
                 }
                 ul.tally {
                     @for verdict in Verdict::ALL { (tally(view, verdict)) }
+                }
+                @if elsewhere > 0 {
+                    p.elsewhere {
+                        (total - elsewhere) " claims were timed or counted on this machine. "
+                        a href="#claims-elsewhere" {
+                            (elsewhere) " more are decided by arithmetic, simulation or what the system reports"
+                        }
+                        ", and come out alike elsewhere."
+                    }
                 }
             }
             @for note in &view.notes { p.note { (note) } }
@@ -146,7 +157,7 @@ fn tally(view: &ReportView, verdict: Verdict) -> Markup {
 fn findings(view: &ReportView) -> Markup {
     let failed = |section: &&Section| {
         let mut claims = section.claims.iter();
-        claims.any(|claim| claim.verdict == Verdict::DoesNotHold)
+        claims.any(is_finding)
     };
     let sections: Vec<&Section> = view.sections.iter().filter(failed).collect();
     html! {
@@ -162,15 +173,21 @@ fn findings(view: &ReportView) -> Markup {
     }
 }
 
+/// Whether a claim does not hold on this machine.
+fn is_finding(claim: &VerdictLine) -> bool {
+    claim.verdict == Verdict::DoesNotHold && claim.is_of_this_machine()
+}
+
 fn finding(section: &Section) -> Markup {
     html! {
         article.finding {
             h3 { a href={ "#" (section.id) } { span.id { (section.id) } " " (section.title) } }
-            @for claim in section.claims.iter().filter(|claim| claim.verdict == Verdict::DoesNotHold) {
+            @for claim in section.claims.iter().filter(|claim| is_finding(claim)) {
                 p.text { span.mark aria-hidden="true" { (mark(claim.verdict)) } " " (prose(&claim.claim)) }
                 p.figures { (prose(&claim.numbers)) }
+                (beneath(claim))
             }
-            @if !section.today.is_empty() { p.why { (prose(&section.today)) } }
+            @if !section.about.is_empty() { p.why { (prose(&section.about)) } }
         }
     }
 }
@@ -185,6 +202,7 @@ fn claims(view: &ReportView) -> Markup {
                 @for verdict in BY_INTEREST {
                     @if view.count(verdict) > 0 { (claims_of(view, verdict)) }
                 }
+                @if view.elsewhere().next().is_some() { (decided_elsewhere(view)) }
             }
         }
     }
@@ -197,14 +215,40 @@ fn claims_of(view: &ReportView, verdict: Verdict) -> Markup {
             tr.group role="row" {
                 th colspan="3" scope="rowgroup" role="rowheader" { (badge(verdict)) " " (view.count(verdict)) }
             }
-            @for (section, claim) in view.claims().filter(|(_, claim)| claim.verdict == verdict) {
-                tr role="row" {
-                    td.id role="cell" { a href={ "#" (section.id) } { (section.id) } }
-                    td.text role="cell" { (prose(&claim.claim)) }
-                    td.figures role="cell" { (prose(&claim.numbers)) }
+            @let of_here = view.claims().filter(|(_, claim)| claim.is_of_this_machine());
+            @for (section, claim) in of_here.filter(|(_, claim)| claim.verdict == verdict) {
+                tr role="row" { (cells(section, claim)) }
+            }
+        }
+    }
+}
+
+/// The claims that come out alike on other machines, with their verdicts.
+fn decided_elsewhere(view: &ReportView) -> Markup {
+    html! {
+        tbody role="rowgroup" #claims-elsewhere {
+            tr.group role="row" {
+                th colspan="3" scope="rowgroup" role="rowheader" {
+                    "Computed, simulated or reported " (view.elsewhere().count())
+                }
+            }
+            @for verdict in BY_INTEREST {
+                @for (section, claim) in view.elsewhere().filter(|(_, claim)| claim.verdict == verdict) {
+                    tr role="row" { (cells(section, claim)) }
                 }
             }
         }
+    }
+}
+
+fn cells(section: &Section, claim: &VerdictLine) -> Markup {
+    html! {
+        td.id role="cell" { a href={ "#" (section.id) } { (claim.name()) } }
+        td.text role="cell" {
+            @if !claim.is_of_this_machine() { (badge(claim.verdict)) " " }
+            (prose(&claim.claim))
+        }
+        td.figures role="cell" { (prose(&claim.numbers)) }
     }
 }
 

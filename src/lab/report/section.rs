@@ -9,7 +9,9 @@ use super::table::tables;
 use super::text::{badge, class, prose};
 use super::view::{Figure, Form, PredictionView, Section};
 use super::{heat, surface};
+use crate::experiment::find_claim;
 use crate::lab::record::VerdictLine;
+use crate::stats::Interval;
 
 /// The section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
@@ -34,10 +36,11 @@ pub(super) fn section(section: &Section) -> Markup {
                     (legend_of(counted))
                 }
             }
-            @if !section.today.is_empty() {
-                div.today {
-                    h3 { "What changed since" }
-                    p { (prose(&section.today)) }
+            @if !section.about.is_empty() {
+                div.about {
+                    h3 { "What the hardware does" }
+                    p { (prose(&section.about)) }
+                    @for (core, text) in &section.seen { p { b { "On " (core) ":" } " " (prose(text)) } }
                 }
             }
             @if !section.untestable.is_empty() { (untestable(section)) }
@@ -58,8 +61,37 @@ fn verdict(claim: &VerdictLine) -> Markup {
             div {
                 p.text { (prose(&claim.claim)) }
                 p.figures { (prose(&claim.numbers)) }
+                (beneath(claim))
             }
         }
+    }
+}
+
+/// What stands beneath a verdict: the document's number beside this machine's, what follows, whose the
+/// claim is and how it was found out.
+pub(super) fn beneath(claim: &VerdictLine) -> Markup {
+    let known = find_claim(&claim.id);
+    let follows = known.map_or("", |of| of.follows(claim.verdict));
+    html! {
+        @if let (Some(then), Some([lo, hi])) = (&claim.then, claim.now) {
+            p.then {
+                "Then " (range(then.lo, then.hi))
+                @if !then.machine.is_empty() { " (" (then.machine) ")" }
+                ", now " (Interval::new(lo, hi)) "."
+            }
+        }
+        @if !follows.is_empty() { p.follows { (prose(follows)) } }
+        @if let Some(found) = claim.found {
+            p.origin { span.id { (claim.id) } " · " (claim.origin) " · " (found.name()) }
+        }
+    }
+}
+
+/// A number of a document, or the two between which it lies.
+fn range(lo: f64, hi: f64) -> String {
+    match lo == hi {
+        true => lo.to_string(),
+        false => format!("{lo} to {hi}"),
     }
 }
 

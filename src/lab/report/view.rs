@@ -25,11 +25,19 @@ pub struct ReportView {
 }
 
 impl ReportView {
-    /// How many claims have this verdict.
+    /// How many claims have this verdict, of those about this machine.
     pub fn count(&self, verdict: Verdict) -> usize {
+        let claims = self
+            .claims()
+            .filter(|(_, claim)| claim.is_of_this_machine());
+        claims.filter(|(_, claim)| claim.verdict == verdict).count()
+    }
+
+    /// The claims that are decided without this machine, by arithmetic, by the simulator or by what the
+    /// system reports.
+    pub fn elsewhere(&self) -> impl Iterator<Item = (&Section, &VerdictLine)> {
         self.claims()
-            .filter(|(_, claim)| claim.verdict == verdict)
-            .count()
+            .filter(|(_, claim)| !claim.is_of_this_machine())
     }
 
     /// The sections with a prediction.
@@ -68,8 +76,10 @@ pub struct Section {
     pub question: String,
     /// Document, section and figure.
     pub source: String,
-    /// What a modern CPU does differently.
-    pub today: String,
+    /// What the hardware does, whatever the verdicts are.
+    pub about: String,
+    /// Names of cores, and what was seen on each.
+    pub seen: Vec<(String, String)>,
     /// The claims and what they come to.
     pub claims: Vec<VerdictLine>,
     /// Its numbers, unless no point has any.

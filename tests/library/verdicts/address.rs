@@ -5,13 +5,13 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const BACK: &str = "give the address back";
-const BITS: &str = "where the sets are a power of two";
-const LOW: &str = "the low 6 bits";
-const ENTRIES: &str = "65,536 entries";
-const DIRECT: &str = "in a direct-mapped cache";
-const EIGHT: &str = "in a set of 8 ways";
-const WHOLE: &str = "in a fully associative cache";
+const BACK: &str = ".1";
+const BITS: &str = ".2";
+const LOW: &str = ".3";
+const ENTRIES: &str = ".1";
+const DIRECT: &str = ".2";
+const EIGHT: &str = ".3";
+const WHOLE: &str = ".4";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[

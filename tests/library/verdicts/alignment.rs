@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-const L1D: &str = "in L1d a split";
-const MEMORY: &str = "in memory splitting";
-const PAGE: &str = "straddling a page";
-const MOVDQU: &str = "movdqu takes as long";
+const L1D: &str = ".1";
+const MEMORY: &str = ".2";
+const PAGE: &str = ".3";
+const MOVDQU: &str = ".4";
 
 /// Misaligned over aligned, level by level, and a split page over a split line.
 fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {

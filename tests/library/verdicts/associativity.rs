@@ -8,8 +8,8 @@ use linefill::pattern::Rng;
 use super::machines::{server, zen};
 use super::planted::{Planted, Row, Value, experiment, noisy, row, time};
 
-const STEPS: &str = "steps, by more than";
-const OTHERS: &str = "every other distance";
+const STEPS: &str = ".1";
+const OTHERS: &str = ".2";
 
 /// A cache, and what a step costs in lists that fit it and that do not.
 #[derive(Clone, Copy)]

@@ -5,25 +5,25 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-const LOADS: &str = "load ports";
-const STORES: &str = "store ports";
-const WRITE_BACK: &str = "more than 4 times";
-const COPY: &str = "at no level";
+const LOADS: &str = ".1";
+const STORES: &str = ".2";
+const WRITE_BACK: &str = ".3";
+const COPY: &str = ".4";
 
-const L2: &str = "reading L1d is more than twice";
-const THROUGH: &str = "writes go through";
-const MEMORY: &str = "reading memory is more than 5 times";
-const COPY_WRITE: &str = "a copy is as fast as a write";
+const L2: &str = ".1";
+const THROUGH: &str = ".2";
+const MEMORY: &str = ".3";
+const COPY_WRITE: &str = ".4";
 
-const KEEPS: &str = "keeps 0.9";
-const TEN: &str = "more than 10 times";
-const WRITE_L2: &str = "writing L1d is more than twice";
-const SAME: &str = "writing is as fast as reading";
+const KEEPS: &str = ".1";
+const TEN: &str = ".2";
+const WRITE_L2: &str = ".3";
+const SAME: &str = ".4";
 
-const BALANCE: &str = "more than 1.5 times";
-const TENTH: &str = "falls to a tenth";
-const COPY_L1: &str = "less than 0.6 times";
-const WRITE_MEMORY: &str = "writing L2 is more than 5 times";
+const BALANCE: &str = ".1";
+const TENTH: &str = ".2";
+const COPY_L1: &str = ".3";
+const WRITE_MEMORY: &str = ".4";
 
 /// The width in a series' label, in bytes.
 fn width(series: &str) -> Option<usize> {

@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const FLAT: &str = "no bank shows";
-const TWO: &str = "two loads a cycle go";
-const ALIAS: &str = "4,096 bytes behind a store waits";
-const OTHERS: &str = "every other distance from a store";
+const FLAT: &str = ".1";
+const TWO: &str = ".2";
+const ALIAS: &str = ".3";
+const OTHERS: &str = ".4";
 
 /// What eight loads take at a distance, and a load so far behind a store.
 fn places(machine: &Machine, loads: fn(f64) -> f64, behind: fn(f64) -> f64) -> Planted {

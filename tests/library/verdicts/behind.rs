@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, row, time};
 
-const MANY: &str = "more jumps than are remembered";
-const FEW: &str = "all are remembered";
+const MANY: &str = ".1";
+const FEW: &str = ".2";
 
 /// What ud2 behind a jump costs over code, where there are 16 jumps and more.
 fn ud2(machine: &Machine, few: f64, many: f64) -> Planted {

@@ -6,9 +6,9 @@ use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-const KNEE: &str = "last step lies at this core's share";
-const WORTH: &str = "a list that the last level holds";
-const WHICH: &str = "the figure is of a random walk";
+const KNEE: &str = ".1";
+const WORTH: &str = ".2";
+const WHICH: &str = ".3";
 
 fn levels(machine: &Machine, random: [f64; 4], sequential: [f64; 4]) -> Planted {
     Planted::new("D18", machine, |series, x| {

@@ -5,25 +5,25 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const NOTED: &str = "divided as in the note";
-const ALL: &str = "over the reads of all iterations";
-const READ: &str = "a read of a thread";
-const UPDATE: &str = "an update of a thread";
-const INTS: &str = "brings 15 others";
-const EVERYWHERE: &str = "wherever it begins";
-const MOST: &str = "at most places";
-const SAVED: &str = "takes 1.6 MB";
+const NOTED: &str = ".1";
+const ALL: &str = ".2";
+const READ: &str = ".3";
+const UPDATE: &str = ".4";
+const INTS: &str = ".1";
+const EVERYWHERE: &str = ".2";
+const MOST: &str = ".3";
+const SAVED: &str = ".4";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[
-    ("B7", "divided as in the note"),
-    ("B7", "over the reads of all iterations"),
-    ("B7", "a read of a thread"),
-    ("B7", "an update of a thread"),
-    ("B16", "brings 15 others"),
-    ("B16", "wherever it begins"),
-    ("B16", "at most places"),
-    ("B16", "takes 1.6 MB"),
+    ("B7", ".1"),
+    ("B7", ".2"),
+    ("B7", ".3"),
+    ("B7", ".4"),
+    ("B16", ".1"),
+    ("B16", ".2"),
+    ("B16", ".3"),
+    ("B16", ".4"),
 ];
 
 /// Nanoseconds on the i7 and on the Xeon, whatever they are divided by.

@@ -5,14 +5,14 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const DECODED: &str = "not the decoded cache takes";
-const HELD: &str = "as many 3-byte instructions as published";
-const L1I: &str = "the size that CPUID reports";
-const L2: &str = "code in L2 takes 1.2 times";
-const BEYOND: &str = "code of two to four times L2";
-const FEW: &str = "two cycles or less";
-const MANY: &str = "cost twice as much";
-const LOOP: &str = "in a loop of 18";
+const DECODED: &str = ".1";
+const HELD: &str = ".2";
+const L1I: &str = ".3";
+const L2: &str = ".4";
+const BEYOND: &str = ".5";
+const FEW: &str = ".1";
+const MANY: &str = ".2";
+const LOOP: &str = ".1";
 
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
 

@@ -5,9 +5,9 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, noisy, row, time};
 
-const WORST: &str = "less than 1.5 times";
-const OVER: &str = "reaches over a boundary";
-const FIRST: &str = "starts on a line";
+const WORST: &str = ".1";
+const OVER: &str = ".2";
+const FIRST: &str = ".3";
 
 /// Code that takes `first` at the start of a line, `over` where it lies across lines, and 1 at
 /// other offsets.

@@ -6,13 +6,13 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
 
-pub const EXACT: &[Exact] = &[("E21", "takes its own size more")];
+pub const EXACT: &[Exact] = &[("E21", ".1")];
 
-const SIZE: &str = "takes its own size more";
-const SMALL: &str = "in an eighth of L1i";
-const LARGE: &str = "three times as large";
-const FITS: &str = "though all of it fits";
-const ALONE: &str = "the hot code alone";
+const SIZE: &str = ".1";
+const SMALL: &str = ".2";
+const LARGE: &str = ".3";
+const FITS: &str = ".1";
+const ALONE: &str = ".2";
 
 /// Calls that cost `small` times as much as inlined code while all fits L1i, and inlined code
 /// that costs `large` times as much as calls once it has outgrown L1i; two functions and a

@@ -5,14 +5,14 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const WHOLE: &str = "filling whole lines";
-const OPEN: &str = "64 lines open";
-const FOUR: &str = "four write-combining buffers";
-const PUBLISHED: &str = "as many write-combining buffers as published";
-const PART: &str = "written in part";
-const BESIDE: &str = "stores beside each other";
-const SPARED: &str = "non-temporal stores do not pollute";
-const EVICTED: &str = "cached stores do";
+const WHOLE: &str = ".1";
+const OPEN: &str = ".2";
+const FOUR: &str = ".3";
+const PUBLISHED: &str = ".4";
+const PART: &str = ".5";
+const BESIDE: &str = ".6";
+const SPARED: &str = ".7";
+const EVICTED: &str = ".8";
 
 const INTERLEAVED: &str = "non-temporal, one store to each of n lines in turn";
 
@@ -120,7 +120,7 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|_, x| x == 64.0)
         })
         .says("was not measured at 64"),
-        row("E2", FOUR, Holds, usual).says("buffers found 10.0,"),
+        row("E2", FOUR, Holds, usual).says("buffers found 10.0"),
         row("E2", FOUR, Holds, blurred).says("[8.00, 11.00]"),
         // Between the sparse numbers the buffers are known to a range.
         row("E2", FOUR, Holds, |m| {
@@ -157,7 +157,7 @@ pub fn rows() -> Vec<Row> {
             let buffers = 8.0;
             planted(m, Writes { buffers, ..USUAL })
         })
-        .says("buffers found 8.00, 10 to 10 wanted"),
+        .says("buffers found 8.00 (claimed: 10)"),
         row("E2", PUBLISHED, Inconclusive, blurred),
         row("E2", PUBLISHED, Untestable, |m| {
             let published = Value::Untestable("no published number");

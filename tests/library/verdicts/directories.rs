@@ -6,11 +6,11 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
 
-const PAGES: &str = "fewer pages";
-const DIRECTORIES: &str = "fewer directories";
-const WALK: &str = "a page walk takes";
-const SPARSE: &str = "with page tables in memory";
-const RANDOMISED: &str = "address space randomisation";
+const PAGES: &str = ".1";
+const DIRECTORIES: &str = ".2";
+const WALK: &str = ".3";
+const SPARSE: &str = ".4";
+const RANDOMISED: &str = ".5";
 
 pub const EXACT: &[Exact] = &[("E26", RANDOMISED)];
 

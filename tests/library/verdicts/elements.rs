@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, by_level, row, time};
 
-const NEAR: &str = "inside L1d a second line";
-const SOMEWHERE: &str = "costs more than 3 % somewhere";
-const NOWHERE: &str = "nowhere speeds the walk up";
-const RANDOM: &str = "in random order";
+const NEAR: &str = ".1";
+const SOMEWHERE: &str = ".2";
+const NOWHERE: &str = ".3";
+const RANDOM: &str = ".4";
 
 /// Two lines over one, level by level: in sequence and in random order.
 fn spread(machine: &Machine, sequential: [f64; 4], random: [f64; 4]) -> Planted {

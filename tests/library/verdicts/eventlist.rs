@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const REPLACES: &str = "a list of two";
-const POST: &str = "the list of the post";
+const REPLACES: &str = ".1";
+const POST: &str = ".2";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("A6", REPLACES), ("A6", POST)];

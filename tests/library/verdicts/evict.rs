@@ -5,14 +5,14 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const OVERLAP: &str = "flushes overlap";
-const ORDERED: &str = "clflush is ordered";
-const DIRTY: &str = "a dirty line takes longer";
-const ABSENT: &str = "less time to flush than a clean one";
-const GONE: &str = "a flushed line has to come from memory";
-const KEPT: &str = "clwb keeps the line";
-const DEMOTED: &str = "cldemote leaves the line";
-const FARTHER: &str = "out of L1d";
+const OVERLAP: &str = ".1";
+const ORDERED: &str = ".2";
+const DIRTY: &str = ".3";
+const ABSENT: &str = ".4";
+const GONE: &str = ".5";
+const KEPT: &str = ".6";
+const DEMOTED: &str = ".7";
+const FARTHER: &str = ".8";
 
 /// Core cycles.
 #[derive(Clone, Copy)]

@@ -5,19 +5,14 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-const LARGEST: &str = "the largest gain";
-const NONE: &str = "shows no gain";
-const EXPLAINED: &str = "the faster modules explain";
-const FSB: &str = "1,333 MHz";
-const HERE: &str = "here, too";
+const LARGEST: &str = ".1";
+const NONE: &str = ".2";
+const EXPLAINED: &str = ".3";
+const FSB: &str = ".4";
+const HERE: &str = ".5";
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[
-    ("D45", "the largest gain"),
-    ("D45", "shows no gain"),
-    ("D45", "the faster modules explain"),
-    ("D45", "1,333 MHz"),
-];
+pub const EXACT: &[super::Exact] = &[("D45", ".1"), ("D45", ".2"), ("D45", ".3"), ("D45", ".4")];
 
 const MIB: f64 = 1024.0 * 1024.0;
 

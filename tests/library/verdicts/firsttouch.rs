@@ -5,12 +5,12 @@ use linefill::experiment::{Machine, PageRequest};
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const FIRST: &str = "ten times as long as a later one";
-const ONE_CALL: &str = "one call populates";
-const HUGE: &str = "in 2 MiB pages as in 4 KiB pages";
-const FAULT: &str = "mostly fault";
-const ZEROING: &str = "mostly zeroing";
-const READ_FIRST: &str = "reading a 4 KiB page first";
+const FIRST: &str = ".1";
+const ONE_CALL: &str = ".2";
+const HUGE: &str = ".3";
+const FAULT: &str = ".4";
+const ZEROING: &str = ".5";
+const READ_FIRST: &str = ".6";
 
 /// Core cycles per page.
 #[derive(Clone, Copy)]

@@ -5,9 +5,9 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const NARROW: &str = "stores of up to 32 bytes";
-const WIDE: &str = "so it is from a store of 64 bytes";
-const OUT: &str = "sticks out of the store";
+const NARROW: &str = ".1";
+const WIDE: &str = ".2";
+const OUT: &str = ".3";
 
 /// What a load takes at the start of the store, elsewhere inside it, and across its end; and from
 /// across the middle of a store of 64 bytes.

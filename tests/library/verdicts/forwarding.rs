@@ -5,11 +5,11 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, experiment, row, time};
 
-const OLDER: &str = "one that also needs older bytes";
-const SPANNING: &str = "spans two stores";
-const UPPER: &str = "the upper half of what";
-const NO_LESS: &str = "no less time through memory";
-const PAGES: &str = "across two pages";
+const OLDER: &str = ".1";
+const SPANNING: &str = ".2";
+const UPPER: &str = ".3";
+const NO_LESS: &str = ".4";
+const PAGES: &str = ".5";
 
 /// What round trips take.
 #[derive(Clone, Copy)]

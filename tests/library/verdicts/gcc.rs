@@ -5,12 +5,12 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const SIZE: &str = "in every column";
-const WAYS: &str = "they fall with ways";
-const LINE: &str = "lines of 64 bytes miss less";
-const GAINS: &str = "the second way saves more";
-const SECOND: &str = "almost 44 %";
-const INSTALLED: &str = "installed here";
+const SIZE: &str = ".1";
+const WAYS: &str = ".2";
+const LINE: &str = ".3";
+const GAINS: &str = ".4";
+const SECOND: &str = ".5";
+const INSTALLED: &str = ".6";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[

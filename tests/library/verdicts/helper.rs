@@ -7,10 +7,10 @@ use linefill::os::leash::RunAhead;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
-const COSTS: &str = "the helper costs";
-const SIBLING: &str = "a helper on the same core saves";
-const OTHER: &str = "a helper on another core";
-const BOUND: &str = "ever more than 100";
+const COSTS: &str = ".1";
+const SIBLING: &str = ".2";
+const OTHER: &str = ".3";
+const BOUND: &str = ".4";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("E42", BOUND)];

@@ -16,11 +16,11 @@ fn levels(id: &str, machine: &Machine, costs: [f64; 5]) -> Planted {
     })
 }
 
-const ALL: &str = "register < L1d";
-const TWICE: &str = "at least twice";
+const ALL: &str = ".1";
+const TWICE: &str = ".1";
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[("D11", "size = line x ways x sets")];
+pub const EXACT: &[super::Exact] = &[("D11", ".1")];
 
 pub fn rows() -> Vec<Row> {
     vec![

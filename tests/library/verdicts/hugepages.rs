@@ -5,9 +5,9 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const MEMORY: &str = "in memory, far beyond";
-const L2: &str = "at 2^19 bytes";
-const GIANT: &str = "1 GiB pages";
+const MEMORY: &str = ".1";
+const L2: &str = ".2";
+const GIANT: &str = ".3";
 
 /// What 4 KiB pages cost over larger ones: up to 2^19 bytes, and beyond.
 fn planted(machine: &Machine, near: f64, far: f64) -> Planted {

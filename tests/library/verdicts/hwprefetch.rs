@@ -5,17 +5,17 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const MISSES: &str = "the second line after a jump";
-const LINES: &str = "line after line";
-const FAR: &str = "a page or two";
-const HUGE: &str = "in pages of 2 MiB";
-const STREAMS: &str = "8 to 64 streams";
-const FIRST: &str = "the first line of a page";
-const BACKWARDS: &str = "a step backwards";
-const TRIANGULAR: &str = "triangular steps";
-const IN_PAGE: &str = "random steps cost more than twice";
-const SWITCHED_ON: &str = "with the prefetchers on";
-const SWITCHED_OFF: &str = "with all of them off";
+const MISSES: &str = ".1";
+const LINES: &str = ".1";
+const FAR: &str = ".2";
+const HUGE: &str = ".3";
+const STREAMS: &str = ".1";
+const FIRST: &str = ".1";
+const BACKWARDS: &str = ".1";
+const TRIANGULAR: &str = ".1";
+const IN_PAGE: &str = ".2";
+const SWITCHED_ON: &str = ".1";
+const SWITCHED_OFF: &str = ".2";
 
 /// A run whose first lines, `misses` of them, cost 500 core cycles each, and all others 40.
 fn trigger(machine: &Machine, misses: f64) -> Planted {

@@ -6,12 +6,12 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 use super::siblings;
 
-const TEXT: &str = "needs about 10 %";
-const SLOPE: &str = "two points more";
-const HERE: &str = "at least 80 %";
+const TEXT: &str = ".1";
+const SLOPE: &str = ".2";
+const HERE: &str = ".3";
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[("D31", "needs about 10 %"), ("D31", "two points more")];
+pub const EXACT: &[super::Exact] = &[("D31", ".1"), ("D31", ".2")];
 
 /// A line `slope G1 - offset`, and latencies of L1d and memory.
 fn plant(machine: &Machine, slope: f64, offset: f64, hit: Value, miss: Value) -> Planted {
@@ -30,8 +30,8 @@ fn latencies(machine: &Machine, hit: f64, miss: f64) -> Planted {
     plant(machine, 2.0, 111.34, time(hit), time(miss))
 }
 
-const PAYS: &str = "miss at every step pay off";
-const LOSES: &str = "fill L1d with a list each";
+const PAYS: &str = ".4";
+const LOSES: &str = ".5";
 
 /// How many times as long a walk takes beside another on its core: in L1d, and in memory.
 fn two(machine: &Machine, near: f64, far: f64) -> Planted {

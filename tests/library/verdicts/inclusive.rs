@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row};
 
-const INCLUSIVE: &str = "the last level is inclusive";
-const STATED: &str = "as CPUID says";
+const INCLUSIVE: &str = ".1";
+const STATED: &str = ".2";
 
 /// How often a line is lost in each repetition, and what CPUID says of the last level.
 fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {

@@ -8,13 +8,13 @@ use linefill::stats::Interval;
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
 
-const ONCE_IN_32: &str = "once in 32 instructions";
-const L2: &str = "L2 of 4 MiB";
-const FIRST: &str = "the prefetcher was first";
-const MORE_OFTEN: &str = "4 to 8 times";
-const TLB: &str = "a TLB of 256 entries";
-const COUNTED: &str = "counted, an instruction";
-const CYCLES: &str = "counted, a list at random takes";
+const ONCE_IN_32: &str = ".1";
+const L2: &str = ".2";
+const FIRST: &str = ".3";
+const MORE_OFTEN: &str = ".4";
+const TLB: &str = ".5";
+const COUNTED: &str = ".6";
+const CYCLES: &str = ".7";
 
 pub const EXACT: &[Exact] = &[
     ("F3", ONCE_IN_32),

@@ -5,16 +5,16 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
-const FLAT: &str = "inside L1d";
-const JUMPS: &str = "the time jumps";
-const SPAN: &str = "the slowest size";
-const NEVER: &str = "a larger array";
-const CHECKED: &str = "checking the index";
-const EXAMPLE: &str = "length 8";
-const CYCLE: &str = "fill 5";
-const FUNCTION: &str = "fill 3";
-const PERMUTATION: &str = "fill 4";
-const ORDER: &str = "the order matters";
+const FLAT: &str = ".1";
+const JUMPS: &str = ".2";
+const SPAN: &str = ".3";
+const NEVER: &str = ".4";
+const CHECKED: &str = ".5";
+const EXAMPLE: &str = ".1";
+const CYCLE: &str = ".1";
+const FUNCTION: &str = ".2";
+const PERMUTATION: &str = ".3";
+const ORDER: &str = ".4";
 
 const LEVELS: [f64; 4] = [1.5, 5.0, 25.0, 95.0];
 
@@ -61,12 +61,7 @@ fn sound(machine: &Machine) -> Planted {
 }
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[
-    ("B13", "length 8"),
-    ("B14", "fill 5"),
-    ("B14", "fill 3"),
-    ("B14", "fill 4"),
-];
+pub const EXACT: &[super::Exact] = &[("B13", ".1"), ("B14", ".1"), ("B14", ".2"), ("B14", ".3")];
 
 pub fn rows() -> Vec<Row> {
     let mut rows = table();

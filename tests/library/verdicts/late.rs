@@ -7,10 +7,10 @@ use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, row, time};
 
-const ONE: &str = "counted as one software prefetch";
-const USEFUL: &str = "fetch a line, in L1d";
-const LATE: &str = "1 node ahead";
-const HALF: &str = "about half";
+const ONE: &str = ".1";
+const USEFUL: &str = ".2";
+const LATE: &str = ".3";
+const HALF: &str = ".4";
 
 /// What is counted a step: prefetches executed; useful ones in memory and in L1d; late ones 1, 5
 /// and 16 nodes ahead.

@@ -5,16 +5,16 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
-const PUBLISHED: &str = "published";
-const DISPLACEMENT: &str = "one byte or four";
-const INDEX: &str = "an index register";
-const SCALED: &str = "a scaled index";
-const NARROW: &str = "zero-extended";
-const SIGN: &str = "sign extension";
-const VECTOR: &str = "takes at least 2";
-const WIDE: &str = "16 and 32 bytes";
-const WIDEST: &str = "64 bytes";
-const MEMORY: &str = "in memory";
+const PUBLISHED: &str = ".1";
+const DISPLACEMENT: &str = ".2";
+const INDEX: &str = ".3";
+const SCALED: &str = ".4";
+const NARROW: &str = ".5";
+const SIGN: &str = ".6";
+const VECTOR: &str = ".7";
+const WIDE: &str = ".8";
+const WIDEST: &str = ".9";
+const MEMORY: &str = ".10";
 
 /// Core cycles beyond those of the simplest load, by the words that name a mode.
 type More = &'static [(&'static str, f64)];

@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const WITHIN: &str = "within a line the offset";
-const ACROSS: &str = "across two lines";
+const WITHIN: &str = ".1";
+const ACROSS: &str = ".2";
 
 /// An addition at the start of the line, at another place in it, and across two.
 fn locks(machine: &Machine, aligned: f64, within: f64, across: f64) -> Planted {

@@ -8,10 +8,10 @@ use linefill::stats::Interval;
 use super::Exact;
 use super::planted::{Planted, Row, Value, row, time};
 
-const SIMULATED: &str = "simulated, with a prefetcher";
-const IN_ORDER: &str = "fewer than 5 % of a sequential walk's reads of L2 miss beyond L2";
-const GROWS: &str = "1.1 times";
-const DOUBLES: &str = "reads of L2 double";
+const SIMULATED: &str = ".1";
+const IN_ORDER: &str = ".2";
+const GROWS: &str = ".3";
+const DOUBLES: &str = ".4";
 
 pub const EXACT: &[Exact] = &[("D20", SIMULATED)];
 

@@ -7,17 +7,17 @@ use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const COUNTED_MORE: &str = "counted: stages of 64";
-const COUNTED_FLAT: &str = "counted: the simple shuffle's misses pending";
-const RISES: &str = "each longer stage keeps more";
-const MORE: &str = "estimated: stages of 64";
-const FEWEST: &str = "keeps the fewest";
-const COUNTED_BOUNDS: &str = "counted: misses pending in a cycle";
-const CYCLES: &str = "counted: cycles with a miss";
-const ONE: &str = "counted: a single chain";
-const BOUNDS: &str = "estimated: misses in flight";
-const FOUR: &str = "more than twice as long as in four";
-const EIGHT: &str = "1.3 times as long as in eight";
+const COUNTED_MORE: &str = ".1";
+const COUNTED_FLAT: &str = ".2";
+const RISES: &str = ".3";
+const MORE: &str = ".4";
+const FEWEST: &str = ".5";
+const COUNTED_BOUNDS: &str = ".1";
+const CYCLES: &str = ".2";
+const ONE: &str = ".3";
+const BOUNDS: &str = ".4";
+const FOUR: &str = ".1";
+const EIGHT: &str = ".2";
 
 const LOOKED_UP: &str = "shuffle, index looked up";
 const DRAWN: &str = "shuffle, index drawn";
@@ -220,7 +220,7 @@ fn estimates() -> Vec<Row> {
             let buffered = [90.0, 70.0, 60.0, 30.0];
             a4(m, Times { buffered, ..USUAL })
         })
-        .says("1 to 12 wanted"),
+        .says("(claimed: 1 to 12)"),
         row("A4", BOUNDS, DoesNotHold, |m| {
             a4(
                 m,

@@ -5,10 +5,10 @@ use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, row, time};
 
-const STORE: &str = "storing to lines that another core wrote";
-const ADD: &str = "adding to lines that another core wrote takes no longer";
-const HELPS: &str = "as without a prefetch";
-const SHARED: &str = "both cores have read";
+const STORE: &str = ".1";
+const ADD: &str = ".2";
+const HELPS: &str = ".3";
+const SHARED: &str = ".4";
 
 /// ns of a line that the other core modified, or that both read: not fetched, after prefetcht0,
 /// after prefetchw. Lines of one's own take 5.

@@ -5,13 +5,13 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const FEW: &str = "L1 dTLB";
-const SECOND: &str = "second-level TLB";
-const CONFLICTS: &str = "cache conflicts";
-const GIANT: &str = "the same in 1 GiB pages";
-const LARGER: &str = "the larger the blocks";
-const WHOLE: &str = "whole list costs more than 1.5 times";
-const SHRINK: &str = "shrink";
+const FEW: &str = ".1";
+const SECOND: &str = ".2";
+const CONFLICTS: &str = ".3";
+const GIANT: &str = ".4";
+const LARGER: &str = ".1";
+const WHOLE: &str = ".2";
+const SHRINK: &str = ".3";
 
 const ROTATING: &str = "one a page, rotating offset";
 const CONSTANT: &str = "one a page, same offset";

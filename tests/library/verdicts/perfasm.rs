@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row};
 
-const UNROLLED: &str = "the hottest of the unrolled one";
-const STAGED: &str = "the hottest of the shuffle in stages";
+const UNROLLED: &str = ".1";
+const STAGED: &str = ".2";
 
 /// Percent of the time at the hottest instruction: simple, unrolled, in stages.
 fn hottest(machine: &Machine, simple: f64, unrolled: f64, staged: f64) -> Planted {

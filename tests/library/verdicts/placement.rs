@@ -7,17 +7,12 @@ use super::Exact;
 use super::planted::{Planted, Row, Value, row};
 
 /// Claims judged on counts alone.
-pub const EXACT: &[Exact] = &[
-    ("E14", "wherever it lives"),
-    ("E14", "multiples of 16"),
-    ("E14", "8 of 64"),
-    ("E14", "not free"),
-];
+pub const EXACT: &[Exact] = &[("E14", ".1"), ("E14", ".2"), ("E14", ".3"), ("E14", ".4")];
 
-const ASKED: &str = "wherever it lives";
-const UNASKED: &str = "multiples of 16";
-const ARRAY: &str = "8 of 64";
-const COST: &str = "not free";
+const ASKED: &str = ".1";
+const UNASKED: &str = ".2";
+const ARRAY: &str = ".3";
+const COST: &str = ".4";
 
 /// The counts of an allocator that gives 16 bytes and puts 16 before each object, but for one.
 fn with(machine: &Machine, other: &'static str, x: f64, count: f64) -> Planted {

@@ -5,16 +5,16 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const ONE_WORD: &str = "simulated, 1,000 stores";
-const EVERY_WORD: &str = "simulated, to write a run";
-const A_WORD_A_LINE: &str = "simulated, where one word";
-const OVER_AND_OVER: &str = "write-through is slow";
-const COLLECTS: &str = "write-combining collects";
-const UNCACHEABLE: &str = "uncacheable";
-const IN_CACHE: &str = "a line under write-back";
-const THROUGH: &str = "so is a line";
-const BYPASSED: &str = "is not: it takes 0.8";
-const READ_BACK: &str = "to read back";
+const ONE_WORD: &str = ".1";
+const EVERY_WORD: &str = ".2";
+const A_WORD_A_LINE: &str = ".3";
+const OVER_AND_OVER: &str = ".4";
+const COLLECTS: &str = ".5";
+const UNCACHEABLE: &str = ".6";
+const IN_CACHE: &str = ".7";
+const THROUGH: &str = ".8";
+const BYPASSED: &str = ".9";
+const READ_BACK: &str = ".10";
 
 pub const EXACT: &[super::Exact] = &[
     ("D22", ONE_WORD),

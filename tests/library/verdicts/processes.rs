@@ -5,10 +5,10 @@ use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, noisy, row, time};
 
-const READ_FALLS: &str = "reading falls";
-const WRITE_FALLS: &str = "writing falls";
-const READ_ORDER: &str = "half of the cache is read slower";
-const WRITE_ORDER: &str = "half of the cache is written slower";
+const READ_FALLS: &str = ".1";
+const WRITE_FALLS: &str = ".2";
+const READ_ORDER: &str = ".3";
+const WRITE_ORDER: &str = ".4";
 
 /// Bandwidths of 10 that fall to 5 above these shares of the cache: alone, beside a reader, beside
 /// a writer.

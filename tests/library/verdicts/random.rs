@@ -6,10 +6,10 @@ use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
-const TWENTY: &str = "more than 20 times";
-const STEPS: &str = "steps up at the sizes";
-const TEN: &str = "more than 10 times";
-const RISES: &str = "never levels off";
+const TWENTY: &str = ".1";
+const STEPS: &str = ".2";
+const TEN: &str = ".1";
+const RISES: &str = ".2";
 
 /// Figure 3.4: what a random write costs on each level.
 fn levels(machine: &Machine, costs: [f64; 4]) -> Planted {

@@ -10,7 +10,7 @@ use linefill::stats::Interval;
 use super::machines;
 use super::planted::{Planted, Row, Value, row};
 
-const LRU: &str = "used longest ago";
+const LRU: &str = ".2";
 
 /// What serves a sequence: a policy of the simulator, or one that it does not have.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,12 +5,12 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const PAPER: &str = "2,000,000";
-const HERE: &str = "at least as much";
-const HITS: &str = "the hits, not";
+const PAPER: &str = ".1";
+const HERE: &str = ".2";
+const HITS: &str = ".3";
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[("D1", "2,000,000")];
+pub const EXACT: &[super::Exact] = &[("D1", ".1")];
 
 /// The paper's numbers with `with` cycles for those with a cache, and latencies of L1d and memory.
 fn plant(machine: &Machine, with: f64, near: f64, far: f64) -> Planted {

@@ -6,10 +6,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;
 
-const L2: &str = "of a list that L2 holds the first lap";
-const L1: &str = "so it does of one that L1d holds";
-const ONCE: &str = "lines move over once";
-const SHARED: &str = "a line that two cores need";
+const L2: &str = ".1";
+const L1: &str = ".2";
+const ONCE: &str = ".3";
+const SHARED: &str = ".4";
 
 /// The first and the second lap after a move over one at home, in L1d and in L2, and a write to a
 /// shared line over one to an own one.

@@ -5,13 +5,13 @@ use linefill::experiment::{Machine, Range};
 
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
-const LATENCY: &str = "load-to-use";
-const HIDDEN: &str = "below 4 times";
-const APART: &str = "further apart";
-const LINE: &str = "at every eighth";
-const WRITES: &str = "Inc is slower than Follow";
-const WRITE_BACK: &str = "1.3 to 3 times";
-const ADDNEXT: &str = "no slower than Inc";
+const LATENCY: &str = ".1";
+const HIDDEN: &str = ".2";
+const APART: &str = ".1";
+const LINE: &str = ".2";
+const WRITES: &str = ".1";
+const WRITE_BACK: &str = ".2";
+const ADDNEXT: &str = ".3";
 
 /// Figure 3.10: `near` times the published latency in L1d, and `far` times that in memory.
 fn walk(machine: &Machine, near: f64, far: f64) -> Planted {

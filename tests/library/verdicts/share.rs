@@ -8,14 +8,14 @@ use super::machines::MIB;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 /// Shares are counted.
-pub const EXACT: &[Exact] = &[("E25", "agree"), ("E25", "87 %")];
+pub const EXACT: &[Exact] = &[("E25", ".1"), ("E25", ".3")];
 
-const AGREE: &str = "agree";
-const LIMIT: &str = "safe lower limit";
-const WASTE: &str = "87 %";
-const PAYS: &str = "more than 1.25 times";
-const TWICE: &str = "blocks of twice the share";
-const SMALLER: &str = "no smaller blocks";
+const AGREE: &str = ".1";
+const LIMIT: &str = ".2";
+const WASTE: &str = ".3";
+const PAYS: &str = ".4";
+const TWICE: &str = ".5";
+const SMALLER: &str = ".6";
 
 /// What is counted: the share by sysfs and by CPUID, in MiB, and what 1 MiB leaves unused of it.
 fn counts(machine: &Machine, sysfs: f64, cpuid: f64) -> Planted {

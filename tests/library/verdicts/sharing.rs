@@ -48,14 +48,14 @@ fn alone(planted: Planted) -> Planted {
     planted.on(machine)
 }
 
-const SCALES: &str = "locks that are apart scale";
-const ALIKE: &str = "with one thread it is all the same";
-const ORDER: &str = "four threads and more";
-const FLAT: &str = "one lock does not scale";
-const APART: &str = "locks apart beat locks side by side";
-const DAMAGE: &str = "threads on one line take more than 2 times";
-const INNOCENT: &str = "threads on lines of their own";
-const PACKAGE: &str = "within a package";
+const SCALES: &str = ".8";
+const ALIKE: &str = ".9";
+const ORDER: &str = ".7";
+const FLAT: &str = ".1";
+const APART: &str = ".2";
+const DAMAGE: &str = ".1";
+const INNOCENT: &str = ".2";
+const PACKAGE: &str = ".1";
 
 fn dense(machine: &Machine, dense: f64) -> Planted {
     let more = Times {
@@ -161,14 +161,8 @@ pub fn rows() -> Vec<Row> {
         }),
         row("F2", PACKAGE, Untestable, two_packages).says("not of one package"),
     ];
-    for way in [
-        "int++: threads",
-        "fetch_add: threads",
-        "compare_exchange: threads",
-        "spin lock: threads",
-        "Mutex: threads",
-        "locks of parking_lot",
-    ] {
+    // A claim per way to add.
+    for way in [".1", ".2", ".3", ".4", ".5", ".6"] {
         rows.extend([
             row("B8", way, Holds, |m| times("B8", m, NOTE)),
             row("B8", way, DoesNotHold, |m| dense(m, 30.0)).says("with 8 threads 1.50"),

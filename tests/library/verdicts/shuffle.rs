@@ -6,12 +6,12 @@ use linefill::stats::Interval;
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const COLUMNS: &str = "the stage length changes nothing";
-const DRAWING: &str = "with an index that is drawn";
-const CALLED: &str = "called through a pointer";
-const LONGER: &str = "a longer stage is never slower";
-const STAGES: &str = "more than 1.2 times as long as one in stages of 64";
-const SMALL: &str = "less than 10 % in a cache";
+const COLUMNS: &str = ".1";
+const DRAWING: &str = ".2";
+const CALLED: &str = ".3";
+const LONGER: &str = ".1";
+const STAGES: &str = ".2";
+const SMALL: &str = ".1";
 
 const LOOKED_UP: &str = "shuffle, index looked up";
 const DRAWN: &str = "shuffle, index drawn";

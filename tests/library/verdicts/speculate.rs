@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, row, time};
 
-const APART: &str = "of another place does not wait";
-const MISSES: &str = "both waits are misses";
-const SHARED: &str = "a load of the place just stored to waits";
-const SOMETIMES: &str = "one load in 16";
+const APART: &str = ".1";
+const MISSES: &str = ".2";
+const SHARED: &str = ".3";
+const SOMETIMES: &str = ".4";
 
 /// What an operation costs whose load is of another place and known early, and one whose load is
 /// sometimes or always of the place stored to; where the load waits for the store's address it

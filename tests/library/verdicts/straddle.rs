@@ -5,11 +5,11 @@ use linefill::experiment::Verdict::{self, DoesNotHold, Holds, Inconclusive, Unte
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const WITHIN: &str = "at every offset, to 10 %";
-const LOADS: &str = "across two lines loads take less";
-const STORES: &str = "across two lines stores take less";
-const LOADED_PAGES: &str = "across two pages loads take";
-const STORED_PAGES: &str = "across two pages stores take";
+const WITHIN: &str = ".1";
+const LOADS: &str = ".2";
+const STORES: &str = ".3";
+const LOADED_PAGES: &str = ".4";
+const STORED_PAGES: &str = ".5";
 
 /// What an access takes at the start of a line, elsewhere in it, across two lines and across two
 /// pages.
@@ -87,9 +87,9 @@ fn narrow(id: &str, machine: &Machine) -> Planted {
 }
 
 fn latency() -> Vec<Row> {
-    let line = "across two lines a load";
-    let page = "across two pages a load";
-    let l2 = "in L2 a random load";
+    let line = ".2";
+    let page = ".3";
+    let l2 = ".4";
     vec![
         row("X5", WITHIN, Holds, |m| USUAL.latency(m)),
         row("X5", WITHIN, Holds, |m| narrow("X5", m)),

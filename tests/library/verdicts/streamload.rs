@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
-const NARROW: &str = "movntdqa is as fast";
-const WIDE: &str = "forms of 32 and 64 bytes";
-const SPARED: &str = "not loaded into a cache";
-const EVICTED: &str = "by plain loads are";
+const NARROW: &str = ".1";
+const WIDE: &str = ".2";
+const SPARED: &str = ".3";
+const EVICTED: &str = ".4";
 
 /// Bandwidth of `movntdqa` over that of `movdqa`, level by level, for one width; it is 1 for the
 /// others.

@@ -4,10 +4,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const FORMULA: &str = "size = line x ways x sets";
-const CYCLE: &str = "one cycle through all elements";
-const BACK: &str = "one link back";
-const SIZES: &str = "1 MiB";
+const FORMULA: &str = ".1";
+const CYCLE: &str = ".1";
+const BACK: &str = ".2";
+const SIZES: &str = ".1";
 
 /// What is counted in a list of `length` elements that is as it should be.
 fn list(series: &str, length: f64) -> f64 {
@@ -24,11 +24,7 @@ fn elements(npad: f64) -> f64 {
 }
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[
-    ("D12", "one cycle through all elements"),
-    ("D12", "one link back"),
-    ("D13", "1 MiB"),
-];
+pub const EXACT: &[super::Exact] = &[("D12", ".1"), ("D12", ".2"), ("D13", ".1")];
 
 pub fn rows() -> Vec<Row> {
     vec![

@@ -95,23 +95,21 @@ fn refused(id: &str, machine: &Machine) -> Planted {
     Planted::new(id, machine, |_, _| Value::Untestable("no second thread"))
 }
 
-const READ_SHARED: &str = "shared for nothing";
-const QUICKER: &str = "no company makes";
-const TWO_READ: &str = "two threads that read slow each other";
-const FOUR_READ: &str = "more than 25 %";
-const PING_PONG: &str = "on one list that L1d holds";
-const INEFFECTIVE: &str = "L1d is ineffective";
-const OWN: &str = "on lists of their own";
-const TWO_WRITE: &str = "two threads that write slow each other";
-const FOUR_WRITE: &str = "by more than half";
-const TWO_RANDOM: &str = "two threads slow each other by more than 10 %";
-const FOUR_RANDOM: &str = "four take more than twice";
-const ONE_IN_L2: &str = "on one list that L2 holds";
-const NEXT_TO_NOTHING: &str = "next to nothing";
-const NEAR: &str = "in L1d and L2 threads with lists";
-const LLC: &str = "so do they in the last level";
-const FAR: &str = "in memory two threads are worth less";
-const NO_MORE: &str = "four threads are worth no more";
+const READ_SHARED: &str = ".1";
+const QUICKER: &str = ".2";
+const TWO_READ: &str = ".3";
+const FOUR_READ: &str = ".4";
+const PING_PONG: &str = ".1";
+const INEFFECTIVE: &str = ".2";
+const TWO_WRITE: &str = ".4";
+const FOUR_WRITE: &str = ".5";
+const TWO_RANDOM: &str = ".1";
+const FOUR_RANDOM: &str = ".2";
+const NEXT_TO_NOTHING: &str = ".4";
+const NEAR: &str = ".1";
+const LLC: &str = ".2";
+const FAR: &str = ".3";
+const NO_MORE: &str = ".4";
 
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
@@ -158,12 +156,10 @@ pub fn rows() -> Vec<Row> {
         row("D27", INEFFECTIVE, Untestable, |m| {
             cores(plant("D27", m, PAPER), 1)
         }),
-        row("D28", ONE_IN_L2, Holds, |m| plant("D28", m, PAPER)),
-        row("D28", ONE_IN_L2, DoesNotHold, |m| plant("D28", m, ALONE)),
-        row("D28", ONE_IN_L2, Inconclusive, |m| {
-            on_one_list("D28", m, 2.0)
-        }),
-        row("D28", ONE_IN_L2, Untestable, |m| {
+        row("D28", ".3", Holds, |m| plant("D28", m, PAPER)),
+        row("D28", ".3", DoesNotHold, |m| plant("D28", m, ALONE)),
+        row("D28", ".3", Inconclusive, |m| on_one_list("D28", m, 2.0)),
+        row("D28", ".3", Untestable, |m| {
             cores(plant("D28", m, PAPER), 1)
         }),
         row("D29", NEXT_TO_NOTHING, Holds, |m| plant("D29", m, PAPER)),
@@ -198,12 +194,10 @@ pub fn rows() -> Vec<Row> {
         row("D30", NO_MORE, Untestable, |m| {
             cores(plant("D30", m, PAPER), 2)
         }),
-        row("D30", ONE_IN_L2, Holds, |m| plant("D30", m, PAPER)),
-        row("D30", ONE_IN_L2, DoesNotHold, |m| plant("D30", m, ALONE)).says("over one 2.00"),
-        row("D30", ONE_IN_L2, Inconclusive, |m| {
-            on_one_list("D30", m, 2.0)
-        }),
-        row("D30", ONE_IN_L2, Untestable, |m| {
+        row("D30", ".5", Holds, |m| plant("D30", m, PAPER)),
+        row("D30", ".5", DoesNotHold, |m| plant("D30", m, ALONE)).says("over one 2.00"),
+        row("D30", ".5", Inconclusive, |m| on_one_list("D30", m, 2.0)),
+        row("D30", ".5", Untestable, |m| {
             cores(plant("D30", m, PAPER), 1)
         }),
     ];
@@ -256,16 +250,19 @@ pub fn rows() -> Vec<Row> {
         row("D28", FOUR_RANDOM, Untestable, |m| {
             cores(plant("D28", m, PAPER), 2)
         }),
-        row("D27", OWN, Holds, |m| plant("D27", m, PAPER)),
-        row("D27", OWN, DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2 1.50"),
-        row("D27", OWN, Inconclusive, |m| in_l2("D27", m, 1.15)),
-        row("D27", OWN, Untestable, |m| refused("D27", m)).says("no second thread"),
-        row("D28", OWN, Holds, |m| plant("D28", m, PAPER)),
-        row("D28", OWN, DoesNotHold, |m| in_l2("D28", m, 1.5)),
-        row("D28", OWN, Inconclusive, |m| in_l2("D28", m, 1.15)),
-        row("D28", OWN, Untestable, |m| cores(plant("D28", m, PAPER), 1)),
+        row("D27", ".3", Holds, |m| plant("D27", m, PAPER)),
+        row("D27", ".3", DoesNotHold, |m| in_l2("D27", m, 1.5)).says("over one, L2 1.50"),
+        row("D27", ".3", Inconclusive, |m| in_l2("D27", m, 1.15)),
+        row("D27", ".3", Untestable, |m| refused("D27", m)).says("no second thread"),
+        row("D28", ".4", Holds, |m| plant("D28", m, PAPER)),
+        row("D28", ".4", DoesNotHold, |m| in_l2("D28", m, 1.5)),
+        row("D28", ".4", Inconclusive, |m| in_l2("D28", m, 1.15)),
+        row("D28", ".4", Untestable, |m| {
+            cores(plant("D28", m, PAPER), 1)
+        }),
     ]);
-    for way in ["read in order", "write in order", "walk at random"] {
+    // A claim per way: to read in order, to write in order, to walk at random.
+    for way in [".1", ".2", ".3"] {
         rows.extend([
             row("D29", way, Holds, |m| plant("D29", m, PAPER)),
             row("D29", way, DoesNotHold, |m| in_memory("D29", m, 1.6, 3.0)).says("over one 1.25"),

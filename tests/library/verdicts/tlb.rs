@@ -5,11 +5,11 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, noisy, row, time};
 
-const FREE: &str = "cost nothing";
-const SMALL: &str = "L1 dTLB has as many entries for 4 KiB";
-const LARGE: &str = "L1 dTLB has as many entries for 2 MiB";
-const SECOND: &str = "second-level TLB has as many";
-const CONFLICTS: &str = "lie 16 apart";
+const FREE: &str = ".1";
+const SMALL: &str = ".2";
+const LARGE: &str = ".3";
+const SECOND: &str = ".4";
+const CONFLICTS: &str = ".5";
 
 /// What the machine of the planted points has: entries found, and as stated.
 #[derive(Clone, Copy)]

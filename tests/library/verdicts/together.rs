@@ -5,23 +5,23 @@ use linefill::experiment::{CpuOrder, Machine};
 
 use super::planted::{Planted, Row, by_level, row, time};
 
-const HALF_L1: &str = "in L1d each of two hyper-threads";
-const HALF_L2: &str = "in L2 each of two hyper-threads";
-const HALF_MEMORY: &str = "in memory each of two hyper-threads";
+const HALF_L1: &str = ".1";
+const HALF_L2: &str = ".2";
+const HALF_MEMORY: &str = ".3";
 
-const SAME_READ: &str = "each read as much as one alone";
-const SAME_WRITE: &str = "less than 0.3 of what";
-const NO_FASTER: &str = "no faster than writing memory";
-const OWN: &str = "memory of their own:";
-const MEMORY: &str = "two threads that write memory";
+const SAME_READ: &str = ".1";
+const SAME_WRITE: &str = ".2";
+const NO_FASTER: &str = ".3";
+const OWN: &str = ".4";
+const MEMORY: &str = ".5";
 
-const LESS: &str = "each get less than 0.9";
-const TWENTIETH: &str = "less than 0.05";
-const FASTER: &str = "if it fills the last level";
+const LESS: &str = ".1";
+const TWENTIETH: &str = ".2";
+const FASTER: &str = ".3";
 
-const BUS_READ: &str = "each reads less from memory";
-const BUS_WRITE: &str = "each writes less to memory";
-const BUS_L2: &str = "from an L2 of its own";
+const BUS_READ: &str = ".1";
+const BUS_WRITE: &str = ".2";
+const BUS_L2: &str = ".3";
 
 /// A machine whose CPUs sit as `seat` changes them.
 fn seated(

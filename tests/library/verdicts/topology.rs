@@ -5,27 +5,27 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
-const RATIO: &str = "around 1000 times";
-const LEVELS: &str = "three levels";
-const THREADS: &str = "the hyper-threads of a core";
-const CORES: &str = "every core";
-const LAST: &str = "one last level";
-const PROCESSORS: &str = "share no cache";
+const RATIO: &str = ".1";
+const LEVELS: &str = ".1";
+const THREADS: &str = ".2";
+const CORES: &str = ".3";
+const LAST: &str = ".4";
+const PROCESSORS: &str = ".5";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[
-    ("D2", "around 1000 times"),
-    ("D3", "three levels"),
-    ("D3", "the hyper-threads of a core"),
-    ("D3", "every core"),
-    ("D3", "one last level"),
-    ("D3", "share no cache"),
-    ("D43", "one of the four ways"),
-    ("D43", "share a second level"),
-    ("D43", "all share the third"),
-    ("E43", "every CPU is in its mask"),
-    ("E43", "what XOR leaves"),
-    ("E43", "sysconf, the kernel and CPUID"),
+    ("D2", ".1"),
+    ("D3", ".1"),
+    ("D3", ".2"),
+    ("D3", ".3"),
+    ("D3", ".4"),
+    ("D3", ".5"),
+    ("D43", ".1"),
+    ("D43", ".2"),
+    ("D43", ".3"),
+    ("E43", ".1"),
+    ("E43", ".2"),
+    ("E43", ".3"),
 ];
 
 fn ratio(machine: &Machine, cache: f64, memory: f64) -> Planted {
@@ -58,12 +58,12 @@ fn figure(machine: &Machine, other: &'static [(&'static str, f64)]) -> Planted {
     })
 }
 
-const FOUR_WAYS: &str = "one of the four ways";
-const SHARED_L2: &str = "share a second level";
-const SHARED_L3: &str = "all share the third";
-const ITSELF: &str = "every CPU is in its mask";
-const OTHERS: &str = "what XOR leaves";
-const SIZE: &str = "sysconf, the kernel and CPUID";
+const FOUR_WAYS: &str = ".1";
+const SHARED_L2: &str = ".2";
+const SHARED_L3: &str = ".3";
+const ITSELF: &str = ".1";
+const OTHERS: &str = ".2";
+const SIZE: &str = ".3";
 
 /// The arrangement of this number.
 fn arranged(machine: &Machine, number: f64) -> Planted {

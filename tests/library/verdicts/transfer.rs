@@ -87,17 +87,17 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     })
 }
 
-const TEN: &str = "more than 10 times a hit";
-const TWO: &str = "shorter than two loads from memory";
-const ACROSS: &str = "of another last level";
-const BUS: &str = "which took the same bus";
-const LESS: &str = "the less two CPUs share";
-const MODIFIED: &str = "a line that a near core modified";
-const CLEAN: &str = "a modified line costs its reader";
-const WRITING: &str = "writing a line that another core has read";
-const READERS: &str = "the number of readers";
-const THRICE: &str = "no round trip between two cores";
-const ALIKE: &str = "pairs that share the same";
+const TEN: &str = ".1";
+const TWO: &str = ".2";
+const ACROSS: &str = ".1";
+const BUS: &str = ".2";
+const LESS: &str = ".3";
+const MODIFIED: &str = ".1";
+const CLEAN: &str = ".2";
+const WRITING: &str = ".3";
+const READERS: &str = ".4";
+const THRICE: &str = ".1";
+const ALIKE: &str = ".2";
 
 pub fn rows() -> Vec<Row> {
     vec![

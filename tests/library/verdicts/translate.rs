@@ -5,9 +5,9 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, row, time};
 
-const WALKED: &str = "whose page is in no TLB";
-const LOAD: &str = "a load of the same";
-const NULL: &str = "a prefetch of null";
+const WALKED: &str = ".1";
+const LOAD: &str = ".2";
+const NULL: &str = ".3";
 
 /// A prefetch costs 2 in 16 pages and `far` in 16384, where a load costs 30, and of null `null`.
 fn prefetches(machine: &Machine, far: f64, null: f64) -> Planted {

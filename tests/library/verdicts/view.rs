@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, Value, row, time};
 
-const TWO: &str = "at two addresses in turn";
-const PATCH: &str = "more than 20 times";
-const LINE: &str = "in the line of the code";
-const ACROSS: &str = "that another core patches";
+const TWO: &str = ".1";
+const PATCH: &str = ".1";
+const LINE: &str = ".2";
+const ACROSS: &str = ".3";
 
 fn views(machine: &Machine, two: f64) -> Planted {
     Planted::new("D32", machine, |series, _| {

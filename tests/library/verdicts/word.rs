@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use super::planted::{Planted, Row, by_level, noisy, row, time};
 
-const WORD: &str = "between first and last";
-const BACKWARDS: &str = "reading the fields backwards";
+const WORD: &str = ".1";
+const BACKWARDS: &str = ".1";
 
 /// Figure 3.30: the last word over the first, in memory, in both orders.
 fn last_over_first(machine: &Machine, sequential: f64, random: f64) -> Planted {

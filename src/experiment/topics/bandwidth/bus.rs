@@ -93,7 +93,8 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     question: "Does a thread get less of memory's bandwidth if others use it, too?",
     source: "Drepper 3.3.4: one bus between all cores and memory. Each thread has memory of its \
              own, and those that share a last level have four times its size between them",
-    today: "There is no bus any more: a core has its own way to the last level, and the memory \
+    seen: &[],
+    about: "There is no bus any more: a core has its own way to the last level, and the memory \
             controllers are in the package. But the number of lines that one core can have under \
             way limits it well below what the controllers give, so that two or three cores often \
             read as fast each as one alone, and only a crowd shows that they share. In a guest the \
@@ -107,15 +108,21 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D25.1",
+            UNSURE,
             "with a thread on each core, each reads less from memory than one alone",
             |e| kept_in_memory(e, READ),
         ),
-        claim(
+        measured(
+            "D25.2",
+            UNSURE,
             "with a thread on each core, each writes less to memory than one alone",
             |e| kept_in_memory(e, WRITE),
         ),
-        claim(
+        measured(
+            "D25.3",
+            UNSURE,
             "from an L2 of its own each reads as much as one alone (0.9 to 1.1)",
             |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
         ),

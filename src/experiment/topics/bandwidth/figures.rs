@@ -52,7 +52,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
     title: "Bandwidth of a CPU whose L1d writes through",
     question: "What can one thread read, write and copy a cycle, as the working set grows?",
     source: "Drepper 3.5.1, Figure 3.24: Pentium 4, 64-bit mode",
-    today: "The first level writes back everywhere, so a store to L1d is as cheap as one port lets \
+    seen: &[],
+    about: "The first level writes back everywhere, so a store to L1d is as cheap as one port lets \
             it be, and no longer waits for L2. Writing to memory still reads each line before it \
             and writes it back behind, but both overlap: the factor of ten to reading is gone.",
     plot: Some(Plot {
@@ -63,7 +64,9 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D36.1",
+            UNSURE,
             "reading L1d is more than twice as fast as reading L2",
             |e| {
                 compare(
@@ -75,7 +78,9 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D36.2",
+            UNSURE,
             "reading L1d is more than 3 times as fast as writing it, for writes go through",
             |e| {
                 compare(
@@ -87,7 +92,9 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D36.3",
+            UNSURE,
             "reading memory is more than 5 times as fast as writing it",
             |e| {
                 compare(
@@ -99,7 +106,9 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D36.4",
+            UNSURE,
             "in memory a copy is as fast as a write alone, within 20 %",
             |e| {
                 compare(
@@ -120,7 +129,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
     title: "Bandwidth of a CPU whose prefetcher keeps up",
     question: "Can prefetching make reading memory as fast as reading L1d, and what of writing?",
     source: "Drepper 3.5.1, Figure 3.26: Core 2",
-    today: "The Core 2 read 16 bytes a cycle from everywhere, for one load port was all it had, and \
+    seen: &[],
+    about: "The Core 2 read 16 bytes a cycle from everywhere, for one load port was all it had, and \
             memory kept up. Ports have grown several times over since, one core's share of \
             memory a cycle has not. Prefetchers still hide L2 from 16-byte loads; the bandwidth \
             of memory they cannot raise.",
@@ -135,16 +145,23 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim("reading memory keeps 0.9 of the bandwidth of L1d", |e| {
-            compare(
-                e,
-                (READ, Memory),
-                (READ, L1),
-                "reads, memory over L1d",
-                |what, kept| at_least(what, kept, 0.9),
-            )
-        }),
-        claim(
+        measured(
+            "D38.1",
+            UNSURE,
+            "reading memory keeps 0.9 of the bandwidth of L1d",
+            |e| {
+                compare(
+                    e,
+                    (READ, Memory),
+                    (READ, L1),
+                    "reads, memory over L1d",
+                    |what, kept| at_least(what, kept, 0.9),
+                )
+            },
+        ),
+        measured(
+            "D38.2",
+            UNSURE,
             "writing L1d is more than 10 times as fast as writing memory",
             |e| {
                 compare(
@@ -156,7 +173,9 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D38.3",
+            UNSURE,
             "writing L1d is more than twice as fast as writing L2",
             |e| {
                 compare(
@@ -168,15 +187,20 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                 )
             },
         ),
-        claim("in L1d writing is as fast as reading, within 20 %", |e| {
-            compare(
-                e,
-                (WRITE, L1),
-                (READ, L1),
-                "writes over reads",
-                |what, kept| between(what, kept, 0.8, 1.2),
-            )
-        }),
+        measured(
+            "D38.4",
+            UNSURE,
+            "in L1d writing is as fast as reading, within 20 %",
+            |e| {
+                compare(
+                    e,
+                    (WRITE, L1),
+                    (READ, L1),
+                    "writes over reads",
+                    |what, kept| between(what, kept, 0.8, 1.2),
+                )
+            },
+        ),
     ],
 };
 
@@ -186,7 +210,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
     title: "Bandwidth of a CPU with three levels of cache",
     question: "What does each of three levels leave of the bandwidth of the one before?",
     source: "Drepper 3.5.1, Figure 3.28: AMD Opteron, family 10h",
-    today: "Two loads a cycle against one store has stayed the balance of most cores. The path \
+    seen: &[],
+    about: "Two loads a cycle against one store has stayed the balance of most cores. The path \
             between L1d and L2 has grown to a line every cycle or two, so that 16-byte accesses no \
             longer notice L2; and a copy, a load and a store a cycle, runs as fast as the stores.",
     plot: Some(Plot {
@@ -200,7 +225,9 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D40.1",
+            UNSURE,
             "reading L1d is more than 1.5 times as fast as writing it",
             |e| {
                 compare(
@@ -212,16 +239,23 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                 )
             },
         ),
-        claim("reading falls to a tenth from L1d to L2", |e| {
-            compare(
-                e,
-                (READ, L1),
-                (READ, L2),
-                "reads, L1d over L2",
-                |what, faster| at_least(what, faster, 10.0),
-            )
-        }),
-        claim(
+        measured(
+            "D40.2",
+            UNSURE,
+            "reading falls to a tenth from L1d to L2",
+            |e| {
+                compare(
+                    e,
+                    (READ, L1),
+                    (READ, L2),
+                    "reads, L1d over L2",
+                    |what, faster| at_least(what, faster, 10.0),
+                )
+            },
+        ),
+        measured(
+            "D40.3",
+            UNSURE,
             "in L1d a copy is less than 0.6 times as fast as a write",
             |e| {
                 compare(
@@ -233,7 +267,9 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D40.4",
+            UNSURE,
             "writing L2 is more than 5 times as fast as writing memory",
             |e| {
                 compare(

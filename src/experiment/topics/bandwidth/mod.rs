@@ -139,7 +139,8 @@ const PROGRAM: Experiment = Experiment {
     question: "How close does one core come to what its load and store ports can move, and how \
                much of that is left at each level of the hierarchy?",
     source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
-    today: "Ports have grown to 32 and 64 bytes, two or three for loads and one or two for stores, \
+    seen: &[],
+    about: "Ports have grown to 32 and 64 bytes, two or three for loads and one or two for stores, \
             and only a vector of that width fills them. From L2 on, the width matters less and less: \
             lines arrive as they arrive, and the number of them under way decides. On Zen 4 \
             16-byte loads even read memory faster than 64-byte ones, and two streams in turn \
@@ -170,15 +171,21 @@ const PROGRAM: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D35.1",
+            UNSURE,
             "in L1d, loads of every width reach 0.8 of what the load ports can move",
             |e| of_ports(e, READ, Ports::read),
         ),
-        claim(
+        measured(
+            "D35.2",
+            UNSURE,
             "in L1d, stores of every width reach 0.8 of what the store ports can move",
             |e| of_ports(e, WRITE, Ports::write),
         ),
-        claim(
+        measured(
+            "D35.3",
+            UNSURE,
             "writes to L1d by the widest stores are more than 4 times as fast as to memory",
             |e| {
                 let (width, near) = widest(e, WRITE, L1)?;
@@ -190,7 +197,9 @@ const PROGRAM: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D35.4",
+            UNSURE,
             "at no level is copying faster than the slower of reading and writing (10 % allowed)",
             |e| {
                 let mut parts = Vec::new();

@@ -277,7 +277,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
     source: "Drepper 3.5.3, Figure 3.31: two processes on two cores of a Core 2 that share 4 MiB of \
              L2; the one in the background reads or writes 2 MiB for ever. The labels of the figure \
              are measured/background",
-    today: "Which cache two cores share is read from the system, and the second process is a \
+    seen: &[],
+    about: "Which cache two cores share is read from the system, and the second process is a \
             process: it has pages of its own and ends with the lab. On a Zen 4 whose 32 MiB of L3 \
             the two had to themselves, 16 MiB were read at 12 bytes a cycle alone and at 6 beside \
             either a reader or a writer of 16 MiB, and 8 MiB at 26 in all three cases: an L3 that \
@@ -301,22 +302,30 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D44.1",
+            UNSURE,
             "reading falls below 0.8 of its plateau at a smaller working set beside a writer than \
              alone",
             |e| falls_sooner(e, READ),
         ),
-        claim(
+        measured(
+            "D44.2",
+            UNSURE,
             "writing falls below 0.8 of its plateau at a smaller working set beside a writer than \
              alone",
             |e| falls_sooner(e, WRITE),
         ),
-        claim(
+        measured(
+            "D44.3",
+            UNSURE,
             "half of the cache is read slower beside a reader than alone, and slower still beside \
              a writer",
             |e| in_order(e, READ),
         ),
-        claim(
+        measured(
+            "D44.4",
+            UNSURE,
             "half of the cache is written slower beside a reader than alone, and slower still \
              beside a writer",
             |e| in_order(e, WRITE),

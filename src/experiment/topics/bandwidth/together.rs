@@ -212,7 +212,8 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
     title: "Bandwidth of two hyper-threads",
     question: "What does each of two threads of one core read, write and copy a cycle?",
     source: "Drepper 3.5.1, Figure 3.25: Pentium 4 with 2 hyper-threads",
-    today: "Two threads of one core share its load and store ports, its L1d and the buffers for \
+    seen: &[],
+    about: "Two threads of one core share its load and store ports, its L1d and the buffers for \
             lines under way, so what one alone makes full use of they halve. In memory one thread \
             no longer uses all that the core could have under way, and the second finds some left.",
     plot: Some(Plot {
@@ -223,7 +224,9 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D37.1",
+            UNSURE,
             "in L1d each of two hyper-threads reads, writes and copies half of what one does alone \
              (0.4 to 0.65)",
             |e| {
@@ -232,14 +235,18 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
                 of_pair(e, hyper_threads(e.machine), &judge)
             },
         ),
-        claim(
+        measured(
+            "D37.2",
+            UNSURE,
             "in L2 each of two hyper-threads reads half of what one does alone (0.4 to 0.65)",
             |e| {
                 let judge = |level: Level<'_>| kept(level, &[(READ, Same, L2)], half);
                 of_pair(e, hyper_threads(e.machine), &judge)
             },
         ),
-        claim(
+        measured(
+            "D37.3",
+            UNSURE,
             "in memory each of two hyper-threads reads and writes half of what one does alone (0.4 \
              to 0.65)",
             |e| {
@@ -260,7 +267,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
     source: "Drepper 3.5.1, Figure 3.27: Core 2 with 2 threads, on the same memory. How far apart \
              they were the paper does not say; here they are half of the working set apart. Memory \
              of their own is not in the figure",
-    today: "A core may write a line only while no other has it, so two that write the same \
+    seen: &[],
+    about: "A core may write a line only while no other has it, so two that write the same \
             L1d-sized memory pass every line to and fro. But a store queue of today asks for the \
             lines of all the stores that wait in it at once, some 16 lines by 16-byte stores, and \
             gets them one after the other: on a Zen 4 a third of the bandwidth is left, where the \
@@ -280,7 +288,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D39.1",
+            UNSURE,
             "two threads that read the same memory each read as much as one alone, in L1d and L2 \
              (0.9 to 1.1)",
             |e| {
@@ -288,7 +298,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 of_cores(e, &|level| kept(level, &parts, as_much))
             },
         ),
-        claim(
+        measured(
+            "D39.2",
+            UNSURE,
             "two threads that write, or copy within, the same L1d-sized memory each get less than \
              0.3 of what they get in memory of their own",
             |e| {
@@ -305,7 +317,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "D39.3",
+            UNSURE,
             "writing the same L1d-sized memory is no faster than writing memory (0.5 to 2)",
             |e| {
                 of_cores(e, &|level| {
@@ -319,7 +333,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "D39.4",
+            UNSURE,
             "memory of their own: two threads read, write and copy as much each as one alone, in \
              L1d and L2 (0.9 to 1.1)",
             |e| {
@@ -330,7 +346,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 of_cores(e, &|level| kept(level, &parts, as_much))
             },
         ),
-        claim(
+        measured(
+            "D39.5",
+            UNSURE,
             "two threads that write memory get less than 0.75 each of what one gets alone",
             |e| {
                 of_cores(e, &|level| {
@@ -349,7 +367,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     title: "Bandwidth of two cores with a last level between them",
     question: "Where do two cores that write the same memory meet, and what of reading it?",
     source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same memory",
-    today: "Where two cores write the same lines, the slowest working set is the smallest: each line \
+    seen: &[],
+    about: "Where two cores write the same lines, the slowest working set is the smallest: each line \
             is fetched out of the other core's caches while that one wants it back. Once the working \
             set has outgrown those, the lines wait in the level that both share, and writing gets \
             faster, as in the paper near 2 MiB. Reading leaves a copy with each core, and \
@@ -365,7 +384,9 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
-        claim(
+        measured(
+            "D41.1",
+            UNSURE,
             "two threads that read the same memory each get less than 0.9 of one alone, in L1d and \
              in memory",
             |e| {
@@ -375,7 +396,9 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "D41.2",
+            UNSURE,
             "two threads that write the same L1d-sized memory each get less than 0.05 of one alone",
             |e| {
                 of_cores(e, &|level| {
@@ -385,7 +408,9 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "D41.3",
+            UNSURE,
             "two threads write the same memory faster if it fills the last level than if it fits \
              into L1d",
             |e| {

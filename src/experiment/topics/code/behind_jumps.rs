@@ -22,7 +22,8 @@ const UNDEFINED: Experiment = Experiment {
     question: "Does it help to tell the fetcher that nothing behind a jump will be executed?",
     source: "Drepper 6.3.1: ud2, an instruction that cannot be executed, after an indirect jump \
              keeps the processor from decoding what stands behind; \"a very special situation\"",
-    today: "A jump whose target is remembered is followed at once, and nobody looks behind it. One \
+    seen: &[],
+    about: "A jump whose target is remembered is followed at once, and nobody looks behind it. One \
             whose target is not known is found by decoding it; then fetch goes on behind it, or \
             stops and waits, until the target is computed. What is fetched meanwhile is thrown \
             away, and ud2 ends it early, but it was fetched instead of nothing. So ud2 (or int3) \
@@ -52,19 +53,26 @@ const UNDEFINED: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "E34.1",
+            UNSURE,
             "where there are more jumps than are remembered, ud2 behind each makes them at least \
              5 % cheaper",
             |e| at_most("ud2 over code, many jumps", ud2_over_code(e, MANY), 0.95),
         ),
-        claim("where all are remembered it changes less than 3 %", |e| {
-            between(
-                "ud2 over code, few jumps",
-                ud2_over_code(e, FEW),
-                0.97,
-                1.03,
-            )
-        }),
+        measured(
+            "E34.2",
+            UNSURE,
+            "where all are remembered it changes less than 3 %",
+            |e| {
+                between(
+                    "ud2 over code, few jumps",
+                    ud2_over_code(e, FEW),
+                    0.97,
+                    1.03,
+                )
+            },
+        ),
     ],
 };
 

@@ -24,7 +24,8 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     question: "How much does it matter where in a line a loop or the target of a jump starts?",
     source: "Drepper 6.2.2: align functions, targets of jumps and loops, -falign-functions, \
              -falign-jumps, -falign-loops",
-    today: "The front end takes its instructions in pieces: blocks of 16 or 32 bytes for the \
+    seen: &[],
+    about: "The front end takes its instructions in pieces: blocks of 16 or 32 bytes for the \
             decoders, of 32 or 64 for the decoded cache. A jump into the end of a piece takes \
             little from it, and code that lies across two needs both, which is a cycle more a \
             round. A loop of one cycle then takes two; in a longer one the cycle drowns, as it \
@@ -47,7 +48,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "E24.1",
+            UNSURE,
             "the slowest offset takes less than 1.5 times as long as the quickest",
             |e| {
                 each(|placed| {
@@ -59,7 +62,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "E24.2",
+            UNSURE,
             "the slowest offset is one at which the code reaches over a boundary of 32 bytes, or \
              of a line if it is longer, and 10 % slower than where it does not",
             |e| {
@@ -78,7 +83,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "E24.3",
+            UNSURE,
             "code that starts on a line is as quick as any, within 5 %",
             |e| {
                 each(|placed| {

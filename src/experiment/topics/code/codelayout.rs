@@ -86,7 +86,8 @@ const INLINING: Experiment = Experiment {
                every caller has it inlined?",
     source: "Drepper 6.2.2, table 6.3: f1 + f2 + 2 inlcand if it is inlined into both, \
              f1 + f2 + 1 inlcand if not, \"this is how much more L1i and L2 cache is needed\"",
-    today: "A call and its return cost two jumps and the work around them, which no cache gives \
+    seen: &[],
+    about: "A call and its return cost two jumps and the work around them, which no cache gives \
             back: while all fits, inlining wins, and short functions are always better inlined. A \
             function of many bytes that is inlined everywhere costs its fetch from L2 at every \
             place, though prefetching hides part of it; the called one is decoded already. The \
@@ -120,7 +121,9 @@ const INLINING: Experiment = Experiment {
     curves: |e| a_piece(e, [INLINED, CALLED], callers(1, true).function()),
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "E21.1",
+            UNSURE,
             "inlined into two functions, code takes its own size more than called, within 5 %",
             |e| {
                 let more = e.at(TWO_INLINED, 2.0)?.middle() - e.at(TWO_CALLED, 2.0)?.middle();
@@ -129,7 +132,9 @@ const INLINING: Experiment = Experiment {
                 between(&what, Interval::exact(more / shared), 0.95, 1.05)
             },
         ),
-        claim(
+        measured(
+            "E21.2",
+            UNSURE,
             "in an eighth of L1i a function is quicker with the candidate inlined, by 5 % at least",
             |e| {
                 let bytes = callers(1, true).function();
@@ -140,7 +145,9 @@ const INLINING: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E21.3",
+            UNSURE,
             "where inlining makes code that fits L1i three times as large as L1i, calling is \
              quicker, by 5 % at least",
             |e| {
@@ -189,7 +196,8 @@ const BLOCK_ORDER: Experiment = Experiment {
     question: "What does code cost that is never executed, but lies between code that is?",
     source: "Drepper 6.2.2: the rarely used block B between A and C, __builtin_expect, \
              -freorder-blocks",
-    today: "The jump over cold code is predicted, but it is a taken branch, and taken branches \
+    seen: &[],
+    about: "The jump over cold code is predicted, but it is a taken branch, and taken branches \
             come one or two a cycle; whatever shares a line with the hot code takes room in L1i, \
             and prefetching brings lines that nobody needs. Rust moves blocks out of the way \
             that call a #[cold] function or core::hint::cold_path().",
@@ -213,11 +221,15 @@ const BLOCK_ORDER: Experiment = Experiment {
     curves: |e| a_piece(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart()),
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "E22.1",
+            UNSURE,
             "though all of it fits L1i, code is quicker by 10 % if what is cold is moved away",
             |e| at_least("between over moved away", slower(e, BOTH), 1.1),
         ),
-        claim(
+        measured(
+            "E22.2",
+            UNSURE,
             "it gains 1.2 times as much where L1i holds the hot code alone",
             |e| {
                 let more = ratio(slower(e, HOT_ALONE), slower(e, BOTH))?;

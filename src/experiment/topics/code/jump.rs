@@ -21,7 +21,8 @@ const JUMP_TABLE: Experiment = Experiment {
     title: "Time of k = a[k] over the size of the array",
     question: "How long does a load take that depends on the one before it?",
     source: "Sestoft, appendix A.1: 2^25 iterations on 32-bit indices, 8 KiB to 128 MiB",
-    today: "The plateaus are those of the caches and the bounds check is free: its branch is \
+    seen: &[],
+    about: "The plateaus are those of the caches and the bounds check is free: its branch is \
             predicted, and runs beside the load that everything waits for. Sixteen elements share \
             a line, so that arrays a little larger than a cache still hit in it now and then.",
     plot: Some(
@@ -58,11 +59,18 @@ const JUMP_TABLE: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim("inside L1d the time is flat within 15 %", |e| {
-            let flat = extremes(e, UNCHECKED, e.machine.ranges.l1)?;
-            at_most("slowest over fastest size", flat, 1.15)
-        }),
-        claim(
+        measured(
+            "B12.1",
+            UNSURE,
+            "inside L1d the time is flat within 15 %",
+            |e| {
+                let flat = extremes(e, UNCHECKED, e.machine.ranges.l1)?;
+                at_most("slowest over fastest size", flat, 1.15)
+            },
+        ),
+        measured(
+            "B12.2",
+            UNSURE,
             "the time jumps by more than 1.3 times from L1d to L2, from there to the last level, \
              and from there to memory",
             |e| {
@@ -77,7 +85,9 @@ const JUMP_TABLE: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "B12.3",
+            UNSURE,
             "the slowest size takes more than 20 times as long as the fastest",
             |e| {
                 at_least(
@@ -87,10 +97,15 @@ const JUMP_TABLE: Experiment = Experiment {
                 )
             },
         ),
-        claim("a larger array is never faster (5 % allowed)", |e| {
-            never_faster(e, UNCHECKED)
-        }),
-        claim(
+        measured(
+            "B12.4",
+            UNSURE,
+            "a larger array is never faster (5 % allowed)",
+            |e| never_faster(e, UNCHECKED),
+        ),
+        measured(
+            "B12.5",
+            UNSURE,
             "checking the index costs less than 10 %, in L1d and in memory",
             |e| {
                 let mut parts = Vec::new();
@@ -162,7 +177,8 @@ const FIG_5: Experiment = Experiment {
     title: "The example array",
     question: "Is the array 6, 0, 3, 5, 7, 1, 4, 2 a single cycle?",
     source: "Sestoft, Figure 5",
-    today: "Nothing: it is arithmetic.",
+    seen: &[],
+    about: "Nothing: it is arithmetic.",
     plot: None,
     cases: |_| {
         vec![Case::new(
@@ -183,7 +199,9 @@ const FIG_5: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "B13.1",
+        UNSURE,
         "the cycle from 0 has length 8 and covers all 32 bytes",
         |e| {
             let length = e.at("cycle length from 0", 8.0)?;
@@ -209,7 +227,8 @@ const PITFALLS: Experiment = Experiment {
     title: "Five ways to fill the array, four of them wrong",
     question: "Which fills of the array measure memory latency, and what do the others measure?",
     source: "Sestoft, appendix A.2",
-    today: "Nothing about the arithmetic. A constant small stride is even less of a latency test \
+    seen: &[],
+    about: "Nothing about the arithmetic. A constant small stride is even less of a latency test \
             than it was, since prefetchers follow strides of several lines.",
     plot: Some(Plot::bars(
         Axis::WORKING_SET,
@@ -271,7 +290,9 @@ const PITFALLS: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "B14.1",
+            UNSURE,
             "fill 5 is one cycle through all elements, whatever their number",
             |e| {
                 let mut parts = Vec::new();
@@ -283,7 +304,9 @@ const PITFALLS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B14.2",
+            UNSURE,
             "fill 3 runs onto a cycle of sqrt(pi S / 8) elements in the mean (10 % allowed)",
             |e| {
                 let x = SAMPLE as f64;
@@ -292,7 +315,9 @@ const PITFALLS: Experiment = Experiment {
                 between("mean cycle length", mean, 0.9 * expected, 1.1 * expected)
             },
         ),
-        claim(
+        measured(
+            "B14.3",
+            UNSURE,
             "fill 4 leaves the cycle through 0 at any length: one in ten, 8 to 12 %, is 0.9 S or \
              longer",
             |e| {
@@ -302,7 +327,9 @@ const PITFALLS: Experiment = Experiment {
                 between("share of long cycles", share, least, most)
             },
         ),
-        claim(
+        measured(
+            "B14.4",
+            UNSURE,
             "in memory the order matters: sequential is faster than a small stride, and that is 3 \
              times and more faster than a random cycle",
             |e| {

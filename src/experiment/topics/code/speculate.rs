@@ -34,7 +34,8 @@ const SPECULATION: Experiment = Experiment {
     question: "Does a load wait until it is known where an earlier store goes?",
     source: "Drepper 6.3.3: IA-64 has an advanced load and its check (ld8.a, ld8.c.clr) to have a \
              load start before a store that may be of the same place",
-    today: "x86 has no such instructions and needs none. Since Core 2 (2006) a CPU that runs out of \
+    seen: &[],
+    about: "x86 has no such instructions and needs none. Since Core 2 (2006) a CPU that runs out of \
             order predicts that a load is of another place, loads at once, and begins again from \
             there if the store turns out to have been of the same place. The two waits overlap, \
             whether they are multiplications or misses. Where every load is of the place just \
@@ -53,7 +54,9 @@ const SPECULATION: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        claim(
+        measured(
+            "E41.1",
+            UNSURE,
             "a load of another place does not wait: both waits take less than three quarters of \
              what they take one after the other",
             |e| {
@@ -64,12 +67,19 @@ const SPECULATION: Experiment = Experiment {
                 )
             },
         ),
-        claim("the same where both waits are misses", |e| {
-            e.machine.place_in_memory(e.machine.in_memory())?;
-            let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
-            at_most("early over ordered, both miss", free, 0.75)
-        }),
-        claim(
+        measured(
+            "E41.2",
+            UNSURE,
+            "the same where both waits are misses",
+            |e| {
+                e.machine.place_in_memory(e.machine.in_memory())?;
+                let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
+                at_most("early over ordered, both miss", free, 0.75)
+            },
+        ),
+        measured(
+            "E41.3",
+            UNSURE,
             "a load of the place just stored to waits: it takes 1.5 times and more as long as one \
              of another place",
             |e| {
@@ -80,7 +90,9 @@ const SPECULATION: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E41.4",
+            UNSURE,
             "one load in 16 that is of the place just stored to, nobody knows which, makes all of \
              them cost 1.2 times and more on average",
             |e| {

@@ -44,7 +44,8 @@ const SITUATIONS: Experiment = Experiment {
     source: "Drepper 3.3.4: the two situations in which requests for ownership are necessary. A \
              thread changes all elements of a list on one core, is moved to the nearest other one, \
              and goes on",
-    today: "The thread's lines stay behind, modified, in the caches of the core that it left. The \
+    seen: &[],
+    about: "The thread's lines stay behind, modified, in the caches of the core that it left. The \
             first lap fetches every one of them from there, at the price of a transfer each, and \
             the second finds them at hand: the price is paid once a move and not a lap, but for a \
             list in L2 it is that of a whole lap in the last level or worse. A list in L1d is \
@@ -92,7 +93,9 @@ const SITUATIONS: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D24.1",
+            UNSURE,
             "of a list that L2 holds the first lap after a move takes more than 1.5 times as long \
              as one of a thread that stays",
             |e| {
@@ -104,7 +107,7 @@ const SITUATIONS: Experiment = Experiment {
                 )
             },
         ),
-        claim("so it does of one that L1d holds", |e| {
+        measured("D24.2", UNSURE, "so it does of one that L1d holds", |e| {
             let [(_, l1), _] = sizes(e.machine);
             at_least(
                 "first lap over staying, L1d",
@@ -112,7 +115,9 @@ const SITUATIONS: Experiment = Experiment {
                 1.5,
             )
         }),
-        claim(
+        measured(
+            "D24.3",
+            UNSURE,
             "lines move over once: the second lap of a list that L2 holds takes less than 1.2 \
              times as long as one of a thread that stays",
             |e| {
@@ -124,7 +129,9 @@ const SITUATIONS: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D24.4",
+            UNSURE,
             "a line that two cores need costs its writer more than 1.5 times as much as one of its \
              own",
             |e| {

@@ -14,14 +14,15 @@ const fn row(
     texts: [&'static str; 3],
     claims: &'static [Claim],
 ) -> Experiment {
-    let [question, source, today] = texts;
+    let [question, source, about] = texts;
     Experiment {
         id,
         name,
         title,
         question,
         source,
-        today,
+        about,
+        seen: &[],
         plot: None,
         events: &[],
         cases: |_| Vec::new(),
@@ -43,7 +44,9 @@ const DCBZ: Experiment = row(
          and `rep stosb`, which may take a line without reading it, beside them. AMD's `clzero` \
          writes a line of zeros without reading it, too.",
     ],
-    &[claim(
+    &[measured(
+        "E3.1",
+        UNSURE,
         "dcbz clears a line without reading it, at the price of a line of cache",
         |_| {
             Err(Untestable(
@@ -68,7 +71,9 @@ const STACK: Experiment = row(
          floating-point parameters travel in SSE registers, and compilers rely on it. No switch of \
          rustc changes that.",
     ],
-    &[claim(
+    &[measured(
+        "E16.1",
+        UNSURE,
         "a stack aligned to 4 bytes makes code smaller and quicker",
         |_| {
             Err(Untestable(
@@ -92,7 +97,9 @@ const LOOP_ARRAYS: Experiment = row(
          arrays are what the hardware's prefetchers do best. What a prefetch at a chosen distance \
          gains on a sequential and on a random walk is measured in E27 and E37.",
     ],
-    &[claim(
+    &[measured(
+        "E39.1",
+        UNSURE,
         "-fprefetch-loop-arrays may help on large arrays, and hurts on small ones",
         |_| {
             Err(Untestable(
@@ -117,7 +124,9 @@ const DCA: Experiment = row(
          uncore to tell it from a miss. What is saved a line is the difference between the last \
          level and memory, which D7 shows for this machine.",
     ],
-    &[claim(
+    &[measured(
+        "E44.1",
+        UNSURE,
         "headers that are pushed into a cache save hundreds of cycles a packet",
         |_| {
             Err(Untestable(

@@ -112,7 +112,8 @@ const PREFETCHW: Experiment = Experiment {
     question: "Does it pay to say, when a line is fetched ahead, that it will be written?",
     source: "Drepper 6.3.2: `prefetchw` brings a line into L1d in a state in which it can be \
              written, on AMD's family 10h",
-    today: "Every CPU has it since Intel's Broadwell. 64 lines are written one after the other, each \
+    seen: &[],
+    about: "Every CPU has it since Intel's Broadwell. 64 lines are written one after the other, each \
             8 turns after its prefetch; before, the other core has written them all, or both have \
             read them. On a Zen 4 a line that another core has modified comes with the right to \
             write it, for a load as well, so that `prefetcht0` does as much there as `prefetchw`. \
@@ -129,7 +130,9 @@ const PREFETCHW: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "E38.1",
+            UNSURE,
             "storing to lines that another core wrote takes no longer after prefetchw than after \
              prefetcht0 (5 % allowed)",
             |e| {
@@ -138,7 +141,9 @@ const PREFETCHW: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "E38.2",
+            UNSURE,
             "adding to lines that another core wrote takes no longer after prefetchw than after \
              prefetcht0 (5 % allowed)",
             |e| {
@@ -147,7 +152,9 @@ const PREFETCHW: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "E38.3",
+            UNSURE,
             "adding to lines that another core wrote takes less than 0.9 of the time after \
              prefetchw as without a prefetch",
             |e| {
@@ -156,7 +163,9 @@ const PREFETCHW: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "E38.4",
+            UNSURE,
             "adding to lines that both cores have read takes less than 0.9 of the time after \
              prefetchw as after prefetcht0, which takes as long as no prefetch",
             |e| {

@@ -42,7 +42,8 @@ const ROUND_TRIPS: Experiment = Experiment {
     title: "A line to another core and back",
     question: "How long does a line take to another core and back, by what the two share?",
     source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, handed back and forth",
-    today: "Each thread waits until the word has its value and writes the next: a round trip is two \
+    seen: &[],
+    about: "Each thread waits until the word has its value and writes the next: a round trip is two \
             transfers of the line, each a read that finds it modified elsewhere and a request for \
             ownership. Waiting by `lock cmpxchg` saves the shared step in between, and asks for \
             the line all the time. Hyper-threads of one core share its L1d and move no line, but \
@@ -71,11 +72,15 @@ const ROUND_TRIPS: Experiment = Experiment {
         curves
     },
     claims: &[
-        claim(
+        measured(
+            "X12.1",
+            UNSURE,
             "a round trip to the nearest core takes more than 10 times a hit in L1d",
             trip_over_hit,
         ),
-        claim(
+        measured(
+            "X12.2",
+            UNSURE,
             "the way to the nearest core and back is shorter than two loads from memory",
             |e| {
                 let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
@@ -83,22 +88,27 @@ const ROUND_TRIPS: Experiment = Experiment {
                 at_most("round trip over two misses", ratio(trip, memory), 1.0)
             },
         ),
-        claim("the less two CPUs share, the longer the round trip", |e| {
-            let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
-            if near.len() < 2 {
-                return Err(Untestable(
-                    "the CPUs here share all the same with each other".to_owned(),
-                ));
-            }
-            let mut parts = Vec::new();
-            for pair in near.windows(2) {
-                let at = |near| e.at(WAYS[0].0, place(near));
-                let longer = ratio(at(pair[1]), at(pair[0]))?;
-                let what = format!("{} over {}", pair[1].name(), pair[0].name());
-                parts.push(at_least(&what, longer, 1.0));
-            }
-            all_of(parts)
-        }),
+        measured(
+            "X12.3",
+            UNSURE,
+            "the less two CPUs share, the longer the round trip",
+            |e| {
+                let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
+                if near.len() < 2 {
+                    return Err(Untestable(
+                        "the CPUs here share all the same with each other".to_owned(),
+                    ));
+                }
+                let mut parts = Vec::new();
+                for pair in near.windows(2) {
+                    let at = |near| e.at(WAYS[0].0, place(near));
+                    let longer = ratio(at(pair[1]), at(pair[0]))?;
+                    let what = format!("{} over {}", pair[1].name(), pair[0].name());
+                    parts.push(at_least(&what, longer, 1.0));
+                }
+                all_of(parts)
+            },
+        ),
     ],
 };
 
@@ -150,7 +160,8 @@ const QUAD_CORE: Experiment = Experiment {
     question: "What does a line cost on its way from one last-level cache to another?",
     source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can talk to each \
              other by way of the front-side bus alone",
-    today: "The paper has no number for it. Its two L2s are today's core complexes, dies or clusters \
+    seen: &[],
+    about: "The paper has no number for it. Its two L2s are today's core complexes, dies or clusters \
             on a die with a last level each, and its bus is their fabric: a line that goes from one \
             to the other leaves the caches behind, as one from memory does, but need not wait for \
             memory. The round trips are those of X12. A machine, or a guest, whose CPUs share one \
@@ -179,7 +190,9 @@ const QUAD_CORE: Experiment = Experiment {
         curves
     },
     claims: &[
-        claim(
+        measured(
+            "D46.1",
+            UNSURE,
             "a round trip to a core of another last level takes more than twice as long as one to \
              a core of the same",
             |e| {
@@ -189,7 +202,9 @@ const QUAD_CORE: Experiment = Experiment {
                 at_least(&format!("{} over {}", far.name(), near.name()), longer, 2.0)
             },
         ),
-        claim(
+        measured(
+            "D46.2",
+            UNSURE,
             "the way there takes as long as a load from memory, which took the same bus: 0.8 times \
              or more",
             |e| {
@@ -250,7 +265,8 @@ const STATES: Experiment = Experiment {
     title: "The first access to a line that another core holds",
     question: "What does a line's state in another cache cost the one who wants it?",
     source: "Drepper 3.3.4, Figure 3.18: the states of a line and who must be told",
-    today: "A load finds the line where the directory or the snoop says; a modified line comes from \
+    seen: &[],
+    about: "A load finds the line where the directory or the snoop says; a modified line comes from \
             the core that modified it. A locked addition must own the line: from another core it \
             takes it away, and copies that others share must be invalidated first, though the \
             data are at hand. 64 lines are accessed one after the other, each by the number that \
@@ -270,7 +286,9 @@ const STATES: Experiment = Experiment {
         curves
     },
     claims: &[
-        claim(
+        measured(
+            "X13.1",
+            UNSURE,
             "a line that a near core modified is loaded in less time than one from memory",
             |e| {
                 nearest(e)?;
@@ -279,7 +297,9 @@ const STATES: Experiment = Experiment {
                 at_most("modified there over memory", ratio(there, memory), 1.0)
             },
         ),
-        claim(
+        measured(
+            "X13.2",
+            UNSURE,
             "a modified line costs its reader as much as a clean one of the same core, to a third",
             |e| {
                 nearest(e)?;
@@ -288,7 +308,9 @@ const STATES: Experiment = Experiment {
                 between("modified over exclusive", dearer, 0.75, 1.33)
             },
         ),
-        claim(
+        measured(
+            "X13.3",
+            UNSURE,
             "writing a line that another core has read costs more than 3 times writing a line of \
              one's own",
             |e| {
@@ -301,7 +323,9 @@ const STATES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X13.4",
+            UNSURE,
             "the number of readers makes no difference of a half to the one who writes",
             readers,
         ),
@@ -361,7 +385,8 @@ const MATRIX: Experiment = Experiment {
     title: "The round trip between every two CPUs",
     question: "Which CPUs are near to each other?",
     source: "Beyond Drepper 3.3.4: X12 for every pair",
-    today: "The blocks of the map are the caches that cores share: pairs within a block are near, \
+    seen: &[],
+    about: "The blocks of the map are the caches that cores share: pairs within a block are near, \
             pairs across blocks far. What the kernel says about it can be wrong, above all in a \
             guest whose host has not told it; a pair that is much nearer than its block may be two \
             hyper-threads of one core.",
@@ -389,14 +414,18 @@ const MATRIX: Experiment = Experiment {
     },
     curves: plain_curves,
     claims: &[
-        claim(
+        measured(
+            "X14.1",
+            UNSURE,
             "no round trip between two cores takes more than 3 times the shortest",
             |e| {
                 let [shortest, longest] = extremes(e, |near| near != Nearness::Core)?;
                 at_most("longest over shortest", ratio(longest, shortest), 3.0)
             },
         ),
-        claim(
+        measured(
+            "X14.2",
+            UNSURE,
             "pairs that share the same are alike: none takes more than 1.5 times another",
             |e| {
                 let near = nearest(e)?;

@@ -24,7 +24,8 @@ const OFFSETS: Experiment = Experiment {
     title: "Store-to-load forwarding by offset",
     question: "From which places inside a store is a load forwarded?",
     source: "Beyond the papers: as X1, the load at one place after the other",
-    today: "Old CPUs forwarded from the start of a store alone, later ones from aligned parts of \
+    seen: &[],
+    about: "Old CPUs forwarded from the start of a store alone, later ones from aligned parts of \
             it. Now any load that lies in the store gets its value, at the same cost from \
             everywhere, save that a store of 64 bytes may be two of 32: from across its middle \
             nothing is forwarded then. A load that sticks out by a byte waits.",
@@ -51,7 +52,9 @@ const OFFSETS: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        claim(
+        measured(
+            "X8.1",
+            UNSURE,
             "from stores of up to 32 bytes a narrower load is forwarded from every place, at the \
              same cost to 50 %",
             |e| {
@@ -71,7 +74,7 @@ const OFFSETS: Experiment = Experiment {
                 )
             },
         ),
-        claim("so it is from a store of 64 bytes", |e| {
+        measured("X8.2", UNSURE, "so it is from a store of 64 bytes", |e| {
             let (inside, _) = sides(e, 64, 8)?;
             at_most(
                 "slowest place over quickest",
@@ -79,7 +82,9 @@ const OFFSETS: Experiment = Experiment {
                 BLOCKED,
             )
         }),
-        claim(
+        measured(
+            "X8.3",
+            UNSURE,
             "a load that sticks out of the store takes more than 1.5 times as long as any that \
              does not",
             |e| {

@@ -83,7 +83,8 @@ const STORE_FORWARDING: Experiment = Experiment {
              AMD's Software Optimization Guides, load-store unit, which say when it works; the \
              published cycles are Travis Downs's of 2019. A round trip is a store and a load \
              (and, into a general register, a move back) of which each waits for the one before",
-    today: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
+    seen: &[],
+    about: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
             it waits until the store has left for L1d, two to four times as long. Two newer things \
             change that: Zen since 2 and Intel since Ice Lake pass 4 and 8 bytes at the same \
             address on to the next instruction before either access is made, in a cycle or less; \
@@ -141,7 +142,9 @@ const STORE_FORWARDING: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        claim(
+        measured(
+            "X1.1",
+            UNSURE,
             "a load whose bytes one store wrote is forwarded: one that also needs older bytes \
              takes more than 1.5 times as long",
             |e| {
@@ -157,7 +160,9 @@ const STORE_FORWARDING: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X1.2",
+            UNSURE,
             "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as \
              one whose bytes one store wrote",
             |e| {
@@ -170,7 +175,9 @@ const STORE_FORWARDING: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X1.3",
+            UNSURE,
             "the upper half of what a vector register stored is forwarded like the lower, to 50 %",
             |e| {
                 let mut most: Option<Extreme<usize>> = None;
@@ -190,7 +197,9 @@ const STORE_FORWARDING: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X1.4",
+            UNSURE,
             "a value of 8 bytes takes no less time through memory than a load from L1d",
             |e| {
                 let trip = at(e, START, 8, 8)?;
@@ -202,7 +211,9 @@ const STORE_FORWARDING: Experiment = Experiment {
                 at_least("core cycles a round trip", trip, f64::from(published) - 0.5)
             },
         ),
-        claim(
+        measured(
+            "X1.5",
+            UNSURE,
             "across two pages a value of up to 32 bytes takes longer than across two lines, by \
              more than 10 %",
             |e| {

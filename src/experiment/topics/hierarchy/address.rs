@@ -39,7 +39,8 @@ const SPLIT: Experiment = Experiment {
     title: "Tag, set and offset",
     question: "Do the parts of an address select what the paper says they select?",
     source: "Drepper 3.2: an address is a tag, S bits of cache set, and O bits of offset",
-    today: "Arithmetic, done here by the simulator that the other simulated experiments use. Sets \
+    seen: &[],
+    about: "Arithmetic, done here by the simulator that the other simulated experiments use. Sets \
             need not be a power of two any more: the set is then the remainder of the line's number, \
             or a hash of it, and no field of bits.",
     plot: None,
@@ -47,16 +48,22 @@ const SPLIT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D4.1",
+            UNSURE,
             "for caches of 16 KiB to 260 MiB, tag, set and offset give the address back",
             |e| counted::all(e, &PARTS[..1]),
         ),
-        claim(
+        measured(
+            "D4.2",
+            UNSURE,
             "where the sets are a power of two, the low O bits are the offset, the next S the set \
              and the rest the tag",
             |e| counted::all(e, &PARTS[1..2]),
         ),
-        claim(
+        measured(
+            "D4.3",
+            UNSURE,
             "a line of 64 bytes takes the low 6 bits, and 8 transfers of 64 bits",
             |e| counted::all(e, &PARTS[2..]),
         ),
@@ -149,7 +156,8 @@ const KINDS: Experiment = Experiment {
     question: "How many sets do the three kinds of cache have, and which lines drive each other \
                out?",
     source: "Drepper 3.3.1, Figures 3.5 to 3.7: 4 MB of 64-byte lines",
-    today: "Simulated, with LRU. First-level caches have 8 to 12 ways today, last-level caches 11 \
+    seen: &[],
+    about: "Simulated, with LRU. First-level caches have 8 to 12 ways about, last-level caches 11 \
             to 20, and TLBs of the first level are often still fully associative. The misses are \
             those of a second and later round over the lines, in percent.",
     plot: None,
@@ -157,21 +165,29 @@ const KINDS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D9.1",
+            UNSURE,
             "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with 8 \
              ways 13 bits one of 8,192 sets, whose 8 tags are compared",
             |e| counted::all(e, &FIGURES[..6]),
         ),
-        claim(
+        measured(
+            "D9.2",
+            UNSURE,
             "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
              large as the cache never",
             |e| counted::all(e, &FIGURES[6..8]),
         ),
-        claim(
+        measured(
+            "D9.3",
+            UNSURE,
             "in a set of 8 ways 8 lines stay, and a ninth drives out each before its time",
             |e| counted::all(e, &FIGURES[8..10]),
         ),
-        claim(
+        measured(
+            "D9.4",
+            UNSURE,
             "in a fully associative cache any lines stay, as many as it holds, wherever they lie",
             |e| counted::all(e, &FIGURES[10..]),
         ),

@@ -21,7 +21,8 @@ const FIG_6_5: Experiment = Experiment {
     title: "Conflicts in a set-associative cache",
     question: "How many lines at the same distance does L1d hold before they evict each other?",
     source: "Drepper 6.2.1, Figure 6.5",
-    today: "L1d has grown from 32 KiB with 8 ways by adding ways, not sets, because the set must \
+    seen: &[],
+    about: "L1d has grown from 32 KiB with 8 ways by adding ways, not sets, because the set must \
             be known from the 12 bits of an address that need no translation: 48 KiB are 12 ways \
             of 4 KiB. The period is therefore still 4,096 bytes, and the step is softer than the \
             paper's, as replacement is no longer strict LRU.",
@@ -53,7 +54,9 @@ const FIG_6_5: Experiment = Experiment {
     curves: plain_curves,
     events: events::CONFLICTS,
     claims: &[
-        claim(
+        measured(
+            "E18.1",
+            UNSURE,
             "the surface steps, by more than 1.5 times, exactly where sets and ways of L1d say: at \
              multiples of the way size, as soon as the list is longer than there are ways",
             |e| {
@@ -77,10 +80,13 @@ const FIG_6_5: Experiment = Experiment {
                         _ => Verdict::Inconclusive,
                     },
                     numbers: format!("{found}; CPUID: {ways} ways, {} KiB", cache.size / 1024),
+                    value: None,
                 })
             },
         ),
-        claim(
+        measured(
+            "E18.2",
+            UNSURE,
             "at every other distance lists of one line more than there are ways stay in L1d: below \
              1.5 times a list of one line",
             |e| {

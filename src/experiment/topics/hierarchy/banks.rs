@@ -35,7 +35,8 @@ const FIG_6_6: Experiment = Experiment {
              to 4 the bank and 14 to 7 the index, and two loads go in one cycle if their banks \
              differ or their index is the same. Eight loads of 8 bytes here, at one distance from \
              each to the next; beside them the latency of a load some bytes behind a store",
-    today: "Two loads a cycle go from anywhere. Intel gave up banks with Haswell. Zen kept narrow \
+    seen: &[],
+    about: "Two loads a cycle go from anywhere. Intel gave up banks with Haswell. Zen kept narrow \
             ones: its third load of a cycle is lost now and then where all distances are multiples \
             of 32 bytes, unless the lines are the same or 4 KiB apart, which is the paper's rule \
             with other bits. What every CPU has is 4 KiB aliasing: a load is compared with the \
@@ -70,7 +71,9 @@ const FIG_6_6: Experiment = Experiment {
     curves: plain_curves,
     events: events::FORWARDING,
     claims: &[
-        claim(
+        measured(
+            "E19.1",
+            UNSURE,
             "loads take the same time at every distance, to 10 %: no bank shows",
             |e| {
                 let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
@@ -82,13 +85,20 @@ const FIG_6_6: Experiment = Experiment {
                 at_most(&what, ratio(most.value, least.value), FLAT)
             },
         ),
-        claim("two loads a cycle go at every distance: 1.8 or more", |e| {
-            let most = extreme(e, Extreme::most)?;
-            let rate = ratio(Interval::exact(BURST as f64), most.value)?;
-            let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
-            at_least(&what, rate, TWO)
-        }),
-        claim(
+        measured(
+            "E19.2",
+            UNSURE,
+            "two loads a cycle go at every distance: 1.8 or more",
+            |e| {
+                let most = extreme(e, Extreme::most)?;
+                let rate = ratio(Interval::exact(BURST as f64), most.value)?;
+                let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
+                at_least(&what, rate, TWO)
+            },
+        ),
+        measured(
+            "E19.3",
+            UNSURE,
             "a load 4,096 bytes behind a store waits for it: more than 1.1 times as long as one \
              2,048 bytes behind",
             |e| {
@@ -97,7 +107,9 @@ const FIG_6_6: Experiment = Experiment {
                 at_least("4,096 bytes behind over 2,048", aliased, FLAT)
             },
         ),
-        claim(
+        measured(
+            "E19.4",
+            UNSURE,
             "at every other distance from a store loads take the same time, to 10 %",
             |e| {
                 let mut worst = None;

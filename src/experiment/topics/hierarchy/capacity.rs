@@ -36,7 +36,8 @@ const FIG_3_14: Experiment = Experiment {
     source: "Drepper 3.3.2, Figure 3.14: Inc on 128-byte elements on three machines. The text means \
              it for sequential walks; its data are those of Figure 3.4, which shows random ones, so \
              that both are measured here",
-    today: "One machine has one size of cache, so that the knee is held against the share that \
+    seen: &[],
+    about: "One machine has one size of cache, so that the knee is held against the share that \
             CPUID promises a hardware thread (E25); `linefill compare` draws the curves of several \
             machines as the figure does. A guest may find its knee below the share, as strangers \
             fill the same cache, or above it while they sleep. In sequence hardware prefetches, and \
@@ -73,7 +74,9 @@ const FIG_3_14: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D18.1",
+            UNSURE,
             "the random walk's last step lies at this core's share of the last level, within a \
              factor of 2",
             |e| {
@@ -95,7 +98,9 @@ const FIG_3_14: Experiment = Experiment {
                 step_at(&found, "the share", share as f64, true)
             },
         ),
-        claim(
+        measured(
+            "D18.2",
+            UNSURE,
             "a list that the last level holds is walked at random more than 1.5 times as fast as \
              one four times as large as the cache (the second Pentium 4 at 1 MiB, beside the \
              first: 2.23 times)",
@@ -108,7 +113,9 @@ const FIG_3_14: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D18.3",
+            UNSURE,
             "the figure is of a random walk: from L2 to memory a random step grows 17.5 times and \
              more, as the figure's do, and a sequential one less",
             |e| {

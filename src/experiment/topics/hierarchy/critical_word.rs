@@ -25,7 +25,8 @@ const FIG_3_30: Experiment = Experiment {
     title: "The pointer in the first word of the line, or in the last",
     question: "Does a walk wait longer for the last word of a line than for the first?",
     source: "Drepper 3.5.2, Figure 3.30",
-    today: "The paper found 0.7 % with a memory bus that sent eight bytes at a time. A line now \
+    seen: &[],
+    about: "The paper found 0.7 % with a memory bus that sent eight bytes at a time. A line now \
             crosses the fabric in one or two pieces of 32 or 64 bytes and the memory controller \
             sends the wanted word first, so the position of the word should not show.",
     plot: Some(
@@ -66,7 +67,9 @@ const FIG_3_30: Experiment = Experiment {
             .collect()
     },
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "D42.1",
+        UNSURE,
         "in memory the position of the word matters little: less than 2 % between first and last",
         |e| {
             let memory = e.machine.ranges.memory;
@@ -97,7 +100,8 @@ const STRUCT_RULES: Experiment = Experiment {
     question: "Does it pay to read the fields of a structure in the order in which they lie?",
     source: "Drepper 6.2.1, the two rules on structures: the critical word first, and access in \
              the order of definition",
-    today: "Both rules follow from lines that arrive piece by piece. They arrive whole now, so \
+    seen: &[],
+    about: "Both rules follow from lines that arrive piece by piece. They arrive whole now, so \
             what is left is the walk itself: all eight loads of a line wait for the same miss, and \
             the one that the next step needs must not come last among them, where the CPU is busy \
             with the others.",
@@ -119,7 +123,9 @@ const STRUCT_RULES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "E13.1",
+        UNSURE,
         "in memory reading the fields backwards costs more than 2 %",
         |e| {
             let memory = e.machine.ranges.memory;

@@ -39,7 +39,8 @@ const TABLE_3_1: Experiment = Experiment {
     question: "What do a larger L2, more ways and longer lines save a program with a large and \
                irregular working set?",
     source: "Drepper 3.3.1, Table 3.1 and Figure 3.8: gcc under cachegrind, LRU",
-    today: "Simulated, behind L1i and L1d of 32 KiB and 8 ways. The stored compiler is gcc 12, \
+    seen: &[],
+    about: "Simulated, behind L1i and L1d of 32 KiB and 8 ways. The stored compiler is gcc 12, \
             traced by valgrind's lackey, one set in 128. It touches 10 MB of lines where the \
             paper's had 5.6, and these must all be missed once: whatever L2 is, 324,000 misses \
             stay, and a second way can save a smaller share of them. In the full profile the \
@@ -63,22 +64,34 @@ const TABLE_3_1: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim("in every column misses fall with size", |e| {
-            falling_with_size(e, STORED)
-        }),
-        claim("in every row they fall with ways, or stay", |e| {
-            falling_with_ways(e, STORED)
-        }),
-        claim(
+        measured(
+            "D10.1",
+            UNSURE,
+            "in every column misses fall with size",
+            |e| falling_with_size(e, STORED),
+        ),
+        measured(
+            "D10.2",
+            UNSURE,
+            "in every row they fall with ways, or stay",
+            |e| falling_with_ways(e, STORED),
+        ),
+        measured(
+            "D10.3",
+            UNSURE,
             "lines of 64 bytes miss less often than lines of 32 everywhere",
             |e| falling_with_line(e, STORED),
         ),
-        claim(
+        measured(
+            "D10.4",
+            UNSURE,
             "in every row the second way saves more than the third and fourth, and these more than \
              the next four",
             |e| diminishing(e, STORED),
         ),
-        claim(
+        measured(
+            "D10.5",
+            UNSURE,
             "at 8 MiB and lines of 32 bytes the second way saves almost 44 % of the misses (5 \
              points allowed)",
             |e| {
@@ -87,7 +100,9 @@ const TABLE_3_1: Experiment = Experiment {
                 between("saved by the second way", saved, 0.39, 0.49)
             },
         ),
-        claim(
+        measured(
+            "D10.6",
+            UNSURE,
             "all but the last of these hold of the compiler that is installed here, as far as it \
              is traced",
             |e| {

@@ -34,7 +34,8 @@ const INCLUSIVE: Experiment = Experiment {
     title: "Is the last level inclusive?",
     question: "Does a line that is used all the time leave L1d and L2 when the last level is turned over?",
     source: "Drepper 3.2: caches of Intel are inclusive, those of AMD exclusive",
-    today: "A page of lines is walked again and again while four times the last level's size and \
+    seen: &[],
+    about: "A page of lines is walked again and again while four times the last level's size and \
             more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do not \
             tell the last level that a line is in use: an inclusive one throws it out as if it \
             were old, and has it removed from the others as well, some times in the course of the stream. \
@@ -47,12 +48,16 @@ const INCLUSIVE: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D5.1",
+            UNSURE,
             "the last level is inclusive: a line that is used all the time is lost twice or more \
              while four times the last level's size streams past",
             |e| at_least("times a line is lost", losses(e), LOSSES),
         ),
-        claim(
+        measured(
+            "D5.2",
+            UNSURE,
             "the last level is as CPUID says: hot lines are lost if it is inclusive, and not if it \
              is not",
             |e| {

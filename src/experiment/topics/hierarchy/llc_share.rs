@@ -83,7 +83,8 @@ const LLC_SHARE: Experiment = Experiment {
              shared_cpu_map. The paper times no program; here every block of an array in memory \
              is read three times before the next one, by 16-byte loads. Claims are about blocks of \
              half the share, since the paper leaves room for code and other data",
-    today: "The formula counts the threads that this system knows. A guest is told the whole \
+    seen: &[],
+    about: "The formula counts the threads that this system knows. A guest is told the whole \
             cache and shares it with strangers, so that it may get less than its share, or, while \
             they sleep, more. Blocks that the last level holds still beat the whole array, but it \
             is so far from the core that blocks which fit into L2 are faster still: what pays is \
@@ -134,11 +135,13 @@ const LLC_SHARE: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        claim("CPUID and sysfs agree on the share", |e| {
+        measured("E25.1", UNSURE, "CPUID and sysfs agree on the share", |e| {
             let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
             between("by CPUID over by sysfs", agreement, 1.0, 1.0)
         }),
-        claim(
+        measured(
+            "E25.2",
+            UNSURE,
             "the share is a safe lower limit: measuring finds as much or more",
             |e| {
                 let share = e.at(SYSFS, 0.0)?;
@@ -146,11 +149,15 @@ const LLC_SHARE: Experiment = Experiment {
                 at_least("capacity found over share", ratio(found, share), 1.0)
             },
         ),
-        claim(
+        measured(
+            "E25.3",
+            UNSURE,
             "a program made for the paper's smallest last level throws 87 % of it away, or more",
             |e| at_least("percent unused", e.at(WASTE, 0.0), 87.0),
         ),
-        claim(
+        measured(
+            "E25.4",
+            UNSURE,
             "blocks of half the share are read more than 1.25 times as fast as the whole array",
             |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
@@ -158,7 +165,9 @@ const LLC_SHARE: Experiment = Experiment {
                 at_least("half the share over the whole array", faster, 1.25)
             },
         ),
-        claim(
+        measured(
+            "E25.5",
+            UNSURE,
             "blocks of twice the share are no more than 10 % faster than of half the share",
             |e| {
                 let share = share(e.machine).ok_or_else(no_share)?;
@@ -167,7 +176,9 @@ const LLC_SHARE: Experiment = Experiment {
                 at_least("half the share over twice the share", speed, 0.9)
             },
         ),
-        claim(
+        measured(
+            "E25.6",
+            UNSURE,
             "no smaller blocks are more than 10 % faster than of half the share",
             |e| {
                 let half = half(e.machine)?;

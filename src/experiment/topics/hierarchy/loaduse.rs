@@ -35,7 +35,8 @@ const LOAD_TO_USE: Experiment = Experiment {
              Bridge 4 cycles with a base and less than 2048 bytes of displacement, 5 with more or \
              with an index; AMD's Software Optimization Guides give Zen to Zen 5 4 or 5 cycles, 4 \
              with simple addresses, and 7 or 8 into a vector register",
-    today: "On Intel the quick path with a base alone came with Sandy Bridge and went with Ice \
+    seen: &[],
+    about: "On Intel the quick path with a base alone came with Sandy Bridge and went with Ice \
             Lake, whose loads take 5 cycles in every mode. On Zen 4 an index is free, a scaled \
             one costs a cycle, and so does sign extension, which Intel does on the way from the \
             cache. The way through a vector register is the load and the move back together. \
@@ -68,7 +69,9 @@ const LOAD_TO_USE: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "X2.1",
+            UNSURE,
             "the simplest load takes the published load-to-use latency, within half a cycle",
             |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
@@ -87,48 +90,66 @@ const LOAD_TO_USE: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X2.2",
+            UNSURE,
             "a displacement costs nothing, be it one byte or four",
             |e| costs_nothing(e, &[Mode::Disp8, Mode::Disp32], Mode::Base),
         ),
-        claim(
+        measured(
+            "X2.3",
+            UNSURE,
             "an index register costs at least one core cycle more",
             |e| {
                 let more = more(e, Mode::Index, Mode::Base)?;
                 at_least("core cycles more with an index", more, A_CYCLE)
             },
         ),
-        claim(
+        measured(
+            "X2.4",
+            UNSURE,
             "a scaled index with a displacement costs at least one core cycle more",
             |e| {
                 let more = more(e, Mode::Scaled, Mode::Base)?;
                 at_least("core cycles more with a scaled index", more, A_CYCLE)
             },
         ),
-        claim("2 and 4 bytes, zero-extended, load as fast as 8", |e| {
-            costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index)
-        }),
-        claim("sign extension is free", |e| {
+        measured(
+            "X2.5",
+            UNSURE,
+            "2 and 4 bytes, zero-extended, load as fast as 8",
+            |e| costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index),
+        ),
+        measured("X2.6", UNSURE, "sign extension is free", |e| {
             all_of([
                 costs_nothing(e, &[Mode::Movsxd], Mode::Load32),
                 costs_nothing(e, &[Mode::Movsx16], Mode::Movzx16),
             ])
         }),
-        claim(
+        measured(
+            "X2.7",
+            UNSURE,
             "the way through a vector register takes at least 2 core cycles more",
             |e| {
                 let more = more(e, Mode::Xmm8, Mode::Base)?;
                 at_least("core cycles more through xmm0", more, 2.0)
             },
         ),
-        claim(
+        measured(
+            "X2.8",
+            UNSURE,
             "16 and 32 bytes reach a vector register as fast as 8",
             |e| costs_nothing(e, &[Mode::Xmm16, Mode::Ymm32], Mode::Xmm8),
         ),
-        claim("64 bytes reach a vector register as fast as 32", |e| {
-            costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32)
-        }),
-        claim(
+        measured(
+            "X2.9",
+            UNSURE,
+            "64 bytes reach a vector register as fast as 32",
+            |e| costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32),
+        ),
+        measured(
+            "X2.10",
+            UNSURE,
             "in memory the mode does not matter: less than 10 % either way",
             |e| {
                 let memory = e.machine.ranges.memory;

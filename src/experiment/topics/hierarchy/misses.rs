@@ -29,7 +29,8 @@ const TABLE_3_2: Experiment = Experiment {
     question: "How often does a walk of 8-byte elements ask L2 for a line, and how often in vain?",
     source: "Drepper 3.3.2, Figure 3.16 and Table 3.2; their numbers fit samples of a profiler, one \
              for 3,000 events, and the table's ratio is that of misses to all reads",
-    today: "In order, the prefetcher has the lines in L2 before they are asked for, on every CPU \
+    seen: &[],
+    about: "In order, the prefetcher has the lines in L2 before they are asked for, on every CPU \
             since; at random, nearly every element is another line, and the share of them that L2 \
             holds is its share of the working set. What the vendors count as a read of L2 differs: \
             by Intel's events those of the prefetcher of L1d are among them, so that a ratio in \
@@ -76,7 +77,9 @@ const TABLE_3_2: Experiment = Experiment {
     curves: ratios,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D20.1",
+            UNSURE,
             "simulated, with a prefetcher that follows streams, fewer than 5 % of a sequential \
              walk's reads of L2 miss, and of a random walk's more with every doubling from L2's \
              size on",
@@ -98,7 +101,9 @@ const TABLE_3_2: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "D20.2",
+            UNSURE,
             "counted, fewer than 5 % of a sequential walk's reads of L2 miss beyond L2",
             |e| {
                 let mut parts = Vec::new();
@@ -108,7 +113,9 @@ const TABLE_3_2: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "D20.3",
+            UNSURE,
             "counted, the share of a random walk's reads of L2 that miss is more than 1.1 times as \
              large at the largest working set as at twice the size of L2",
             |e| {
@@ -117,7 +124,9 @@ const TABLE_3_2: Experiment = Experiment {
                 at_least("share at the largest over at twice L2", more, 1.1)
             },
         ),
-        claim(
+        measured(
+            "D20.4",
+            UNSURE,
             "counted, a sequential walk's reads of L2 double with the working set beyond L2 (1.9 \
              to 2.1 times), and a random walk's more than double",
             |e| {

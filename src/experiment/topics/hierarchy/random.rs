@@ -19,7 +19,8 @@ const FIG_3_4: Experiment = Experiment {
     question: "Do the sizes of the caches show in how long a random write takes?",
     source: "Drepper 3.2, Figure 3.4; its data are those of one curve of Figure 3.14, so the \
              elements are taken to be those: Inc on 128 bytes",
-    today: "There are three plateaus and memory where the paper had two and memory. The step from \
+    seen: &[],
+    about: "There are three plateaus and memory where the paper had two and memory. The step from \
             L2 is soft, because a physically indexed cache is filled unevenly by random 4 KiB \
             pages, and the last level is shared, so that its step lies where this core's share \
             ends and not at the size on the box.",
@@ -43,7 +44,9 @@ const FIG_3_4: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D8.1",
+            UNSURE,
             "a random write in memory costs more than 20 times one in L1d",
             |e| {
                 let near = e.level(INC, e.machine.ranges.l1)?;
@@ -51,7 +54,9 @@ const FIG_3_4: Experiment = Experiment {
                 at_least("memory over L1d", ratio(far, near), 20.0)
             },
         ),
-        claim(
+        measured(
+            "D8.2",
+            UNSURE,
             "the curve steps up at the sizes of L1d and the last level, within a factor of 2",
             |e| {
                 let points = e.series(INC)?;
@@ -121,11 +126,13 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
     Ok(match at {
         None => Judgement {
             verdict: Verdict::DoesNotHold,
-            numbers: format!("no step at all, one wanted for the {kib:.0} KiB of {name}"),
+            numbers: format!("no step at all, though {name} has {kib:.0} KiB"),
+            value: None,
         },
         Some(at) if nearest.len() < found.len() => Judgement {
             verdict: Verdict::Inconclusive,
             numbers: format!("{what} {at}, if there is one"),
+            value: None,
         },
         Some(at) => {
             let mut judged = between(&what, at, kib / 2.0, kib * 2.0)?;
@@ -144,7 +151,8 @@ const FIG_3_15: Experiment = Experiment {
     title: "Sequential against random, 8-byte elements",
     question: "How much does order alone matter, and does a random walk ever level off?",
     source: "Drepper 3.3.2, Figure 3.15",
-    today: "Both gaps have grown: prefetching got better and memory, in cycles, further away. A \
+    seen: &[],
+    about: "Both gaps have grown: prefetching got better and memory, in cycles, further away. A \
             random walk keeps rising after the last cache because its page tables outgrow the \
             caches too; on a guest every walk of the tables is two-dimensional, which makes the \
             rise steeper unless the hypervisor backs the guest with large pages.",
@@ -176,7 +184,9 @@ const FIG_3_15: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D19.1",
+            UNSURE,
             "in memory a random step costs more than 10 times a sequential one",
             |e| {
                 let memory = e.machine.ranges.memory;
@@ -184,7 +194,9 @@ const FIG_3_15: Experiment = Experiment {
                 at_least("random over sequential", gap, 10.0)
             },
         ),
-        claim(
+        measured(
+            "D19.2",
+            UNSURE,
             "the random walk never levels off: with 4 KiB pages it still rises by more than 15 % \
              inside the memory range",
             |e| {

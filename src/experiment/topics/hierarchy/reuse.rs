@@ -28,7 +28,8 @@ const CACHE_GAIN: Experiment = Experiment {
                each?",
     source: "Drepper 3: with memory at 200 cycles and the cache at 15, 2,000,000 cycles become \
              168,500, \"an improvement of 91.5%\"",
-    today: "The arithmetic is right, and the gain larger, because the first level has stayed at 4 \
+    seen: &[],
+    about: "The arithmetic is right, and the gain larger, because the first level has stayed at 4 \
             or 5 cycles and memory has moved away. Where the paper's 1 % of first uses cost an \
             eighth of the time that was left, they now cost about as much as all the hits.",
     plot: Some(Plot::bars(
@@ -83,7 +84,9 @@ const CACHE_GAIN: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D1.1",
+            UNSURE,
             "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",
             |e| {
                 let at = |series| e.at(series, 100.0);
@@ -94,14 +97,18 @@ const CACHE_GAIN: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "D1.2",
+            UNSURE,
             "with the latencies of this machine's L1d and memory it is at least as much",
             |e| {
                 let here = here(e)?;
                 at_least("percent saved here", here.saved, 91.5)
             },
         ),
-        claim(
+        measured(
+            "D1.3",
+            UNSURE,
             "the hits, not the first uses, take most of the time that is left",
             |e| {
                 let (near, far) = latencies(e)?;

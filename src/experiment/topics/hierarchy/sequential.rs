@@ -25,7 +25,8 @@ const FIG_3_10: Experiment = Experiment {
     title: "A sequential walk of 8-byte elements",
     question: "How much of a miss does the hardware prefetcher hide when a list lies in order?",
     source: "Drepper 3.3.2, Figure 3.10",
-    today: "The prefetchers of today run further ahead and start earlier, and eight elements share \
+    seen: &[],
+    about: "The prefetchers of today run further ahead and start earlier, and eight elements share \
             a line, so that the line's cost is spread over eight steps: the steps at the cache \
             sizes all but vanish, and what is left is the load-to-use latency of L1d.",
     plot: Plot::over_working_set(&[Reference {
@@ -38,7 +39,9 @@ const FIG_3_10: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D14.1",
+            UNSURE,
             "inside L1d a step costs the CPU's load-to-use latency (10 % allowed)",
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
@@ -56,7 +59,9 @@ const FIG_3_10: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D14.2",
+            UNSURE,
             "prefetching keeps a step in memory below 4 times a step in L1d",
             |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
@@ -73,7 +78,8 @@ const FIG_3_11: Experiment = Experiment {
     title: "A sequential walk of elements of 8 to 256 bytes",
     question: "What does the distance between elements cost when the order is the best possible?",
     source: "Drepper 3.3.2, Figure 3.11",
-    today: "With 64 bytes and more every step is a new line, and the walk is bound by how fast \
+    seen: &[],
+    about: "With 64 bytes and more every step is a new line, and the walk is bound by how fast \
             lines arrive. Elements of 128 and 256 bytes also outrun the streamer, which follows \
             neighbouring lines inside a 4 KiB page, and waste the neighbour that comes along.",
     plot: Plot::over_working_set(&[Reference {
@@ -91,7 +97,9 @@ const FIG_3_11: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D15.1",
+            UNSURE,
             "in memory a step costs more the further apart the elements lie",
             |e| {
                 let level = |label| e.level(label, e.machine.ranges.memory);
@@ -109,7 +117,9 @@ const FIG_3_11: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "D15.2",
+            UNSURE,
             "in memory a new line at every step costs more than twice a new line at every eighth",
             |e| {
                 let level = |label| e.level(label, e.machine.ranges.memory);
@@ -130,7 +140,8 @@ const FIG_3_13: Experiment = Experiment {
     question: "What does writing to each element add, when every written line must go back to \
                memory?",
     source: "Drepper 3.3.2, Figure 3.13",
-    today: "Out of order execution takes the increment off the path from pointer to pointer, so \
+    seen: &[],
+    about: "Out of order execution takes the increment off the path from pointer to pointer, so \
             the three walks cost the same in the caches. Beyond them the write-backs still take \
             their share of the bandwidth, and Addnext0 no longer prefetches for itself what the \
             hardware has not already fetched.",
@@ -159,7 +170,9 @@ const FIG_3_13: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "D17.1",
+            UNSURE,
             "beyond L2 writing costs more than reading: Inc is slower than Follow",
             |e| {
                 let part = |name: &str, range| {
@@ -172,7 +185,9 @@ const FIG_3_13: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "D17.2",
+            UNSURE,
             "in memory Inc takes 1.3 to 3 times as long as Follow, for every line is written back",
             |e| {
                 let memory = e.machine.ranges.memory;
@@ -184,9 +199,14 @@ const FIG_3_13: Experiment = Experiment {
                 )
             },
         ),
-        claim("in L2 Addnext0 is no slower than Inc (5 % allowed)", |e| {
-            let l2 = e.machine.ranges.l2;
-            at_most("Addnext0 over Inc", paired(e, "Addnext0", "Inc", l2), 1.05)
-        }),
+        measured(
+            "D17.3",
+            UNSURE,
+            "in L2 Addnext0 is no slower than Inc (5 % allowed)",
+            |e| {
+                let l2 = e.machine.ranges.l2;
+                at_most("Addnext0 over Inc", paired(e, "Addnext0", "Inc", l2), 1.05)
+            },
+        ),
     ],
 };

@@ -40,8 +40,9 @@ const CACHE_RATIO: Experiment = Experiment {
     title: "The size of the cache beside that of memory",
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
-             memory (today: 4MB cache and 4GB main memory)\"",
-    today: "Desktops still are where the rule has them: 32 MiB beside 32 GiB. Servers have from a \
+             memory (about: 4MB cache and 4GB main memory)\"",
+    seen: &[],
+    about: "Desktops still are where the rule has them: 32 MiB beside 32 GiB. Servers have from a \
             few hundred MiB to more than a GiB of last level beside their TiB. A virtual machine \
             shows the cache of its host and the memory of its own, so that its ratio says \
             nothing of either.",
@@ -60,7 +61,9 @@ const CACHE_RATIO: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[claim(
+    claims: &[measured(
+        "D2.1",
+        UNSURE,
         "memory is around 1000 times as large as the last level: 500 to 2000 times",
         |e| {
             let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
@@ -102,7 +105,8 @@ const SCHEMATICS: Experiment = Experiment {
     question: "Do threads share the first level, cores the last one, and processors none?",
     source: "Drepper 3.1, Figures 3.1 (one cache between core and memory), 3.2 (three levels, with \
              L1d and L1i apart) and 3.3 (two processors of two cores of two threads)",
-    today: "Three levels with a divided first one are what every server and desktop has. L2 went \
+    seen: &[],
+    about: "Three levels with a divided first one are what every server and desktop has. L2 went \
             back from the processor to the core, so that it is the last level that cores share, and \
             where a processor is built of several dies or complexes, each of them has a last \
             level of its own: all cores of a processor share one on fewer and fewer machines. \
@@ -122,7 +126,9 @@ const SCHEMATICS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D3.1",
+            UNSURE,
             "there are three levels of cache, the first of them divided into L1d and L1i",
             |e| {
                 all_of([
@@ -131,19 +137,34 @@ const SCHEMATICS: Experiment = Experiment {
                 ])
             },
         ),
-        claim("the hyper-threads of a core share its first level", |e| {
-            several(e, THREADS, "no core shows more than one hyper-thread")?;
-            between(DIVIDED, count(e, DIVIDED), 0.0, 0.0)
-        }),
-        claim("every core has a first level of its own", |e| {
-            several(e, CORES, "there is one core")?;
-            between(JOINT, count(e, JOINT), 0.0, 0.0)
-        }),
-        claim("all cores of a processor share one last level", |e| {
-            several(e, CORES, "there is one core")?;
-            between(LAST, count(e, LAST), 1.0, 1.0)
-        }),
-        claim("processors share no cache", |e| {
+        measured(
+            "D3.2",
+            UNSURE,
+            "the hyper-threads of a core share its first level",
+            |e| {
+                several(e, THREADS, "no core shows more than one hyper-thread")?;
+                between(DIVIDED, count(e, DIVIDED), 0.0, 0.0)
+            },
+        ),
+        measured(
+            "D3.3",
+            UNSURE,
+            "every core has a first level of its own",
+            |e| {
+                several(e, CORES, "there is one core")?;
+                between(JOINT, count(e, JOINT), 0.0, 0.0)
+            },
+        ),
+        measured(
+            "D3.4",
+            UNSURE,
+            "all cores of a processor share one last level",
+            |e| {
+                several(e, CORES, "there is one core")?;
+                between(LAST, count(e, LAST), 1.0, 1.0)
+            },
+        ),
+        measured("D3.5", UNSURE, "processors share no cache", |e| {
             several(e, PACKAGES, "there is one processor")?;
             between(ACROSS, count(e, ACROSS), 0.0, 0.0)
         }),
@@ -178,7 +199,8 @@ const ARRANGEMENT: Experiment = Experiment {
     source: "Drepper 3.5.3: early multi-core processors have separate L2 caches and none beyond; \
              Intel's dual cores share one, and its quad cores have one for each pair of cores; AMD's \
              family 10h has separate L2 caches and a unified L3",
-    today: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own (1), all \
+    seen: &[],
+    about: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own (1), all \
             cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and one L3 (4), \
             own L2 and several L3 (5), an L2 for some cores under an L3 (6), one core (7). AMD's \
             way has become everybody's, and AMD itself went on: a processor of several complexes \
@@ -196,11 +218,15 @@ const ARRANGEMENT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D43.1",
+            UNSURE,
             "the caches are arranged in one of the four ways of 2007",
             |e| between(ARRANGED, arranged(e), 1.0, 4.0),
         ),
-        claim(
+        measured(
+            "D43.2",
+            UNSURE,
             "cores share a second level, as on Intel's processors of 2007",
             |e| {
                 let arranged = arranged(e)?;
@@ -219,7 +245,9 @@ const ARRANGEMENT: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D43.3",
+            UNSURE,
             "each core has its second level and all share the third, as on AMD's family 10h",
             |e| {
                 let wanted = number(Arrangement::SharedL3);
@@ -268,7 +296,8 @@ const SIBLINGS: Experiment = Experiment {
                helper thread can be bound, and is L2 as large as the system says?",
     source: "Drepper 6.3.4: `NUMA_cpu_level_mask` of level 1, `CPU_XOR` with the CPU itself, and \
              `sysconf(_SC_LEVEL2_CACHE_SIZE)`",
-    today: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is the \
+    seen: &[],
+    about: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is the \
             same mask. It holds the CPU itself, so that XOR takes just this one out, and \
             nothing is left where a core has one thread: the sign, in the paper, to do without a \
             helper. `sysconf` asks CPUID, and the kernel does too: they can differ in a guest, and \
@@ -314,17 +343,27 @@ const SIBLINGS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim("every CPU is in its mask, so that XOR takes it out", |e| {
-            between(ABSENT, count(e, ABSENT), 0.0, 0.0)
-        }),
-        claim("what XOR leaves are the CPUs that share the L1d", |e| {
-            if count(e, OTHERS)?.hi < 1.0 {
-                let none = "no core here has a hyper-thread beside the first";
-                return Err(Untestable(none.to_owned()));
-            }
-            between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)
-        }),
-        claim(
+        measured(
+            "E43.1",
+            UNSURE,
+            "every CPU is in its mask, so that XOR takes it out",
+            |e| between(ABSENT, count(e, ABSENT), 0.0, 0.0),
+        ),
+        measured(
+            "E43.2",
+            UNSURE,
+            "what XOR leaves are the CPUs that share the L1d",
+            |e| {
+                if count(e, OTHERS)?.hi < 1.0 {
+                    let none = "no core here has a hyper-thread beside the first";
+                    return Err(Untestable(none.to_owned()));
+                }
+                between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)
+            },
+        ),
+        measured(
+            "E43.3",
+            UNSURE,
             "sysconf, the kernel and CPUID agree on the bytes of L2",
             |e| {
                 let told = count(e, BY_SYSCONF)?.lo;

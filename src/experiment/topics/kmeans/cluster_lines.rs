@@ -102,7 +102,8 @@ const COST_ANALYSIS: Experiment = Experiment {
     source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns a read, 220 ns for each of four \
              cores; 350 ns on the Xeon, \"so large that it cannot be ascribed to cache read misses \
              alone\"",
-    today: "The note divides the run of 108 iterations by the reads of one. With all of them a \
+    seen: &[],
+    about: "The note divides the run of 108 iterations by the reads of one. With all of them a \
             thread's read is 4 ns slower on the i7 and 157 ns on the Xeon. The conclusion stands \
             on other feet: each update of a cluster, which takes the line from everybody, costs \
             its thread several reads from memory. 0 is the i7 and 1 the Xeon.",
@@ -130,19 +131,27 @@ const COST_ANALYSIS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B7.1",
+            UNSURE,
             "divided as in the note, the i7 loses 55 ns a read and the Xeon 350 ns (5 % allowed)",
             |e| as_noted(e, AS_NOTED),
         ),
-        claim(
+        measured(
+            "B7.2",
+            UNSURE,
             "over the reads of all iterations, too, it is 55 ns and 350 ns (5 % allowed)",
             |e| as_noted(e, READ),
         ),
-        claim(
+        measured(
+            "B7.3",
+            UNSURE,
             "a read of a thread loses more than a read from memory takes, on both machines",
             |e| more_than_memory(e, READ_OF_THREAD),
         ),
-        claim(
+        measured(
+            "B7.4",
+            UNSURE,
             "an update of a thread costs more than a read from memory, on both machines",
             |e| more_than_memory(e, UPDATE_OF_THREAD),
         ),
@@ -207,7 +216,8 @@ const MISC: Experiment = Experiment {
     source: "Sestoft: a line of 64 bytes fetches 15 other integers (A.2); mean, sums and count of a \
              cluster share a line (section 2); without the array myCluster 1.6 MB are saved \
              (section 1)",
-    today: "Lines are 64 bytes on every x86-64 CPU. A Java heap aligns objects to 8 bytes and not \
+    seen: &[],
+    about: "Lines are 64 bytes on every x86-64 CPU. A Java heap aligns objects to 8 bytes and not \
             to lines, so that some clusters lie across two; their means are then spared the writes \
             to the count. 1.6 MB are references of 8 bytes: a JVM with less than 32 GiB of heap \
             compresses them to 4.",
@@ -229,11 +239,15 @@ const MISC: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B16.1",
+            UNSURE,
             "a line that an integer is on brings 15 others with it",
             |e| between("integers in a line", e.at(INTS, 0.0), 16.0, 16.0),
         ),
-        claim(
+        measured(
+            "B16.2",
+            UNSURE,
             "the mean of a cluster is on the line of what is written, wherever it begins",
             |e| {
                 all_of([
@@ -242,11 +256,15 @@ const MISC: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "B16.3",
+            UNSURE,
             "at most places, five of eight and more, the mean shares its line with all of it",
             |e| at_least("share of places", places(e, COUNT), 0.625),
         ),
-        claim(
+        measured(
+            "B16.4",
+            UNSURE,
             "a reference to a cluster for each of 200,000 points takes 1.6 MB",
             |e| between("MB", e.at(SAVED, 8.0), 1.6, 1.6),
         ),

@@ -227,7 +227,8 @@ const LISTS: Experiment = Experiment {
     source: "The exam of January 2017 behind Sestoft's note, variant 1P, which the note does not \
              time: a cluster is a mean that does not change and a locked list of its points, and new \
              clusters are made in every iteration",
-    today: "A list is pushed to as soon as its point is assigned, and its lock lies on the line of the \
+    seen: &[],
+    about: "A list is pushed to as soon as its point is assigned, and its lock lies on the line of the \
             mean that all others read, as the lock of every Java object lies in its head: 1P is a \
             2Q with lists. Its means are plain numbers here, which the other variants read as \
             atomic ones, by way of a general register: that makes it the faster one on one thread. \
@@ -236,7 +237,9 @@ const LISTS: Experiment = Experiment {
     cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
     curves,
     events: &[],
-    claims: &[claim(
+    claims: &[measured(
+        "B2.1",
+        UNSURE,
         "with a task on each core 1P gains less, beside one task, than 2P does",
         |e| {
             let tasks = several(e, 2)?;
@@ -260,7 +263,8 @@ const IN_TURN: Experiment = Experiment {
                written while they are read?",
     source: "Sestoft, section 1, KMeans2P: 4.240 s with 1 task and 1.310 s with 8 on the i7 with 4 \
              cores, 0.853 s with 48 on the Xeon",
-    today: "A quick run takes 4,000 of the points a thread, a full one all 200,000; a time is \
+    seen: &[],
+    about: "A quick run takes 4,000 of the points a thread, a full one all 200,000; a time is \
             that of an iteration by the number of points, over and over through the whole way to \
             rest. Tasks are done by a thread a CPU, as in a pool that steals work: more tasks than \
             CPUs (8 and 48 on a machine of two) are smaller portions, not more threads. The sums lie \
@@ -276,7 +280,9 @@ const IN_TURN: Experiment = Experiment {
     cases: |machine| cases(machine, &[TWO_P], 1),
     curves,
     events: &[],
-    claims: &[claim(
+    claims: &[measured(
+        "B3.1",
+        UNSURE,
         "2P gains from up to four cores, as on the i7, where it is 3.2 times as fast on four: at \
          least 0.6 times their number",
         |e| {
@@ -301,7 +307,8 @@ const AT_ONCE: Experiment = Experiment {
                cores?",
     source: "Sestoft, sections 1 and 2, KMeans2Q: 4.019 s with 1 task, 5 % less than 2P; 2.234 s with 8 \
              on the i7, 70 % more; 6.587 s with 48 on the Xeon, 7.7 times as much",
-    today: "The mystery of the note: 2Q writes less, reads less and takes as many locks, but its \
+    seen: &[],
+    about: "The mystery of the note: 2Q writes less, reads less and takes as many locks, but its \
             writes to the sums fall between everybody's reads of the means beside them, and each \
             takes the line away from all others. B15 counts these requests in a model, B7 spreads \
             the note's slowdown over the accesses, and B8 times the bare lines. The effect grows \
@@ -316,16 +323,22 @@ const AT_ONCE: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B4.1",
+            UNSURE,
             "with one task 2Q takes 0.85 to 1.05 times as long as 2P (the note: 0.95)",
             |e| between("2Q over 2P, one task", over(e, TWO_Q, TWO_P, 1), 0.85, 1.05),
         ),
-        claim(
+        measured(
+            "B4.2",
+            UNSURE,
             "with a task on each of four cores and more, 2Q takes more than 1.2 times as long as \
              2P (the note: 1.7 on the i7, 7.7 on the Xeon)",
             |e| slower_at_once(e, 4, 1.2),
         ),
-        claim(
+        measured(
+            "B4.3",
+            UNSURE,
             "with a task on each core, two being enough, 2Q is slower than 2P",
             |e| slower_at_once(e, 2, 1.0),
         ),
@@ -348,7 +361,8 @@ const PADDED: Experiment = Experiment {
     question: "Is it the line that the mean shares with the sums?",
     source: "Sestoft, section 2: 16 longs between mean and sums, and after them. i7: 2P 1.344 s, 2Q \
              padded 1.342 s; Xeon: 1.055 s and 1.469 s",
-    today: "128 bytes from the mean to lock and sums, and from those to the next cluster's mean: \
+    seen: &[],
+    about: "128 bytes from the mean to lock and sums, and from those to the next cluster's mean: \
             nothing else is changed, and what 2Q lost is back. That the Xeon of the note still takes \
             1.4 times as long is what its 24 cores make of the sums themselves, whose lines they \
             take from each other in both variants.",
@@ -360,7 +374,9 @@ const PADDED: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B5.1",
+            UNSURE,
             "padded, 2Q takes less than 1.15 times as long as 2P, with a task on each core (the \
              note: 1.0 and 1.4)",
             |e| {
@@ -373,7 +389,9 @@ const PADDED: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "B5.2",
+            UNSURE,
             "with a task on each core, 2Q is faster with the padding than without",
             |e| {
                 let tasks = several(e, 2)?;
@@ -405,7 +423,8 @@ const STREAMS: Experiment = Experiment {
     question: "Is the functional variant as fast as the best of the others, and what is faster still?",
     source: "Sestoft, section 3, KMeans3P on parallel streams: 1.264 s on the i7 (2P 1.310 s) and \
              0.553 s on the Xeon (2P 0.853 s), the best of both",
-    today: "3P is on rayon here: threads of a pool group the points, groups are joined, and new \
+    seen: &[],
+    about: "3P is on rayon here: threads of a pool group the points, groups are joined, and new \
             clusters made of them; lines of means stay shared. Two variants of our own go on from \
             there. With own sums each task adds to 81 sums that nobody else sees, added up in the \
             order of the tasks: no lock, no list, no line that is written by two. With vectors it \
@@ -442,7 +461,9 @@ const STREAMS: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B6.1",
+            UNSURE,
             "with a task on each core 3P takes less than 1.1 times as long as 2P (the note: 0.96 \
              and 0.65)",
             |e| {
@@ -451,7 +472,9 @@ const STREAMS: Experiment = Experiment {
                 at_most(&format!("3P over 2P, {}", of_tasks(tasks)), slower, 1.1)
             },
         ),
-        claim(
+        measured(
+            "B6.2",
+            UNSURE,
             "all variants find the same means, to 10^-9, and in the same number of iterations, one \
              more or less",
             |e| {
@@ -466,7 +489,9 @@ const STREAMS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B6.3",
+            UNSURE,
             "sums of its own alone make a variant faster than 2P, with a task on each core",
             |e| {
                 let tasks = several(e, 2)?;
@@ -478,7 +503,9 @@ const STREAMS: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "B6.4",
+            UNSURE,
             "own sums with vectors are faster than every other variant, with one task and with a \
              task on each core",
             |e| {

@@ -75,7 +75,8 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     question: "Is this the note's problem, to the last bit?",
     source: "Sestoft, section 1: 200,000 points, 81 clusters and 108 iterations of the loop, the mean \
              of 10 runs; the exam's program of January 2017 for how the points come about",
-    today: "Points from `java.util.Random(42)`, 81 of which are the first means in the order in which \
+    seen: &[],
+    about: "Points from `java.util.Random(42)`, 81 of which are the first means in the order in which \
             a Java set of their indices is read; nearest by the square of the distance, of several \
             the first; at rest when no coordinate of any mean moves by more than 10^-10. Sums in \
             another order end in other last bits, and all the same after 108 iterations. This row's \
@@ -113,14 +114,18 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B1.1",
+            UNSURE,
             "points and first means are those of the exam's program, bit for bit",
             |e| between(DIFFERENT, e.at(DIFFERENT, 0.0), 0.0, 0.0),
         ),
-        claim("it takes 108 iterations", |e| {
+        measured("B1.2", UNSURE, "it takes 108 iterations", |e| {
             between(ITERATIONS, e.at(ITERATIONS, 0.0), 108.0, 108.0)
         }),
-        claim(
+        measured(
+            "B1.3",
+            UNSURE,
             "the means end where an independent program found them, to 10^-9, with the same points",
             |e| {
                 all_of([

@@ -55,7 +55,8 @@ const FIG_6_4: Experiment = Experiment {
     question: "What does it cost when every element lies across two cache lines?",
     source: "Drepper 6.2.1, Figure 6.4; element size and displacement are not stated there: \
              64-byte elements and 60 bytes here, so that the pointer itself is split",
-    today: "The paper lost 300 % in the caches. A split load is now two accesses in one \
+    seen: &[],
+    about: "The paper lost 300 % in the caches. A split load is now two accesses in one \
             instruction: in L1d it costs its latency again or less, and beyond L1d the second \
             line is mostly on its way already. A load across two 4 KiB pages needs two translations, \
             which may hide where each load waits for the one before, and shows where none does (X6).",
@@ -110,7 +111,9 @@ const FIG_6_4: Experiment = Experiment {
     },
     events: events::SPLITS,
     claims: &[
-        claim(
+        measured(
+            "E15.1",
+            UNSURE,
             "in L1d a split costs something, and less than the paper's 300 %",
             |e| {
                 let l1 = e.machine.ranges.l1;
@@ -127,7 +130,9 @@ const FIG_6_4: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E15.2",
+            UNSURE,
             "in memory splitting costs the random walk 20 % or more",
             |e| {
                 let (_, straight, split) = SERIES[1];
@@ -135,7 +140,9 @@ const FIG_6_4: Experiment = Experiment {
                 at_least("misaligned over aligned", slower, 1.2)
             },
         ),
-        claim(
+        measured(
+            "E15.3",
+            UNSURE,
             "straddling a page costs more than 1.1 times straddling a line",
             |e| {
                 let x = (SPLITS * 64) as f64;
@@ -143,7 +150,9 @@ const FIG_6_4: Experiment = Experiment {
                 at_least("split page over split line", gap, 1.1)
             },
         ),
-        claim(
+        measured(
+            "E15.4",
+            UNSURE,
             "on aligned data movdqu takes as long as movdqa, within 5 %",
             |e| {
                 let mut parts = Vec::new();

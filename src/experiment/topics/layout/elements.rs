@@ -59,7 +59,8 @@ const FIG_6_2: Experiment = Experiment {
     source: "Drepper 6.2.1, Figure 6.2. The paper does not show the addition; here both values \
              and the pointer are loaded and the sum stays in a register. It has no curve of \
              sequential elements of 2 lines",
-    today: "The walk waits for the pointer alone: a CPU that executes out of order fetches the \
+    seen: &[],
+    about: "The walk waits for the pointer alone: a CPU that executes out of order fetches the \
             second line beside the first, and in random order that hides it. In sequence it \
             cannot be hidden where the prefetchers run at the limit of the bus, since twice the \
             lines are moved. But of elements of two lines it uses every line, which a prefetcher \
@@ -114,7 +115,9 @@ const FIG_6_2: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E11.1",
+            UNSURE,
             "inside L1d a second line costs nothing: less than 5 % either way",
             |e| {
                 let mut parts = Vec::new();
@@ -126,21 +129,27 @@ const FIG_6_2: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E11.2",
+            UNSURE,
             "beyond L1d a second line costs more than 3 % somewhere",
             |e| {
                 let most = beyond_l1(e, Interval::most)?;
                 at_least("the most of two lines over one", most, 1.03)
             },
         ),
-        claim(
+        measured(
+            "E11.3",
+            UNSURE,
             "beyond L1d a second line nowhere speeds the walk up by more than 3 %",
             |e| {
                 let least = beyond_l1(e, Interval::least)?;
                 at_least("the least of two lines over one", least, 0.97)
             },
         ),
-        claim(
+        measured(
+            "E11.4",
+            UNSURE,
             "in random order a second line costs more than 3 % in L2, and less than that in memory",
             |e| {
                 let mut parts = Vec::new();

@@ -107,7 +107,8 @@ const FIG_6_3: Experiment = Experiment {
              binary. The paper measures nothing here; the times are ours: of structures in an \
              array that indices pick, a or the word that holds it, and b or the word that holds \
              it, are read",
-    today: "The layout follows from the ABI and has not changed. Rust orders the members of a \
+    seen: &[],
+    about: "The layout follows from the ABI and has not changed. Rust orders the members of a \
             structure itself, unless repr(C) forbids it, and comes to one line without being \
             asked. A structure of 72 bytes in an array lies across two lines wherever it starts, \
             so each one that is read at random is two misses; they are under way together, and \
@@ -154,30 +155,43 @@ const FIG_6_3: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E12.1",
+            UNSURE,
             "the structure is 72 bytes on 2 lines: a hole of 4 bytes, 4 of padding, and 8 on the \
              last line",
             |e| agree(e, &FOO),
         ),
-        claim("with b moved into the hole it is 64 bytes on 1 line", |e| {
-            agree(e, &MOVED)
-        }),
-        claim(
+        measured(
+            "E12.2",
+            UNSURE,
+            "with b moved into the hole it is 64 bytes on 1 line",
+            |e| agree(e, &MOVED),
+        ),
+        measured(
+            "E12.3",
+            UNSURE,
             "Rust's own order comes to 64 bytes on 1 line without being asked",
             |e| agree(e, &RUST),
         ),
-        claim(
+        measured(
+            "E12.4",
+            UNSURE,
             "inside L1d the second line makes no difference: less than 10 % either way",
             |e| {
                 let slower = paired(e, RANDOM[0], RANDOM[1], e.machine.ranges.l1)?;
                 between("two lines over one, in L1d", slower, 0.9, 1.1)
             },
         ),
-        claim(
+        measured(
+            "E12.5",
+            UNSURE,
             "in memory structures on two lines take more than 1.1 times as long to read at random",
             |e| at_least("two lines over one, at random", far(e, RANDOM), 1.1),
         ),
-        claim(
+        measured(
+            "E12.6",
+            UNSURE,
             "in memory and in order they cost nearer to their bytes, an eighth more, than to their \
              lines, twice as many: less than 1.5 times",
             |e| at_most("72 bytes over 64, in order", far(e, IN_ORDER), 1.5),

@@ -41,7 +41,8 @@ const FIG_7_1: Experiment = Experiment {
     question: "How many of a list walk's instructions miss, and what does that make of the cycles \
                an instruction?",
     source: "Drepper 7.1, Figures 7.1 to 7.3, counted by oprofile on a Core 2",
-    today: "The misses that are drawn are simulated in the caches of the paper's Core 2, those of \
+    seen: &[],
+    about: "The misses that are drawn are simulated in the caches of the paper's Core 2, those of \
             this machine are counted where it has counters. In order the simulation is within \
             2 % of Figure 7.3. At random the figure stays at two thirds to nine tenths of it, and its 1 % \
             of L1d misses at 2^16 cannot be: half of the elements are not in L1d there, and \
@@ -85,7 +86,9 @@ const FIG_7_1: Experiment = Experiment {
     curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "F3.1",
+            UNSURE,
             "simulated, a list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
              bytes on, as counted in Figure 7.3 (5 % allowed)",
             |e| {
@@ -97,7 +100,9 @@ const FIG_7_1: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "F3.2",
+            UNSURE,
             "simulated, L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less than \
              0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
             |e| {
@@ -110,7 +115,9 @@ const FIG_7_1: Experiment = Experiment {
                 }))
             },
         ),
-        claim(
+        measured(
+            "F3.3",
+            UNSURE,
             "simulated, of the lines that a list in order needs in L2 at 2^23 bytes fewer than a \
              tenth are missed there: the prefetcher was first (Figure 7.3: one in 58)",
             |e| {
@@ -126,7 +133,9 @@ const FIG_7_1: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "F3.4",
+            UNSURE,
             "simulated, a list at random misses L1d 4 to 8 times as often as one in order from \
              2^18 to 2^23 bytes (the paper: 5.1 to 7.0 times)",
             |e| {
@@ -138,7 +147,9 @@ const FIG_7_1: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "F3.5",
+            UNSURE,
             "simulated, a list at random begins to miss a TLB of 256 entries between 2^20 bytes \
              (less than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
             |e| {
@@ -149,7 +160,9 @@ const FIG_7_1: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "F3.6",
+            UNSURE,
             "counted, an instruction of a list at random misses L1d more than 3 times as often in \
              memory as one of a list in order (the paper at 2^29: 4.2 times)",
             |e| {
@@ -162,7 +175,9 @@ const FIG_7_1: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "F3.7",
+            UNSURE,
             "counted, a list at random takes more than 10 times as many cycles an instruction in \
              memory as in L1d (Figure 7.1: 0.88 and 14.3)",
             cycles_an_instruction,

@@ -71,7 +71,8 @@ const ORDER_SPLIT: Experiment = Experiment {
              is laid over its price as a mask: a branch on random payments would be mispredicted \
              every other time and hide what memory costs. The third arrangement is ours: prices \
              and payments in an array each, added up four at a time by AVX2",
-    today: "Prefetchers stream the unused bytes in as well, so inside the caches the arithmetic \
+    seen: &[],
+    about: "Prefetchers stream the unused bytes in as well, so inside the caches the arithmetic \
             hides most of them. In memory the loop runs at the speed of one core's share of the \
             bus, and 16 bytes an order instead of 64 are a quarter of the time, if the arithmetic \
             keeps up: the paper's factor still holds. Arrays apart gain twice, since their \
@@ -116,7 +117,9 @@ const ORDER_SPLIT: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E17.1",
+            UNSURE,
             "the order is 64 bytes with 7 of hole behind paid, the part that is split off 16",
             |e| {
                 let mut parts = Vec::new();
@@ -126,15 +129,21 @@ const ORDER_SPLIT: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E17.2",
+            UNSURE,
             "in memory whole orders take more than 1.5 times as long as split ones",
             |e| at_least("whole over split, in memory", far(e, WHOLE, SPLIT), 1.5),
         ),
-        claim(
+        measured(
+            "E17.3",
+            UNSURE,
             "inside L1d it makes no difference: less than 10 % either way",
             |e| between("whole over split, in L1d", near(e, WHOLE, SPLIT), 0.9, 1.1),
         ),
-        claim(
+        measured(
+            "E17.4",
+            UNSURE,
             "in memory it is near the paper's factor of 5: whole orders take 3 to 6 times as long",
             |e| {
                 let slower = far(e, WHOLE, SPLIT)?;
@@ -143,7 +152,9 @@ const ORDER_SPLIT: Experiment = Experiment {
                 between("whole over split, in memory", slower, 3.0, 6.0)
             },
         ),
-        claim(
+        measured(
+            "E17.5",
+            UNSURE,
             "arrays apart are more than twice as fast as split orders in L1d, and more than 1.2 \
              times in memory",
             |e| {

@@ -60,7 +60,8 @@ const ALIGNMENT: Experiment = Experiment {
     source: "Drepper 6.2.1 on posix_memalign and the attribute aligned, of variables and of types. \
              Rust has the type's alone, repr(align(64)), and passes it to the allocator, which \
              calls posix_memalign",
-    today: "In C a type that asks is aligned by the compiler wherever the compiler places it, but \
+    seen: &[],
+    about: "In C a type that asks is aligned by the compiler wherever the compiler places it, but \
             malloc does not know; in Rust allocation asks by itself. What does not ask gets what \
             the allocator gives to everything: of the system's allocator 16 bytes, so that most \
             objects of a line's size lie across two. Other allocators sort objects by size and \
@@ -90,7 +91,9 @@ const ALIGNMENT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "E14.1",
+            UNSURE,
             "what asks begins on a line wherever it lives: static, on the stack, boxed, in vectors",
             |e| {
                 let mut parts = Vec::new();
@@ -101,7 +104,9 @@ const ALIGNMENT: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E14.2",
+            UNSURE,
             "unasked, allocation gives multiples of 16 bytes, and a line to fewer than half",
             |e| {
                 let all = BOXES as f64;
@@ -111,7 +116,9 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "E14.3",
+            UNSURE,
             "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are on a \
              line, and all if they ask themselves, which makes them 64 bytes",
             |e| {
@@ -123,7 +130,9 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "E14.4",
+            UNSURE,
             "asking is not free: boxes of a line that ask take more than 1.2 times the memory",
             |e| {
                 let more = ratio(e.at(SPACING_ASKED, 0.0), e.at(SPACING, 0.0))?;

@@ -38,7 +38,8 @@ const LATENCY: Experiment = Experiment {
     source: "Beyond Drepper 6.2.1, Figure 6.4: a walk whose pointers are loaded by 4 to 64 bytes. \
              The 4-byte walk has a subtraction in each step, those of 16 bytes and more a move out \
              of the vector register",
-    today: "Within a line the offset does not matter, whatever the width. Across two lines a load \
+    seen: &[],
+    about: "Within a line the offset does not matter, whatever the width. Across two lines a load \
             takes two accesses, which come one after the other: one cycle more on Zen, about a \
             second latency on Intel. Loads of 64 bytes straddle lines at every offset but 0; where \
             they are made of halves, one with a half in each line costs nothing. Two pages need \
@@ -88,19 +89,27 @@ const LATENCY: Experiment = Experiment {
     curves: plain_curves,
     events: events::SPLITS,
     claims: &[
-        claim(
+        measured(
+            "X5.1",
+            UNSURE,
             "within its line a load takes the same time at every offset, to 10 %",
             |e| within_lines(e, lines),
         ),
-        claim(
+        measured(
+            "X5.2",
+            UNSURE,
             "across two lines a load takes less than the paper's 300 % more than within one",
             |e| across_lines(e, lines),
         ),
-        claim(
+        measured(
+            "X5.3",
+            UNSURE,
             "across two pages a load takes more than 1.1 times as long as across two lines",
             |e| across_pages(e, lines, pages),
         ),
-        claim(
+        measured(
+            "X5.4",
+            UNSURE,
             "in L2 a random load across two lines takes less than the paper's 300 % more",
             |e| {
                 let aligned = e.at(RANDOM, 0.0)?;
@@ -124,7 +133,8 @@ const THROUGHPUT: Experiment = Experiment {
                or across two pages?",
     source: "Beyond Drepper 6.2.1, Figure 6.4: bursts of eight accesses, none of which waits for \
              another",
-    today: "A load across two lines is two loads, and so half of the throughput is left; a store \
+    seen: &[],
+    about: "A load across two lines is two loads, and so half of the throughput is left; a store \
             across two lines costs two or more. Stores that go over the end of a page are another \
             matter on AMD: each takes tens of cycles, and loads there about ten, as no pipeline \
             is laid out for them. Intel's need little more than across two lines since Skylake.",
@@ -177,23 +187,33 @@ const THROUGHPUT: Experiment = Experiment {
     curves: plain_curves,
     events: events::SPLITS,
     claims: &[
-        claim(
+        measured(
+            "X6.1",
+            UNSURE,
             "within their lines loads take the same time at every offset, to 10 %",
             |e| within_lines(e, loads),
         ),
-        claim(
+        measured(
+            "X6.2",
+            UNSURE,
             "across two lines loads take less than the paper's 300 % more than within one",
             |e| across_lines(e, loads),
         ),
-        claim(
+        measured(
+            "X6.3",
+            UNSURE,
             "across two lines stores take less than the paper's 300 % more than within one",
             |e| across_lines(e, stores),
         ),
-        claim(
+        measured(
+            "X6.4",
+            UNSURE,
             "across two pages loads take more than 1.1 times as long as across two lines",
             |e| across_pages(e, loads, paged_loads),
         ),
-        claim(
+        measured(
+            "X6.5",
+            UNSURE,
             "across two pages stores take more than 1.1 times as long as across two lines",
             |e| across_pages(e, stores, paged_stores),
         ),

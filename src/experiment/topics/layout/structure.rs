@@ -16,7 +16,8 @@ const SIZE_FORMULA: Experiment = Experiment {
     title: "Cache size = line size x associativity x number of sets",
     question: "Do the caches of this machine obey the formula?",
     source: "Drepper 3.3.1",
-    today: "The formula is arithmetic and holds; what changed is that the number of sets need not \
+    seen: &[],
+    about: "The formula is arithmetic and holds; what changed is that the number of sets need not \
             be a power of two any more, since last-level caches hash addresses onto slices.",
     plot: None,
     cases: |_| {
@@ -33,7 +34,9 @@ const SIZE_FORMULA: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[claim(
+    claims: &[measured(
+        "D11.1",
+        UNSURE,
         "for every cache that the kernel reports, size = line x ways x sets",
         |e| {
             between(
@@ -78,7 +81,8 @@ const FIG_3_9: Experiment = Experiment {
     title: "A sequential and a random list",
     question: "Are the lists of the walks what they are meant to be?",
     source: "Drepper 3.3.2, Figure 3.9",
-    today: "Nothing: both are circular lists, one in the order of the addresses with a single \
+    seen: &[],
+    about: "Nothing: both are circular lists, one in the order of the addresses with a single \
             link back, one in random order. They are built by inserting every element behind a \
             random earlier one, which makes all cycles equally likely.",
     plot: None,
@@ -108,18 +112,25 @@ const FIG_3_9: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim("both lists are one cycle through all elements", |e| {
-            let mut parts = Vec::new();
-            for order in ["sequential", "random"] {
-                for length in LENGTHS {
-                    let x = length as f64;
-                    let cycle = e.at(&format!("elements on the cycle, {order}"), x)?;
-                    parts.push(between(&format!("{order} list of {length}"), cycle, x, x));
+        measured(
+            "D12.1",
+            UNSURE,
+            "both lists are one cycle through all elements",
+            |e| {
+                let mut parts = Vec::new();
+                for order in ["sequential", "random"] {
+                    for length in LENGTHS {
+                        let x = length as f64;
+                        let cycle = e.at(&format!("elements on the cycle, {order}"), x)?;
+                        parts.push(between(&format!("{order} list of {length}"), cycle, x, x));
+                    }
                 }
-            }
-            all_of(parts)
-        }),
-        claim(
+                all_of(parts)
+            },
+        ),
+        measured(
+            "D12.2",
+            UNSURE,
             "the sequential list has one link back, the random one half of its links, 48 to 52 %",
             |e| {
                 let x = LENGTHS[3] as f64;
@@ -186,7 +197,8 @@ const STRUCT_L: Experiment = Experiment {
     question: "Does a working set of 2^N bytes hold 2^N / sizeof(struct l) elements, all on one \
                cycle?",
     source: "Drepper 3.3.2",
-    today: "Nothing: a pointer and a long are still 8 bytes each on a 64-bit Unix.",
+    seen: &[],
+    about: "Nothing: a pointer and a long are still 8 bytes each on a 64-bit Unix.",
     plot: None,
     cases: |_| {
         SIZES
@@ -212,7 +224,9 @@ const STRUCT_L: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "D13.1",
+        UNSURE,
         "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB holds \
          2^20 / sizeof of them on one cycle",
         |e| {
@@ -229,6 +243,7 @@ const STRUCT_L: Experiment = Experiment {
                     Verdict::DoesNotHold
                 },
                 numbers: format!("a pointer has {} bytes", size_of::<*const u8>()),
+                value: None,
             }));
             all_of(parts)
         },

@@ -173,7 +173,8 @@ const STRIPED: Experiment = Experiment {
     question: "What do reads without locks, and locks on lines of their own, gain a map that threads \
                share?",
     source: "Sestoft, section 5, Figures 2 and 3: 1.6 million operations shared by 1 to 32 threads",
-    today: "A lock for reads makes each of them two atomic operations on a line that others want, too: \
+    seen: &[],
+    about: "A lock for reads makes each of them two atomic operations on a line that others want, too: \
             two cores of a Zen 4 guest took 19 ns an operation with it and 11 without, all threads \
             together, and padding took another tenth off; while the host kept the same cores four \
             times as far apart it was 50 and 32. At two threads 32 stripes seldom meet, so that \
@@ -195,32 +196,45 @@ const STRIPED: Experiment = Experiment {
     cases,
     curves,
     claims: &[
-        claim(
+        measured(
+            "B10.1",
+            UNSURE,
             "a thread on each core: a lock for reads, too, makes the map slower than one for \
              writes alone",
             |e| slower(e, PAIRS[0]),
         ),
-        claim(
+        measured(
+            "B10.2",
+            UNSURE,
             "a thread on each core: padding between locks and sizes makes the map at most 5 % \
              slower (the note, from 24 threads on: 1.1 to 1.5 times as fast)",
             |e| slower(e, PAIRS[1]),
         ),
-        claim(
+        measured(
+            "B10.3",
+            UNSURE,
             "a thread on each core: DashMap takes at most 1.05 times as long as StripedMap",
             |e| quicker(e, PAIRS[2]),
         ),
-        claim(
+        measured(
+            "B10.4",
+            UNSURE,
             "a thread on each core: papaya::HashMap takes at most 1.05 times as long as StripedMap",
             |e| quicker(e, PAIRS[3]),
         ),
-        claim(
+        measured(
+            "B10.5",
+            UNSURE,
             "after every run the size of each of the note's maps is what was put less what was \
              removed, and what counting finds; and all have the same after one thread's",
             |e| sizes(e, &OWN),
         ),
-        claim("the same of DashMap and papaya::HashMap", |e| {
-            sizes(e, &PEERS)
-        }),
+        measured(
+            "B10.6",
+            UNSURE,
+            "the same of DashMap and papaya::HashMap",
+            |e| sizes(e, &PEERS),
+        ),
     ],
 };
 

@@ -126,7 +126,8 @@ const ORIGINAL: Experiment = Experiment {
     title: "Matrix multiplication: the three loops as everybody writes them",
     question: "What does a multiply-add cost when the inner loop goes down a column?",
     source: "Drepper 6.2.1 and Table 6.2: 16.8 cycles a multiply-add for N = 1000",
-    today: "The 1000 lines of a column no longer decide. They fit L2, and a CPU that looks hundreds \
+    seen: &[],
+    about: "The 1000 lines of a column no longer decide. They fit L2, and a CPU that looks hundreds \
             of instructions ahead has loaded them before the addition is ready for them: each \
             addition waits for the one before, three to five cycles, as it does in the transposed \
             loop, which misses next to nothing. (Sums as short as those of N = 40 overlap, so that \
@@ -146,7 +147,9 @@ const ORIGINAL: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "E6.1",
+            UNSURE,
             "every way gives the result of the plain loops to 1e-9, relative to the sum of the \
              magnitudes",
             |e| {
@@ -159,6 +162,7 @@ const ORIGINAL: Experiment = Experiment {
                                 0.0 => format!("{series} none"),
                                 most => format!("{series} {most:.1e}"),
                             },
+                            value: None,
                         })),
                         // Registers that this CPU lacks say nothing of the others.
                         Err(_) if !matches!(way, Multiply::Paper(_)) => {}
@@ -170,7 +174,9 @@ const ORIGINAL: Experiment = Experiment {
                 Ok(all)
             },
         ),
-        claim(
+        measured(
+            "E6.2",
+            UNSURE,
             "with N = 1024, whose columns fall into few sets, a multiply-add takes more than 1.5 \
              times as long as with N = 1000",
             |e| {
@@ -187,7 +193,8 @@ const TRANSPOSED: Experiment = Experiment {
     title: "Matrix multiplication after the second matrix was transposed",
     question: "Does it pay to copy a matrix first, so that both are read along their rows?",
     source: "Drepper 6.2.1 and Table 6.2: 23.4 % of the original's time, the copy included",
-    today: "It pays where the columns conflict, and where the matrix is larger than the caches. \
+    seen: &[],
+    about: "It pays where the columns conflict, and where the matrix is larger than the caches. \
             Elsewhere the original's misses hide behind its additions, which the transposed loop \
             has to wait for just as well. The copy is spread over the multiplication here, a line \
             of it before each line of the result, so that its share is in every number.",
@@ -199,11 +206,15 @@ const TRANSPOSED: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "E7.1",
+            UNSURE,
             "for N = 1000 it takes less than 0.6 of the original's time, the copy included",
             |e| faster_transposed(e, &[PAPER]),
         ),
-        claim(
+        measured(
+            "E7.2",
+            UNSURE,
             "where columns conflict (N = 1024) or, in a full run, a matrix outgrows the last \
              level, it takes less than 0.6 of the original's time",
             |e| {
@@ -212,7 +223,9 @@ const TRANSPOSED: Experiment = Experiment {
                 faster_transposed(e, &sides)
             },
         ),
-        claim(
+        measured(
+            "E7.3",
+            UNSURE,
             "for N = 1000 it takes 23.4 % of the original's time, within a fifth of that",
             |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
         ),
@@ -238,7 +251,8 @@ const SUB_MATRIX: Experiment = Experiment {
     title: "Matrix multiplication by sub-matrices of a line on each side",
     question: "Is using whole lines while they are there better than copying the matrix?",
     source: "Drepper 6.2.1 and Table 6.2: 17.3 % of the original's time",
-    today: "It still wins, and for one more reason: its eight sums are independent, so that an \
+    seen: &[],
+    about: "It still wins, and for one more reason: its eight sums are independent, so that an \
             addition need not wait for the one before. They go through memory instead, a load and \
             a store each, which the store buffer forwards.",
     plot: plot(&[table(&[
@@ -250,14 +264,21 @@ const SUB_MATRIX: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        claim("for N = 1000 it is faster than the transposed way", |e| {
-            at_most(
-                "sub-matrix over transposed",
-                slower(e, WAYS[2].0, WAYS[1].0, PAPER),
-                1.0,
-            )
-        }),
-        claim(
+        measured(
+            "E8.1",
+            UNSURE,
+            "for N = 1000 it is faster than the transposed way",
+            |e| {
+                at_most(
+                    "sub-matrix over transposed",
+                    slower(e, WAYS[2].0, WAYS[1].0, PAPER),
+                    1.0,
+                )
+            },
+        ),
+        measured(
+            "E8.2",
+            UNSURE,
             "for N = 1000 it takes 17.3 % of the original's time, within a fifth of that",
             |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
         ),
@@ -271,7 +292,8 @@ const VECTORISED: Experiment = Experiment {
     question: "What do vectors add once the lines are used well?",
     source: "Drepper 6.2.1, Table 6.2 and appendix A.1: 9.47 % of the original's time; the text \
              says 7.3 % less than the sub-matrix, the table 7.8",
-    today: "Two elements at a time halve the time, as then. Registers of 32 and 64 bytes with fused \
+    seen: &[],
+    about: "Two elements at a time halve the time, as then. Registers of 32 and 64 bytes with fused \
             multiply-adds, fed from packed copies in tiles that never leave the registers, come \
             near what the multipliers can do at all; what is left to memory is a tenth.",
     plot: Some(
@@ -291,7 +313,9 @@ const VECTORISED: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "E9.1",
+            UNSURE,
             "for N = 1000 two elements at a time are faster than one",
             |e| {
                 at_most(
@@ -301,11 +325,15 @@ const VECTORISED: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E9.2",
+            UNSURE,
             "for N = 1000 it takes 9.47 % of the original's time, within a fifth of that",
             |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
         ),
-        claim(
+        measured(
+            "E9.3",
+            UNSURE,
             "for N = 1000 each column of Table 6.2 takes less than 0.9 of the one before",
             |e| {
                 let mut parts = Vec::new();
@@ -355,7 +383,8 @@ const MISSES: Experiment = Experiment {
     question: "Do whole lines cut the misses on the second matrix to an eighth?",
     source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is wanted; two \
              iterations of the middle loop together halve the misses, eight use all of the line",
-    today: "The argument is arithmetic and holds in any cache that a column does not fit. What it \
+    seen: &[],
+    about: "The argument is arithmetic and holds in any cache that a column does not fit. What it \
             is worth has changed: a miss of L1d that hits L2 costs nothing if the CPU asks long \
             before it needs the answer, as it does where additions wait for each other anyway. The \
             sub-matrices do better than the eighth, because they use a line for eight rows of \
@@ -377,7 +406,9 @@ const MISSES: Experiment = Experiment {
     curves: timed_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "E10.1",
+            UNSURE,
             "in a simulated L1d that a column outgrows as it did the paper's, the original misses \
              at 0.9 of its accesses to mul2 or more",
             |e| {
@@ -385,7 +416,9 @@ const MISSES: Experiment = Experiment {
                 at_least("misses an access", misses, 0.9)
             },
         ),
-        claim(
+        measured(
+            "E10.2",
+            UNSURE,
             "there, two iterations of the middle loop together halve the misses, and eight cut \
              them to an eighth (10 % allowed)",
             |e| {
@@ -400,14 +433,18 @@ const MISSES: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E10.3",
+            UNSURE,
             "there, sub-matrices miss at no more than an eighth of the original's accesses",
             |e| {
                 let share = ratio(e.at(SUB_MATRIX_MISSES, 8.0), e.at(ORIGINAL_MISSES, 1.0))?;
                 between("misses of sub-matrices", share, 0.0, 0.125)
             },
         ),
-        claim(
+        measured(
+            "E10.4",
+            UNSURE,
             "and time follows the misses: with N = 1000 the original takes more than 1.2 times as \
              long as the same instructions along the rows of the transposed matrix",
             |e| {

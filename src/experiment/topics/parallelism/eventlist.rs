@@ -26,7 +26,8 @@ const OPTION: Experiment = Experiment {
     question: "Does a list of events replace the usual ones?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `-prof perfnorm:events=...` \
              overrides the standard events",
-    today: "`linefill counters -e LIST` and `counters::Counters` count what the list names and \
+    seen: &[],
+    about: "`linefill counters -e LIST` and `counters::Counters` count what the list names and \
             nothing else, so that no counter is shared with what nobody asked for; without a list \
             they count the usual events. The post's two events are Intel's.",
     plot: None,
@@ -50,7 +51,9 @@ const OPTION: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "A6.1",
+            UNSURE,
             "a list of two of the kernel's events has these two counted, and none of those that \
              are counted without a list",
             |e| {
@@ -61,9 +64,12 @@ const OPTION: Experiment = Experiment {
                 ])
             },
         ),
-        claim("the list of the post has both its events counted", |e| {
-            between("events of the list", e.at(POST, 0.0), 2.0, 2.0)
-        }),
+        measured(
+            "A6.2",
+            UNSURE,
+            "the list of the post has both its events counted",
+            |e| between("events of the list", e.at(POST, 0.0), 2.0, 2.0),
+        ),
     ],
 };
 

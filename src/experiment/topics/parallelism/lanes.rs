@@ -54,7 +54,8 @@ const FILL_BUFFERS: Experiment = Experiment {
     question: "How many misses of L1d does a core keep outstanding?",
     source: "Beyond Startin: the number that Little's law and the counters of A3 end at; D. Lemire's \
              program testingmlp (2018)",
-    today: "Walks cost nothing as long as there is a buffer for the miss of each; from then on \
+    seen: &[],
+    about: "Walks cost nothing as long as there is a buffer for the miss of each; from then on \
             one waits for another, and more of them gain nothing, or lose a little. Where the \
             pages are small and the TLB is missed too, page walks are outstanding beside the \
             loads, and some cores have walkers for fewer of them than buffers.",
@@ -81,7 +82,9 @@ const FILL_BUFFERS: Experiment = Experiment {
     },
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "X10.1",
+            UNSURE,
             "in memory eight walks take less than a quarter of the time a step of one",
             |e| {
                 e.machine.place_in_memory(e.machine.in_memory())?;
@@ -92,10 +95,15 @@ const FILL_BUFFERS: Experiment = Experiment {
                 )
             },
         ),
-        claim("more walks stop paying before there are 32", |e| {
-            at_most("walks that reach the shortest time", reached(e), 32.0)
-        }),
-        claim(
+        measured(
+            "X10.2",
+            UNSURE,
+            "more walks stop paying before there are 32",
+            |e| at_most("walks that reach the shortest time", reached(e), 32.0),
+        ),
+        measured(
+            "X10.3",
+            UNSURE,
             "walks stop paying at the published number of outstanding misses, to 20 %",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();

@@ -40,7 +40,8 @@ const MLP: Experiment = Experiment {
                stages?",
     source: "Startin, \"Observing memory level parallelism with JMH\": L1D_PEND_MISS.PENDING over \
              PENDING_CYCLES",
-    today: "Windows have doubled since, and with them what each shuffle keeps in flight; the \
+    seen: &[],
+    about: "Windows have doubled since, and with them what each shuffle keeps in flight; the \
             order of the columns is the post's, but for stages of 8, which may keep no more \
             in flight than the simple shuffle. Without counters the numbers are ESTIMATES by \
             Little's law: the time of a miss, from exchanges in four chains that wait for each \
@@ -92,7 +93,9 @@ const MLP: Experiment = Experiment {
     },
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "A3.1",
+            UNSURE,
             "counted: stages of 64 keep more than 1.4 times as many misses pending as the simple \
              shuffle",
             |e| {
@@ -101,7 +104,9 @@ const MLP: Experiment = Experiment {
                 at_least("stages of 64 over simple", more, 1.4)
             },
         ),
-        claim(
+        measured(
+            "A3.2",
+            UNSURE,
             "counted: the simple shuffle's misses pending are the same in every column, to 7 % \
              either way",
             |e| {
@@ -118,7 +123,9 @@ const MLP: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "A3.3",
+            UNSURE,
             "estimated: from stages of 8 to 64 each longer stage keeps more misses in flight",
             |e| {
                 in_memory(e)?;
@@ -140,7 +147,9 @@ const MLP: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "A3.4",
+            UNSURE,
             "estimated: stages of 64 keep more than 1.4 times as many misses in flight as the \
              simple shuffle",
             |e| {
@@ -154,7 +163,9 @@ const MLP: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "A3.5",
+            UNSURE,
             "estimated: the simple shuffle with indices drawn keeps the fewest, fewer than stages \
              of 8 and than with indices looked up",
             |e| {
@@ -206,7 +217,8 @@ const DEFINITIONS: Experiment = Experiment {
     source: "Startin, \"Observing memory level parallelism with JMH\"; Intel SDM volume 3: PENDING \
              adds up the misses outstanding cycle by cycle, PENDING_CYCLES counts the cycles with \
              one or more",
-    today: "AMD counts neither; there, as wherever there are no counters, the estimate by Little's \
+    seen: &[],
+    about: "AMD counts neither; there, as wherever there are no counters, the estimate by Little's \
             law is held against the same bounds: a chain keeps one miss in flight, and nothing \
             keeps more than there are buffers for.",
     plot: None,
@@ -222,7 +234,9 @@ const DEFINITIONS: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "A4.1",
+            UNSURE,
             "counted: misses pending in a cycle with any are between 1 and the published number of \
              outstanding misses",
             |e| {
@@ -230,7 +244,9 @@ const DEFINITIONS: Experiment = Experiment {
                 within_buffers(e, counted)
             },
         ),
-        claim(
+        measured(
+            "A4.2",
+            UNSURE,
             "counted: cycles with a miss pending are no more than all cycles (2 % allowed)",
             |e| {
                 in_memory(e)?;
@@ -243,14 +259,18 @@ const DEFINITIONS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "A4.3",
+            UNSURE,
             "counted: a single chain keeps one miss pending, less than 1.5",
             |e| {
                 in_memory(e)?;
                 at_most("misses pending", counted(e, CHAINS, 1.0), 1.5)
             },
         ),
-        claim(
+        measured(
+            "A4.4",
+            UNSURE,
             "estimated: misses in flight are between 1 and the published number of outstanding \
              misses",
             |e| {
@@ -281,7 +301,8 @@ const EXPLANATION: Experiment = Experiment {
     question: "Do chains of exchanges that do not wait for each other share their misses?",
     source: "Startin, \"Observing memory level parallelism with JMH\": four independent chains, so \
              that a miss in one does not stall the others",
-    today: "Several chains take as long as one, so that each exchange takes a fraction of the \
+    seen: &[],
+    about: "Several chains take as long as one, so that each exchange takes a fraction of the \
             time, as long as there are fewer chains than outstanding misses. A lone chain can take \
             even longer than each of several: memory that has one request at a time to serve may \
             go to a lower clock in between.",
@@ -294,7 +315,9 @@ const EXPLANATION: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "A7.1",
+            UNSURE,
             "in memory an exchange in one chain takes more than twice as long as in four",
             |e| {
                 in_memory(e)?;
@@ -305,13 +328,18 @@ const EXPLANATION: Experiment = Experiment {
                 )
             },
         ),
-        claim("and in four more than 1.3 times as long as in eight", |e| {
-            in_memory(e)?;
-            at_least(
-                "four chains over eight",
-                in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)),
-                1.3,
-            )
-        }),
+        measured(
+            "A7.2",
+            UNSURE,
+            "and in four more than 1.3 times as long as in eight",
+            |e| {
+                in_memory(e)?;
+                at_least(
+                    "four chains over eight",
+                    in_passes(e, (CHAINS, 4.0), (CHAINS, 8.0)),
+                    1.3,
+                )
+            },
+        ),
     ],
 };

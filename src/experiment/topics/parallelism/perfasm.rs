@@ -28,7 +28,8 @@ const PERFASM: Experiment = Experiment {
     source: "Startin, \"Observing memory level parallelism with JMH\": perfasm shows 73.97 % at \
              one store; 10.33 and 10.40 % at two of the loop that the compiler unrolled four times, \
              which is that with precomputed indices",
-    today: "The instruction behind the load that misses is the hot one, since a CPU that is \
+    seen: &[],
+    about: "The instruction behind the load that misses is the hot one, since a CPU that is \
             interrupted first lets the oldest instruction retire. Four loads in a row share what \
             one has alone, whether or not they miss at the same time: a loop in stages, which \
             misses more at a time, is as hot in one place as the simple one. Sampled by a timer of \
@@ -70,7 +71,9 @@ const PERFASM: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "A5.1",
+            UNSURE,
             "the hottest instruction of the simple shuffle takes more than twice the share of time \
              that the hottest of the unrolled one takes",
             |e| {
@@ -82,7 +85,9 @@ const PERFASM: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "A5.2",
+            UNSURE,
             "so it does over the hottest of the shuffle in stages, of which the post says that \
              several smaller ones share the time",
             |e| {

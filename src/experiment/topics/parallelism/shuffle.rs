@@ -109,7 +109,8 @@ const SHUFFLE: Experiment = Experiment {
                indices?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffle`, PRECOMPUTED and \
              THREAD_LOCAL_RANDOM",
-    today: "Both miss once an exchange, and drawing takes ten times less than a miss. It is \
+    seen: &[],
+    about: "Both miss once an exchange, and drawing takes ten times less than a miss. It is \
             slower all the same, and by more than it takes: its forty instructions fill the \
             window in which the CPU looks for the next misses, which holds two or three times \
             as many exchanges where an index is one load. A quick run uses an array of the \
@@ -163,7 +164,9 @@ const SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "A1.1",
+            UNSURE,
             "the stage length changes nothing: the slowest of four columns takes less than 1.15 \
              times as long as the fastest, with indices of either kind",
             |e| {
@@ -172,7 +175,9 @@ const SHUFFLE: Experiment = Experiment {
                 all_of([part(LOOKED_UP), part(DRAWN)])
             },
         ),
-        claim(
+        measured(
+            "A1.2",
+            UNSURE,
             "an exchange takes more than 1.2 times as long with an index that is drawn as with one \
              that is looked up",
             |e| {
@@ -185,7 +190,9 @@ const SHUFFLE: Experiment = Experiment {
                 at_least("drawn over looked up", slower, 1.2)
             },
         ),
-        claim(
+        measured(
+            "A1.3",
+            UNSURE,
             "so it does where what yields the index is called through a pointer",
             |e| {
                 in_memory(e)?;
@@ -234,7 +241,8 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     question: "Does it help to draw a stage of indices before the exchanges that use them?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffleBuffered`; lengths \
              above 64 from \"Stages\"",
-    today: "In the second loop of a stage the exchanges stand side by side, some twelve \
+    seen: &[],
+    about: "In the second loop of a stage the exchanges stand side by side, some twelve \
             instructions each, and the CPU sees twenty or forty of them at a time. The longer \
             the stage, the less often they run out: a stage of 8 is over before the CPU is \
             through with the drawing of the next, and may lose what it gains.",
@@ -275,7 +283,9 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        claim(
+        measured(
+            "A2.1",
+            UNSURE,
             "from 8 to 64 a longer stage is never slower (3 % allowed)",
             |e| {
                 in_memory(e)?;
@@ -289,7 +299,9 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "A2.2",
+            UNSURE,
             "the simple shuffle takes more than 1.2 times as long as one in stages of 64",
             |e| {
                 in_memory(e)?;
@@ -313,7 +325,8 @@ const STAGES: Experiment = Experiment {
     question: "Do stages help a shuffle that has nothing to wait for?",
     source: "Startin, \"Stages\" (2018): arrays of 65,536 and 131,072 integers; Startin's numbers \
              are those of the simple shuffle",
-    today: "Where the array lies in a cache, an exchange takes little longer than its \
+    seen: &[],
+    about: "Where the array lies in a cache, an exchange takes little longer than its \
             instructions, and the buffer adds a load and a store to forty others. The simple \
             shuffle can all the same take anything from as long to more than twice as long, pass \
             by pass, where stages take the same each time: its stores wait for indices that are \
@@ -358,7 +371,9 @@ const STAGES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: EVENTS,
-    claims: &[claim(
+    claims: &[measured(
+        "A8.1",
+        UNSURE,
         "stages of 64 change the time of a pass by less than 10 % in a cache",
         |e| {
             let mut parts = Vec::new();

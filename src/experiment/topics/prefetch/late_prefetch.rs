@@ -30,7 +30,8 @@ const COUNTED: Experiment = Experiment {
     question: "How many software prefetches fetch a line, and how many of those come too late?",
     source: "Drepper 6.3.2 and 7.1: of the software prefetches of a program 2.84 % were useful and \
              2.65 % late, so that 48 % of those that did something came too late",
-    today: "A late prefetch is one whose line is still on its way when the program wants it: it \
+    seen: &[],
+    about: "A late prefetch is one whose line is still on its way when the program wants it: it \
             saves a part of the miss. Intel counts the loads that meet one, AMD does not; AMD \
             counts those that brought nothing, and so does Intel since Ice Lake by those that L2 \
             had. The walk is that of Figure 6.7, with one prefetch a node, so that an event a step \
@@ -52,14 +53,18 @@ const COUNTED: Experiment = Experiment {
     curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
-        claim(
+        measured(
+            "E40.1",
+            UNSURE,
             "every step of the walk is counted as one software prefetch, within 2 %",
             |e| {
                 let executed = e.count(IN_MEMORY, FIVE, Quantity::SoftwarePrefetches)?;
                 between("prefetches a step", executed, 0.98, 1.02)
             },
         ),
-        claim(
+        measured(
+            "E40.2",
+            UNSURE,
             "5 nodes ahead in memory more than half of the prefetches fetch a line, in L1d fewer \
              than 5 %",
             |e| {
@@ -70,7 +75,9 @@ const COUNTED: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "E40.3",
+            UNSURE,
             "in memory more than half of the prefetches come late that are 1 node ahead, and fewer \
              than a tenth of those that are 16 ahead",
             |e| {
@@ -80,7 +87,9 @@ const COUNTED: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "E40.4",
+            UNSURE,
             "5 nodes ahead in memory about half of the prefetches come late (30 to 66 %), as 48 % \
              of the document's useful ones did",
             |e| between("late 5 ahead", late(e, FIVE), 0.3, 0.66),

@@ -72,7 +72,8 @@ const SET_BYTES: Experiment = Experiment {
     title: "Filling lines whole, or a quarter at a time",
     question: "What happens when non-temporal stores leave lines half written?",
     source: "Drepper 6.1, the function setbytes",
-    today: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
+    seen: &[],
+    about: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
             as one full line; one line more, and every buffer is thrown out with a quarter of its \
             line, which memory takes as a partial write. A line of which three quarters are \
             written costs as much as one with a quarter, and several times a whole one, which \
@@ -91,7 +92,9 @@ const SET_BYTES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        claim(
+        measured(
+            "E2.1",
+            UNSURE,
             "beyond the last-level cache, filling whole lines by non-temporal stores is faster \
              than through the cache",
             |e| {
@@ -100,19 +103,25 @@ const SET_BYTES: Experiment = Experiment {
                 at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
         ),
-        claim(
+        measured(
+            "E2.2",
+            UNSURE,
             "with 64 lines open at a time the same stores are more than 1.5 times slower",
             |e| {
                 let slower = ratio(e.at(INTERLEAVED, 1.0), e.at(INTERLEAVED, 64.0))?;
                 at_least("whole lines over 64 open lines", slower, CLIFF)
             },
         ),
-        claim(
+        measured(
+            "E2.3",
+            UNSURE,
             "four lines can be open at a time before that: there are four write-combining buffers \
              or more",
             |e| at_least("buffers found", buffers(e), 4.0),
         ),
-        claim(
+        measured(
+            "E2.4",
+            UNSURE,
             "there are as many write-combining buffers as published for this core",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
@@ -120,7 +129,9 @@ const SET_BYTES: Experiment = Experiment {
                 between("buffers found", found, published, published)
             },
         ),
-        claim(
+        measured(
+            "E2.5",
+            UNSURE,
             "a line written in part takes longer than a whole one, be it a quarter, a half or \
              three quarters of it",
             |e| {
@@ -134,7 +145,9 @@ const SET_BYTES: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E2.6",
+            UNSURE,
             "stores beside each other combine: half a line by two of 16 bytes is as fast as by one \
              of 32, within 10 %",
             |e| {
@@ -142,12 +155,16 @@ const SET_BYTES: Experiment = Experiment {
                 between("bandwidth of two stores over one", faster, 0.9, 1.1)
             },
         ),
-        claim(
+        measured(
+            "E2.7",
+            UNSURE,
             "non-temporal stores do not pollute: after four times as many bytes as a hot set in L2 \
              has, a lap of it takes less than 1.3 times as long as undisturbed",
             |e| at_most("lap after non-temporal stores", slower_lap(e, 2), 1.3),
         ),
-        claim(
+        measured(
+            "E2.8",
+            UNSURE,
             "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
             |e| at_least("lap after cached stores", slower_lap(e, 1), 1.3),
         ),

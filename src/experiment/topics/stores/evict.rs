@@ -47,7 +47,8 @@ const FLUSHES: Experiment = Experiment {
     title: "Flushing lines, and writing them back",
     question: "What do clflush, clflushopt, clwb and cldemote cost, and where is the line then?",
     source: "beyond the documents; Intel SDM volume 2A, CLFLUSH, CLFLUSHOPT, CLWB, CLDEMOTE",
-    today: "One line takes as long as a load from memory or longer, with the fence that waits for \
+    seen: &[],
+    about: "One line takes as long as a load from memory or longer, with the fence that waits for \
             it; lines in one go overlap, and each costs a small part of that. On Intel's CPUs `clflush` waits \
             for the one before and `clflushopt` does not; on AMD's both are as fast. `clwb` may \
             evict the line all the same: Skylake-SP does, Zen 4 was seen to keep it beyond L1d.",
@@ -64,7 +65,9 @@ const FLUSHES: Experiment = Experiment {
     },
     events: events::CONFLICTS,
     claims: &[
-        claim(
+        measured(
+            "X4.1",
+            UNSURE,
             "flushes overlap: of 128 dirty lines each takes less than half of one alone by \
              clflushopt",
             |e| {
@@ -73,7 +76,9 @@ const FLUSHES: Experiment = Experiment {
                 at_most("a line of 128 over one alone", share, 0.5)
             },
         ),
-        claim(
+        measured(
+            "X4.2",
+            UNSURE,
             "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 times as \
              long by clflush",
             |e| {
@@ -82,7 +87,9 @@ const FLUSHES: Experiment = Experiment {
                 at_least("clflush over clflushopt", slower, 1.1)
             },
         ),
-        claim(
+        measured(
+            "X4.3",
+            UNSURE,
             "a dirty line takes longer to flush than a clean one, which memory has already",
             |e| {
                 at_least(
@@ -92,14 +99,18 @@ const FLUSHES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X4.4",
+            UNSURE,
             "a line that is in no cache takes less time to flush than a clean one in L1d",
             |e| {
                 let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
                 at_most("in no cache over clean", share, 1.0)
             },
         ),
-        claim(
+        measured(
+            "X4.5",
+            UNSURE,
             "a flushed line has to come from memory: its load takes 0.8 of one that is in no cache \
              and more",
             |e| {
@@ -112,14 +123,21 @@ const FLUSHES: Experiment = Experiment {
                 }))
             },
         ),
-        claim(
+        measured(
+            "X4.6",
+            UNSURE,
             "clwb keeps the line in a cache: its load takes less than half of one that is in none",
             |e| nearer(e, Evict::Clwb),
         ),
-        claim("cldemote leaves the line in a cache, too", |e| {
-            nearer(e, Evict::Cldemote)
-        }),
-        claim(
+        measured(
+            "X4.7",
+            UNSURE,
+            "cldemote leaves the line in a cache, too",
+            |e| nearer(e, Evict::Cldemote),
+        ),
+        measured(
+            "X4.8",
+            UNSURE,
             "cldemote takes the line out of L1d: its load takes 5 core cycles longer and more",
             |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);

@@ -43,7 +43,8 @@ const FIRST_TOUCH: Experiment = Experiment {
     title: "The first touch of a page",
     question: "What does a page cost that the kernel has to find and zero when it is touched?",
     source: "beyond the documents; Linux, mmap(2) and madvise(2)",
-    today: "A page of 4 KiB costs a fault, of which zeroing is the small part: entering and \
+    seen: &[],
+    about: "A page of 4 KiB costs a fault, of which zeroing is the small part: entering and \
             leaving the kernel, finding a frame and mapping it take the rest, the more so with the \
             defences against speculation and on virtual machines. A 2 MiB page costs one fault for \
             512 times the bytes and is mostly zeroing. One call that populates all pages enters \
@@ -85,14 +86,18 @@ const FIRST_TOUCH: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "X3.1",
+            UNSURE,
             "the first write to a 4 KiB page takes ten times as long as a later one, and more",
             |e| {
                 let slower = ratio(e.at(WRITE, BASE), e.at(AGAIN, BASE))?;
                 at_least("first over later write", slower, 10.0)
             },
         ),
-        claim(
+        measured(
+            "X3.2",
+            UNSURE,
             "pages that one call populates cost less than pages touched in a loop, by madvise and \
              by mmap",
             |e| {
@@ -103,7 +108,9 @@ const FIRST_TOUCH: Experiment = Experiment {
                 }))
             },
         ),
-        claim(
+        measured(
+            "X3.3",
+            UNSURE,
             "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
             |e| {
                 let (huge, base) = (gigabytes(e, HUGE)?, gigabytes(e, BASE)?);
@@ -111,16 +118,22 @@ const FIRST_TOUCH: Experiment = Experiment {
                 at_least(&what, ratio(huge, base), 2.0)
             },
         ),
-        claim(
+        measured(
+            "X3.4",
+            UNSURE,
             "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing it, \
              and more",
             |e| at_least("first write over zeroing", over_zeroing(e, BASE), 4.0),
         ),
-        claim(
+        measured(
+            "X3.5",
+            UNSURE,
             "a 2 MiB page is mostly zeroing: its first write takes less than four times as long",
             |e| at_most("first write over zeroing", over_zeroing(e, HUGE), 4.0),
         ),
-        claim(
+        measured(
+            "X3.6",
+            UNSURE,
             "reading a 4 KiB page first saves nothing: the read and the write after it take longer \
              than a write at once",
             |e| {

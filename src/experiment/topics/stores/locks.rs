@@ -23,7 +23,8 @@ const SPLIT_LOCKS: Experiment = Experiment {
     question: "What does a locked addition cost whose word lies across two lines?",
     source: "Beyond Drepper 6.2.1 on alignment: `lock xadd`; Intel SDM volume 3, \"Bus Locking\"; \
              Linux, Documentation/arch/x86/buslock.rst",
-    today: "Within a line the core keeps the line for some cycles, at every offset alike. Across \
+    seen: &[],
+    about: "Within a line the core keeps the line for some cycles, at every offset alike. Across \
             two lines it can keep neither from the others, and so stops all of memory's traffic, \
             everybody else's included, for hundreds or thousands of cycles. Kernels and hosts may \
             therefore trap it, and it is only tried where surely nobody does.",
@@ -44,7 +45,9 @@ const SPLIT_LOCKS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "X7.1",
+            UNSURE,
             "within a line the offset makes no difference of 10 %",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;
@@ -53,7 +56,9 @@ const SPLIT_LOCKS: Experiment = Experiment {
                 at_most("misaligned over aligned", odd.most(last), 1.1)
             },
         ),
-        claim(
+        measured(
+            "X7.2",
+            UNSURE,
             "across two lines a locked addition takes more than 10 times as long as in one",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;

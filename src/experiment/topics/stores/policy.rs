@@ -32,7 +32,8 @@ const POLICIES: Experiment = Experiment {
     title: "Write-back, write-through, write-combining",
     question: "What does a store cost under each write policy, and where is the line afterwards?",
     source: "Drepper 3.3.3, on write-through, write-back, write-combining and uncacheable memory",
-    today: "Ordinary memory is write-back, and a program has no other. It comes near to \
+    seen: &[],
+    about: "Ordinary memory is write-back, and a program has no other. It comes near to \
             write-through with a `clwb` behind each store, which waits for the one before to reach \
             the memory controller, and to write-combining with non-temporal stores. A variable \
             that is written over and over costs a cycle a store in a write-back cache; the same \
@@ -55,21 +56,29 @@ const POLICIES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        claim(
+        measured(
+            "D22.1",
+            UNSURE,
             "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
              and a single one under write-back, when the line makes way",
             |e| counted::all(e, &SIMULATED[..2]),
         ),
-        claim(
+        measured(
+            "D22.2",
+            UNSURE,
             "simulated, to write a run of four times the cache word by word takes an eighth of the \
              bus writes under write-back: one for a line of eight words",
             |e| counted::all(e, &SIMULATED[2..4]),
         ),
-        claim(
+        measured(
+            "D22.3",
+            UNSURE,
             "simulated, where one word of each line is written, write-back saves no bus write",
             |e| counted::all(e, &SIMULATED[4..]),
         ),
-        claim(
+        measured(
+            "D22.4",
+            UNSURE,
             "write-through is slow for a variable that is written over and over: a store takes \
              more than twice as long as under write-back",
             |e| {
@@ -80,7 +89,9 @@ const POLICIES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D22.5",
+            UNSURE,
             "write-combining collects such stores: each takes less than half of one that is \
              written through",
             |e| {
@@ -91,7 +102,9 @@ const POLICIES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D22.6",
+            UNSURE,
             "a store to uncacheable memory is slower than one that is combined",
             |e| {
                 at_least(
@@ -101,20 +114,29 @@ const POLICIES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D22.7",
+            UNSURE,
             "a line under write-back is in the cache when it is loaded again: that takes less than \
              half of a load from memory",
             |e| at_most("share of a miss", reload(e, BACK), 0.5),
         ),
-        claim("so is a line that was written through", |e| {
-            at_most("share of a miss", reload(e, THROUGH), 0.5)
-        }),
-        claim(
+        measured(
+            "D22.8",
+            UNSURE,
+            "so is a line that was written through",
+            |e| at_most("share of a miss", reload(e, THROUGH), 0.5),
+        ),
+        measured(
+            "D22.9",
+            UNSURE,
             "a line written by non-temporal stores is not: it takes 0.8 of a load from memory and \
              more",
             |e| at_least("share of a miss", reload(e, COMBINING), 0.8),
         ),
-        claim(
+        measured(
+            "D22.10",
+            UNSURE,
             "lines enough for half of L2, written by non-temporal stores, take 1.5 times as long \
              to read back as lines written through the cache",
             |e| {

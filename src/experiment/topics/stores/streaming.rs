@@ -28,7 +28,8 @@ const INTRINSICS: Experiment = Experiment {
     title: "The non-temporal stores, and their widths",
     question: "Do all non-temporal stores do what they say, and does their width matter?",
     source: "Drepper 6.1, the list of intrinsics",
-    today: "There are wider ones, up to a whole line of 64 bytes in one store, which needs no \
+    seen: &[],
+    about: "There are wider ones, up to a whole line of 64 bytes in one store, which needs no \
             combining at all. For whole lines in order the width matters little: the \
             write-combining buffers fill faster than memory empties them.",
     plot: Some(Plot::lines(
@@ -67,7 +68,9 @@ const INTRINSICS: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        claim(
+        measured(
+            "E1.1",
+            UNSURE,
             "every byte that a non-temporal store of this CPU writes arrives",
             |e| {
                 let mut parts = Vec::new();
@@ -86,7 +89,9 @@ const INTRINSICS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E1.2",
+            UNSURE,
             "in order, 16-byte non-temporal stores are no slower than cached ones: nothing is \
              fetched first",
             |e| {
@@ -135,7 +140,8 @@ const FIG_6_1: Experiment = Experiment {
     question: "When do stores that bypass the cache pay, and when do they hurt?",
     source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
              ns a store by row, 14.1 normal and 17.8 non-temporal by column",
-    today: "By row both are bound by memory, and bypassing saves the read for ownership. By column \
+    seen: &[],
+    about: "By row both are bound by memory, and bypassing saves the read for ownership. By column \
             a normal store finds its line in L2 sixteen times out of sixteen but one, because \
             3,000 lines are 192 KiB; a non-temporal store to it is a partial write of four bytes, \
             every time. The gap has grown from 1.3 to tens.",
@@ -163,18 +169,27 @@ const FIG_6_1: Experiment = Experiment {
     curves: plain_curves,
     events: events::STORES,
     claims: &[
-        claim(
+        measured(
+            "E4.1",
+            UNSURE,
             "by row, non-temporal stores are no slower than normal ones (10 % allowed)",
             |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
         ),
-        claim("by column, normal stores are slower than by row", |e| {
-            each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0))
-        }),
-        claim(
+        measured(
+            "E4.2",
+            UNSURE,
+            "by column, normal stores are slower than by row",
+            |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
+        ),
+        measured(
+            "E4.3",
+            UNSURE,
             "by column, non-temporal stores are slower than normal ones",
             |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
         ),
-        claim(
+        measured(
+            "E4.4",
+            UNSURE,
             "non-temporal stores by column take more than twice as long as by row",
             |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
         ),

@@ -28,7 +28,8 @@ const LOADS: Experiment = Experiment {
     title: "Non-temporal loads of ordinary memory",
     question: "Does movntdqa bypass anything when the memory is write-back?",
     source: "Drepper 6.1, on movntdqa and streaming load buffers",
-    today: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
+    seen: &[],
+    about: "No CPU since has given `movntdqa` a meaning for write-back memory: it is an ordinary \
             load there, whatever its width, fills the caches like one, and earns its name only on \
             write-combining memory, such as a frame buffer.",
     plot: Some(Plot::lines(
@@ -44,11 +45,15 @@ const LOADS: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        claim(
+        measured(
+            "E5.1",
+            UNSURE,
             "on write-back memory movntdqa is as fast as movdqa, within 10 %",
             |e| all_of(as_fast(e, 0)?),
         ),
-        claim(
+        measured(
+            "E5.2",
+            UNSURE,
             "so are its forms of 32 and 64 bytes, each beside a plain load of its width, within \
              10 %",
             |e| {
@@ -58,12 +63,16 @@ const LOADS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E5.3",
+            UNSURE,
             "lines read by movntdqa are not loaded into a cache: after four times as many bytes as \
              a hot set in L2 has, a lap of it takes less than 1.3 times as long as undisturbed",
             |e| at_most("lap after movntdqa", slower_lap(e, 2), 1.3),
         ),
-        claim(
+        measured(
+            "E5.4",
+            UNSURE,
             "lines read by plain loads are: a lap takes 1.3 times as long and more",
             |e| at_least("lap after plain loads", slower_lap(e, 1), 1.3),
         ),

@@ -33,7 +33,8 @@ pub(crate) const PATTERN: Experiment = Experiment {
     question: "What do a million reads at (i % 64, i % 16, i % 28, i % 32) touch, and do they \
                sum to the same in every layout?",
     source: "mmpataki, part 7 (and part 1): float[64][16][28][32], sums in f32",
-    today: "Nothing: it is arithmetic. The remainders repeat after the least common multiple of \
+    seen: &[],
+    about: "Nothing: it is arithmetic. The remainders repeat after the least common multiple of \
             64, 16, 28 and 32, which is 448, so that the benchmark reads 448 elements again and \
             again, each on a line of its own, and touches 28 KiB of lines out of 3.5 MiB.",
     plot: None,
@@ -60,7 +61,9 @@ pub(crate) const PATTERN: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "C1.1",
+            UNSURE,
             "the reads touch 448 elements on 448 lines, over all 3,670,016 bytes of the tensor",
             |e| {
                 let exactly = |series, count: f64| {
@@ -78,7 +81,9 @@ pub(crate) const PATTERN: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "C1.2",
+            UNSURE,
             "a million reads sum to the same bits in every layout",
             |e| {
                 let mut parts = Vec::new();
@@ -101,7 +106,8 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     question: "How many loads does it take to reach an element of arrays that refer to arrays?",
     source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so that an element \
              takes 4 dereferences; 7.02 loads counted a read against 1.01 of the flat tensor",
-    today: "Nothing about the count, which no compiler can lower without knowing that the arrays \
+    seen: &[],
+    about: "Nothing about the count, which no compiler can lower without knowing that the arrays \
             do not change. Checks make it 7: each index is compared with the length that lies in \
             front of the array, or beside its address in a vector.",
     plot: None,
@@ -118,7 +124,9 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "C8.1",
+            UNSURE,
             "an element of nested arrays is the fourth load of a chain, one of the flat tensor the \
              first",
             |e| {
@@ -130,7 +138,9 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
                 all_of([loads("nested boxes, unchecked", 4.0), loads(FLAT, 1.0)])
             },
         ),
-        claim(
+        measured(
+            "C8.2",
+            UNSURE,
             "with every index checked it is 7 loads in all, as the post counted",
             |e| {
                 let mut parts = Vec::new();

@@ -19,7 +19,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
     question: "What does a harness add to what is measured, and does the difference of two \
                stretches take it off?",
     source: "mmpataki, part 7: counters of the whole application are not those of the benchmark",
-    today: "The harness here is a call and two readings of the clock with their fences, some \
+    seen: &[],
+    about: "The harness here is a call and two readings of the clock with their fences, some \
             hundred cycles; the parts before counted a whole JVM. Over a million reads either \
             clock is nothing, over 448 it is not. Everything else in this report is measured as \
             the difference of N and 2N operations for this reason.",
@@ -35,7 +36,9 @@ pub(crate) const HARNESS: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::Instructions],
     claims: &[
-        claim(
+        measured(
+            "C9.1",
+            UNSURE,
             "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
              slower than it is",
             |e| {
@@ -48,7 +51,9 @@ pub(crate) const HARNESS: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "C9.2",
+            UNSURE,
             "the difference of stretches of 4,480 and 448 reads gives the time of a read within \
              5 %",
             |e| {
@@ -62,7 +67,9 @@ pub(crate) const HARNESS: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "C9.3",
+            UNSURE,
             "counters see the harness too, 10 instructions or more around no reads at all, and the \
              difference of stretches takes them off: it gives the instructions of a read within \
              5 %",

@@ -19,7 +19,8 @@ pub(crate) const INDEX: Experiment = Experiment {
     question: "What does it cost to form the index, by remainders, masks, divisions and calls?",
     source: "mmpataki, parts 7 and 8: 285 operations a second, 144 with prime dimensions, 328 \
              with masks, 102 with get and index not inlined",
-    today: "A remainder by a power of two is a mask or three instructions, one by another constant \
+    seen: &[],
+    about: "A remainder by a power of two is a mask or three instructions, one by another constant \
             two multiplications, and strides that are known when the program runs are another \
             three. Where the multiplier takes one operation a cycle it is what flat reads wait \
             for, and masks, which save instructions but none of the multiplications, need not pay \
@@ -64,7 +65,9 @@ pub(crate) const INDEX: Experiment = Experiment {
     curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "C7.1",
+            UNSURE,
             "with constant dimensions of which only 28 is no power of two, a read takes less than \
              0.8 of the time that prime dimensions take",
             |e| {
@@ -72,7 +75,9 @@ pub(crate) const INDEX: Experiment = Experiment {
                 at_most("remainders by 28 alone over four primes", share, 0.8)
             },
         ),
-        claim(
+        measured(
+            "C7.2",
+            UNSURE,
             "masks in place of remainders by powers of two make it more than 1.1 times as fast",
             |e| {
                 at_least(
@@ -82,7 +87,9 @@ pub(crate) const INDEX: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "C7.3",
+            UNSURE,
             "without inlining it takes more than 1.5 times as long",
             |e| {
                 at_least(
@@ -92,7 +99,9 @@ pub(crate) const INDEX: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "C7.4",
+            UNSURE,
             "beyond the post: dividing by dimensions that only the running program knows takes \
              more than 1.5 times as long as by constants",
             |e| {

@@ -28,7 +28,8 @@ pub(crate) const PAGES: Experiment = Experiment {
     question: "How many pages do the reads touch, and how often does the TLB miss?",
     source: "mmpataki, part 7: 3 pages of 2 MiB for the array, 1 for the stack, 4 for the code; \
              26.4 dTLB load misses an operation nested, 6.8 flat",
-    today: "Pages are counted in the kernels' traces, references and elements, from the start of a \
+    seen: &[],
+    about: "Pages are counted in the kernels' traces, references and elements, from the start of a \
             page of 2 MiB. The flat tensor touches every eighth of its pages of 4 KiB, which is \
             more than the first level of most dTLBs holds and far less than the second; a page \
             walk is needed once, not once an operation.",
@@ -50,7 +51,9 @@ pub(crate) const PAGES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "C4.1",
+            UNSURE,
             "the flat tensor's reads touch 112 pages of 4 KiB, the nested one's 182, and 2 or 3 \
              pages of 2 MiB either way",
             |e| {
@@ -63,7 +66,9 @@ pub(crate) const PAGES: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "C4.2",
+            UNSURE,
             "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load misses",
             |e| between(PAGE_MISSES, only(e, PAGE_MISSES), 0.0, 50.0),
         ),
@@ -105,7 +110,8 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     title: "7,309 misses where 448 would do",
     question: "How many misses of L1d do the reads need, and what do those cost that there are?",
     source: "mmpataki, part 7: 448 misses an operation by simulation, 7,309 counted, left open",
-    today: "448 is what an empty cache takes. Once the lines are there, LRU misses none of them, so \
+    seen: &[],
+    about: "448 is what an empty cache takes. Once the lines are there, LRU misses none of them, so \
             that all that is counted of later operations is somebody else's doing. The post's own \
             table says how much of that there is: 8,458 loads and 5,928 stores an operation that \
             the reads do not make, those of interrupts and of the harness. In 32 KiB of 8 ways the \
@@ -148,7 +154,9 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     curves: plain_curves,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "C6.1",
+            UNSURE,
             "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 times, \
              once a line, and later ones never",
             |e| {
@@ -158,16 +166,22 @@ pub(crate) const MYSTERY: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "C6.2",
+            UNSURE,
             "counted, it misses more than 10 times as often as 448",
             |e| at_least(COUNTED, only(e, COUNTED), 4480.0),
         ),
-        claim(
+        measured(
+            "C6.3",
+            UNSURE,
             "for each of the misses that the post counted beyond 448 it counted a load or store, \
              or more, besides those of the reads",
             |e| at_least(OTHERS, only(e, OTHERS), 1.0),
         ),
-        claim(
+        measured(
+            "C6.4",
+            UNSURE,
             "whatever their number, the flat tensor's misses cost little: a read takes less than \
              1.25 times as long as one that finds everything in 9 lines of 1 page",
             |e| {
@@ -175,7 +189,9 @@ pub(crate) const MYSTERY: Experiment = Experiment {
                 at_most("448 lines of 112 pages over 9 lines of 1", all, 1.25)
             },
         ),
-        claim(
+        measured(
+            "C6.5",
+            UNSURE,
             "the nested tensor's cost much: a read takes more than 1.3 times as long as by the \
              same instructions on shared arrays",
             |e| {

@@ -27,7 +27,8 @@ pub(crate) const OPERATION: Experiment = Experiment {
                instructions, and what misses?",
     source: "mmpataki, part 7: 133 operations a second nested, 288 flat; cycles and events of an \
              operation by perfnorm",
-    today: "Instructions, branches and loads are those of the kernels, which are what compilers \
+    seen: &[],
+    about: "Instructions, branches and loads are those of the kernels, which are what compilers \
             make of the index; the misses of L1d are simulated, and counted besides where there \
             are counters. The nested tensor's lines, references and lengths with the elements, \
             are more than twice the 448 of the flat one, which fill most of a cache of 32 KiB by \
@@ -84,11 +85,15 @@ pub(crate) const OPERATION: Experiment = Experiment {
     curves: an_operation,
     events: events::PRODUCT,
     claims: &[
-        claim(
+        measured(
+            "C2.1",
+            UNSURE,
             "the nested tensor takes more than 1.3 times as long as the flat one",
             |e| at_least("nested over flat", in_turn(e, NESTED, FLAT), 1.3),
         ),
-        claim(
+        measured(
+            "C2.2",
+            UNSURE,
             "it takes 4 loads or more where the flat one takes 1, and more instructions",
             |e| {
                 let pass = f64::from(ReadTensor::PASS);
@@ -102,7 +107,9 @@ pub(crate) const OPERATION: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "C2.3",
+            UNSURE,
             "in L1d as CPUID describes it, the nested tensor misses more than 10 times as often",
             |e| {
                 let misses = |name| e.at(name, SIMULATED);

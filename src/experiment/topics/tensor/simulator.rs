@@ -57,7 +57,8 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
                that depend on its policy?",
     source: "mmpataki, part 7: 64 KiB, 4 ways chosen in turn, lines of 64 bytes: 448 misses of \
              1,000,000; and the script behind it",
-    today: "Nothing here is timed. The 448 are the lines that the reads touch, each missed once, \
+    seen: &[],
+    about: "Nothing here is timed. The 448 are the lines that the reads touch, each missed once, \
             so that any policy gives them and they test none. The script takes the index of an \
             element for its address; with 32 KiB of 8 ways that makes 464,526 misses out of 448. \
             Arrays of references to arrays, as Java has them, do tell policies apart.",
@@ -66,21 +67,29 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "C5.1",
+            UNSURE,
             "64 KiB of 4 ways filled in turn miss 448 of 1,000,000 reads",
             |e| counted::all(e, &TABLE[..1]),
         ),
-        claim(
+        measured(
+            "C5.2",
+            UNSURE,
             "so they do under LRU and tree-PLRU: each line is missed once, and the number says \
              nothing of the policy",
             |e| counted::all(e, &TABLE[1..3]),
         ),
-        claim(
+        measured(
+            "C5.3",
+            UNSURE,
             "32 KiB of 8 ways miss 448 times as well, and 464,526 times if indices are taken for \
              addresses",
             |e| counted::all(e, &TABLE[3..5]),
         ),
-        claim(
+        measured(
+            "C5.4",
+            UNSURE,
             "of the 4,000,000 loads of nested arrays 168,023 miss in turn, 101,073 under LRU and \
              85,455 under tree-PLRU",
             |e| counted::all(e, &TABLE[5..]),

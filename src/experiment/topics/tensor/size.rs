@@ -43,7 +43,8 @@ pub(crate) const SIZES: Experiment = Experiment {
     title: "What the layouts take",
     question: "How many bytes do arrays of references to arrays take more than one run?",
     source: "mmpataki, part 7: (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 + a1 ... an x 4 bytes",
-    today: "Nothing: it is arithmetic. The formula leaves out what the heap puts in front of every \
+    seen: &[],
+    about: "Nothing: it is arithmetic. The formula leaves out what the heap puts in front of every \
             array, 16 bytes on a 64-bit JVM, which here are four times what the references take.",
     plot: None,
     cases: |_| {
@@ -66,7 +67,9 @@ pub(crate) const SIZES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "C3.1",
+            UNSURE,
             "flat, the tensor takes 3,670,016 bytes; nested 3,789,056 by the formula, 4,265,232 \
              with headers, and 4,384,272 with references of 8 bytes",
             |e| {
@@ -77,7 +80,9 @@ pub(crate) const SIZES: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "C3.2",
+            UNSURE,
             "for any dimensions the formula gives what the arrays take, without headers",
             |e| {
                 let mut parts = Vec::new();

@@ -37,7 +37,8 @@ const FIG_3_23: Experiment = Experiment {
     question: "With which hit rate do two hyper-threads get no slower together than one alone?",
     source: "Drepper 3.3.4, Figure 3.23 and its formula; the text reads 60 % -> 10 % and 95 % -> \
              80 % off the line, and nothing below 55 %",
-    today: "The formula is the same, and its line moves: the further away memory is beside L1d, \
+    seen: &[],
+    about: "The formula is the same, and its line moves: the further away memory is beside L1d, \
             the less two threads may lose. With latencies of today the line all but ends in the \
             corner where both hit rates are 100 %. What the model leaves out has grown as well: a \
             core overlaps its own misses, so that a second thread finds fewer gaps to fill, and it \
@@ -97,7 +98,9 @@ const FIG_3_23: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D31.1",
+            UNSURE,
             "a program that hits 60 % alone needs about 10 % with two threads, one that hits 95 % \
              about 80 % (2 points allowed)",
             |e| {
@@ -108,7 +111,9 @@ const FIG_3_23: Experiment = Experiment {
                 all_of([at(60.0, 10.0), at(95.0, 80.0)])
             },
         ),
-        claim(
+        measured(
+            "D31.2",
+            UNSURE,
             "a point more for one thread is two points more for two",
             |e| {
                 let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
@@ -116,7 +121,9 @@ const FIG_3_23: Experiment = Experiment {
                 between("slope of the line", slope, 1.99, 2.01)
             },
         ),
-        claim(
+        measured(
+            "D31.3",
+            UNSURE,
             "with this machine's latencies, too, 95 % alone means at least 80 % with two",
             |e| {
                 let allowance = allowance(e)?;
@@ -125,7 +132,9 @@ const FIG_3_23: Experiment = Experiment {
                 at_least("percent needed here at 95 %", least, 80.0)
             },
         ),
-        claim(
+        measured(
+            "D31.4",
+            UNSURE,
             "measured: two hyper-threads that miss at every step pay off, each takes less than 2 \
              times as long as one alone",
             |e| {
@@ -135,7 +144,9 @@ const FIG_3_23: Experiment = Experiment {
                 })
             },
         ),
-        claim(
+        measured(
+            "D31.5",
+            UNSURE,
             "measured: two that fill L1d with a list each do not, each takes 2 times as long as \
              one alone, or longer",
             |e| {

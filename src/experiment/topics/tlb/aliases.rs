@@ -30,7 +30,8 @@ const SYNONYMS: Experiment = Experiment {
                set of L1d give up?",
     source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so do not map a page at two of \
              them; the caches behind it are physical; replacement is LRU",
-    today: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
+    seen: &[],
+    about: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
             which is why its size grows by ways. AMD's Zen predicts the way by a hash of the \
             linear address, and a line has one such mark: reached by another address it counts as \
             a miss, is found by its physical address, and gets the new mark, every time anew. Full \
@@ -51,7 +52,9 @@ const SYNONYMS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D32.1",
+            UNSURE,
             "a line read at two addresses in turn costs more than at one, by 10 % at least",
             |e| {
                 at_least(
@@ -85,7 +88,8 @@ const SELF_MODIFYING: Experiment = Experiment {
     question: "What does it cost to write a byte of a function before each call of it?",
     source: "Drepper 3.4.1: self-modifying code empties the pipeline and the decoded cache; avoid \
              it",
-    today: "The CPU still watches every store for lines that it executes, by physical address: \
+    seen: &[],
+    about: "The CPU still watches every store for lines that it executes, by physical address: \
             here code is written through another address than it runs at, since no page is ever \
             writable and executable. It compares whole lines and sometimes whole pages, so data \
             kept beside code pays the same price without changing an instruction. Between cores \
@@ -113,14 +117,18 @@ const SELF_MODIFYING: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::SelfModifying],
     claims: &[
-        claim(
+        measured(
+            "D34.1",
+            UNSURE,
             "patching code before each call costs more than 20 times patching data",
             |e| {
                 let slower = ratio(e.at(PATCHES[0].0, HERE), e.at(PATCHES[3].0, HERE))?;
                 at_least("its own code over data", slower, 20.0)
             },
         ),
-        claim(
+        measured(
+            "D34.2",
+            UNSURE,
             "a store to data in the line of the code that runs costs as much as one to the code \
              itself, within a quarter",
             |e| {
@@ -130,7 +138,9 @@ const SELF_MODIFYING: Experiment = Experiment {
                 all_of([at_least(what, line, 0.75), at_most(what, line, 1.25)])
             },
         ),
-        claim(
+        measured(
+            "D34.3",
+            UNSURE,
             "a number that another core patches into code that runs takes half as long again to \
              arrive as one in data, or longer",
             |e| {

@@ -48,7 +48,8 @@ const TLB_USAGE: Experiment = Experiment {
     question: "What does a page walk cost, with page tables in the caches and in memory, and what \
                if the pages are spread wide?",
     source: "Drepper 6.2.4",
-    today: "A lap of 64 lines in random order, timed after other pages displaced the translations \
+    seen: &[],
+    about: "A lap of 64 lines in random order, timed after other pages displaced the translations \
             (a line of each of 8,192 pages), or the page tables and the lines as well. What the \
             same lines cost in one page is the caches' share; the rest is page walks. Eight \
             entries of a page table share a line, so pages in a row share what a walk fetches; \
@@ -73,7 +74,9 @@ const TLB_USAGE: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "E26.1",
+            UNSURE,
             "fewer pages: with page tables in the caches, as many pages as lines cost more than \
              1.5 times one page",
             |e| {
@@ -84,7 +87,9 @@ const TLB_USAGE: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E26.2",
+            UNSURE,
             "fewer directories: with page tables in the caches, pages 2 MiB apart, each with a \
              table of its own, cost more than 1.2 times pages in a row, and pages 1 GiB apart, \
              each with a directory of its own, more than 1.1 times those",
@@ -97,7 +102,9 @@ const TLB_USAGE: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "E26.3",
+            UNSURE,
             "a page walk takes more than twice as long if the tables come from memory as if they \
              are in the caches",
             |e| {
@@ -107,7 +114,9 @@ const TLB_USAGE: Experiment = Experiment {
                 noted(judged, format!("{cold} against {hot} core cycles"))
             },
         ),
-        claim(
+        measured(
+            "E26.4",
+            UNSURE,
             "with page tables in memory, pages 1 GiB apart cost more than 1.5 times pages in a row",
             |e| {
                 at_least(
@@ -117,7 +126,9 @@ const TLB_USAGE: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E26.5",
+            UNSURE,
             "address space randomisation spreads this program's files, heap and stack over more \
              than two page directories, which are what they take without it",
             |e| at_least("page directories", e.at(SPREAD, 0.0), 3.0),

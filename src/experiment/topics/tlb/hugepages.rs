@@ -25,7 +25,8 @@ const FIG_7_9: Experiment = Experiment {
     title: "Following a random list in large pages",
     question: "How much of a random walk's time do large pages save?",
     source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
-    today: "The paper's TLB reached as far as 256 KiB; second levels today reach 6 to 16 MiB, and \
+    seen: &[],
+    about: "The paper's TLB reached as far as 256 KiB; second levels today reach 6 to 16 MiB, and \
             what they translate costs some cycles a load instead of a page walk. Beyond that the \
             saving is a page walk, which finds its tables in the caches most of the time. In a \
             virtual machine large pages extend the TLB's reach only if the hypervisor backs them \
@@ -42,7 +43,9 @@ const FIG_7_9: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     claims: &[
-        claim(
+        measured(
+            "F4.1",
+            UNSURE,
             "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times as \
              long as 2 MiB pages",
             |e| {
@@ -60,7 +63,9 @@ const FIG_7_9: Experiment = Experiment {
                 saving(e, HUGE, range, 1.1)
             },
         ),
-        claim(
+        measured(
+            "F4.2",
+            UNSURE,
             "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take more \
              than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
             |e| {
@@ -68,7 +73,9 @@ const FIG_7_9: Experiment = Experiment {
                 saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
             },
         ),
-        claim(
+        measured(
+            "F4.3",
+            UNSURE,
             "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;

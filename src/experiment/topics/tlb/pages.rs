@@ -31,7 +31,8 @@ const FIG_3_12: Experiment = Experiment {
     title: "One element a line against one element a page",
     question: "What does it cost to touch a new page at every step?",
     source: "Drepper 3.3.2, Figure 3.12",
-    today: "The paper's second curve mixes two effects: elements at the same offset of every page \
+    seen: &[],
+    about: "The paper's second curve mixes two effects: elements at the same offset of every page \
             also fall into one set of L1d, so most of its spike is conflict misses. The rotating \
             offset takes those away and leaves the TLB; where there are counters, the misses of \
             L1d and of the dTLB say the same. A second-level TLB of 1,500 and more \
@@ -54,7 +55,9 @@ const FIG_3_12: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        claim(
+        measured(
+            "D16.1",
+            UNSURE,
             "more pages than the L1 dTLB has entries cost more than 1.3 times few pages, and 2 MiB \
              pages take that away",
             |e| {
@@ -68,7 +71,9 @@ const FIG_3_12: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "D16.2",
+            UNSURE,
             "more pages than the second-level TLB has entries cost more than 1.3 times the same \
              walk in 2 MiB pages",
             |e| {
@@ -88,7 +93,9 @@ const FIG_3_12: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D16.3",
+            UNSURE,
             "most of the spike of one element a page is cache conflicts: at 256 pages the same \
              offset costs more than 1.5 times the rotating one",
             |e| {
@@ -104,7 +111,9 @@ const FIG_3_12: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D16.4",
+            UNSURE,
             "at 256 pages, in 4 KiB pages, the rotating offset costs more than 1.3 times the same \
              in 1 GiB pages",
             |e| {
@@ -172,7 +181,8 @@ const FIG_3_17: Experiment = Experiment {
     title: "Random inside blocks of pages",
     question: "How much of a random walk's cost is the TLB's, and how much memory's?",
     source: "Drepper 3.3.2, Figure 3.17",
-    today: "Randomising inside a block bounds the pages in use at a time. The TLB of the paper had \
+    seen: &[],
+    about: "Randomising inside a block bounds the pages in use at a time. The TLB of the paper had \
             64 entries; today a second level of 1,500 to 3,000 entries covers blocks of up to \
             some ten megabytes, and page walks of small blocks find the tables in the caches. A \
             random order inside a small block also lets the prefetcher bring neighbours that are \
@@ -193,7 +203,9 @@ const FIG_3_17: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        claim(
+        measured(
+            "D21.1",
+            UNSURE,
             "at the largest working set a step costs no less the larger the blocks (5 % allowed)",
             |e| {
                 let mut parts = Vec::new();
@@ -209,12 +221,16 @@ const FIG_3_17: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "D21.2",
+            UNSURE,
             "at the largest working set, in 4 KiB pages, the whole list costs more than 1.5 times \
              blocks of 60 pages",
             |e| at_least("whole list over 60 pages", gap_in_base_pages(e), 1.5),
         ),
-        claim(
+        measured(
+            "D21.3",
+            UNSURE,
             "2 MiB pages shrink the gap between the whole list and blocks of 60 pages: part of it \
              is the TLB's",
             |e| {

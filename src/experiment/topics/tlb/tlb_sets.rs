@@ -67,7 +67,8 @@ const ENTRIES: Experiment = Experiment {
     title: "How many pages the TLBs hold",
     question: "At how many pages does a step begin to cost more, although the lines are cached?",
     source: "none of the documents; published figures: Intel's and AMD's optimisation manuals",
-    today: "A random ring with one line in each page, at another offset in each: no set of L1d \
+    seen: &[],
+    about: "A random ring with one line in each page, at another offset in each: no set of L1d \
             overflows, and what the same number of lines side by side costs is taken off, so that \
             steps of the caches drop out and those of the TLBs remain. The first is where the L1 \
             dTLB ends; up to the second, where the second level ends, a step costs some cycles \
@@ -95,7 +96,9 @@ const ENTRIES: Experiment = Experiment {
         Quantity::L1dMisses,
     ],
     claims: &[
-        claim(
+        measured(
+            "X9.1",
+            UNSURE,
             "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as long \
              as 16 lines side by side, within 10 %",
             |e| {
@@ -108,12 +111,16 @@ const ENTRIES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "X9.2",
+            UNSURE,
             "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or else \
              reported by CPUID), give or take a quarter",
             |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
         ),
-        claim(
+        measured(
+            "X9.3",
+            UNSURE,
             "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or else \
              reported by CPUID), give or take a quarter",
             |e| {
@@ -121,12 +128,16 @@ const ENTRIES: Experiment = Experiment {
                 as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
             },
         ),
-        claim(
+        measured(
+            "X9.4",
+            UNSURE,
             "the second-level TLB has as many entries for 4 KiB pages as published for this core \
              (or else reported by CPUID), give or take a quarter",
             |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
         ),
-        claim(
+        measured(
+            "X9.5",
+            UNSURE,
             "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss the \
              second-level TLB by conflicts, as it has room for as many",
             |e| {

@@ -24,7 +24,8 @@ const TRANSLATION: Experiment = Experiment {
     source: "beside Drepper 6.3.2, where prefetches of bad addresses are free; L. Torvalds, \
              \"Software prefetching considered harmful\", linux-arch, May 2011, on those of null \
              at the end of lists",
-    today: "A prefetch needs a translation like a load, and the CPU walks the page tables for it, \
+    seen: &[],
+    about: "A prefetch needs a translation like a load, and the CPU walks the page tables for it, \
             several walks at a time. A page that nobody has mapped has no translation that a TLB \
             could keep, so that each prefetch of it walks anew, and is dropped at the end: some \
             CPUs pay for that each time, which made Linux take its prefetches out of list walks; \
@@ -54,18 +55,27 @@ const TRANSLATION: Experiment = Experiment {
     curves: plain_curves,
     events: events::PAGES,
     claims: &[
-        claim(
+        measured(
+            "X11.1",
+            UNSURE,
             "a prefetch whose page is in no TLB costs four times and more of one whose page is",
             |e| {
                 let dearer = ratio(e.at(PREFETCH, MANY as f64), e.at(PREFETCH, FEW as f64))?;
                 at_least("16384 pages over 16", dearer, 4.0)
             },
         ),
-        claim("it costs no more than 1.2 times a load of the same", |e| {
-            let share = ratio(e.at(PREFETCH, MANY as f64), e.at(LOAD, MANY as f64))?;
-            at_most("prefetch over load, 16384 pages", share, 1.2)
-        }),
-        claim(
+        measured(
+            "X11.2",
+            UNSURE,
+            "it costs no more than 1.2 times a load of the same",
+            |e| {
+                let share = ratio(e.at(PREFETCH, MANY as f64), e.at(LOAD, MANY as f64))?;
+                at_most("prefetch over load, 16384 pages", share, 1.2)
+            },
+        ),
+        measured(
+            "X11.3",
+            UNSURE,
             "a prefetch of null costs four times and more of one whose page is in the TLB: it \
              walks each time",
             |e| {

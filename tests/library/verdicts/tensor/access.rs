@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use crate::verdicts::planted::{Planted, Row, Value, row};
 
-pub const TOUCHED: &str = "over all 3,670,016 bytes";
-pub const SUMS: &str = "sum to the same bits";
-pub const FOURTH: &str = "fourth load";
-pub const SEVEN: &str = "7 loads in all";
+pub const TOUCHED: &str = ".1";
+pub const SUMS: &str = ".2";
+pub const FOURTH: &str = ".1";
+pub const SEVEN: &str = ".2";
 
 /// Elements, lines and bytes that are touched, and the bits in which sums agree.
 fn touched(machine: &Machine, counts: [f64; 3], bits: fn(f64) -> f64) -> Planted {

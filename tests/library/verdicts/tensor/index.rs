@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use crate::verdicts::planted::{Planted, Row, row, time};
 
-const PRIMES: &str = "prime dimensions take";
-const MASKS: &str = "masks in place";
-const CALLS: &str = "without inlining";
-const DIVISIONS: &str = "beyond the post";
+const PRIMES: &str = ".1";
+const MASKS: &str = ".2";
+const CALLS: &str = ".3";
+const DIVISIONS: &str = ".4";
 
 /// Nanoseconds of a read: by remainders, masks, prime dimensions, not inlined, by divisions.
 fn indices(machine: &Machine, times: [f64; 5]) -> Planted {

@@ -5,13 +5,13 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use crate::verdicts::planted::{Planted, Row, Value, row, time};
 
-pub const PAGES: &str = "112 pages";
-pub const PAGE_MISSES: &str = "fewer than 50 dTLB";
-pub const COMPULSORY: &str = "misses 448 times";
-pub const MYSTERY: &str = "counted, it misses";
-pub const OTHERS: &str = "besides those of the reads";
-const LITTLE: &str = "cost little";
-const MUCH: &str = "cost much";
+pub const PAGES: &str = ".1";
+pub const PAGE_MISSES: &str = ".2";
+pub const COMPULSORY: &str = ".1";
+pub const MYSTERY: &str = ".2";
+pub const OTHERS: &str = ".3";
+const LITTLE: &str = ".4";
+const MUCH: &str = ".5";
 
 /// Pages of 4 KiB and of 2 MiB, flat and nested, and what is counted.
 fn tlb(machine: &Machine, pages: [f64; 4], counted: Value) -> Planted {

@@ -5,9 +5,9 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use crate::verdicts::planted::{Planted, Row, Value, row, time};
 
-const SLOWER: &str = "1.3 times as long as the flat one";
-pub const LOADS: &str = "4 loads or more";
-pub const OFTEN: &str = "10 times as often";
+const SLOWER: &str = ".1";
+pub const LOADS: &str = ".2";
+pub const OFTEN: &str = ".3";
 
 /// Flat and nested: cycles, loads, misses simulated; instructions are the post's.
 fn operations(machine: &Machine, flat: [f64; 3], nested: [f64; 3]) -> Planted {

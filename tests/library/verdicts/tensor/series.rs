@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 
 use crate::verdicts::planted::{Planted, Row, Value, row, time};
 
-const TITLE: &str = "the title's 60 %";
-const HUGE: &str = "pages of 2 MiB make";
-pub const QUOTED: &str = "as it quotes it";
-pub const SERIES: &str = "in the series' own numbers";
+const TITLE: &str = ".1";
+const HUGE: &str = ".2";
+pub const QUOTED: &str = ".3";
+pub const SERIES: &str = ".4";
 
 /// Nanoseconds of a read, nested and flat in pages of 4 KiB, nested in 2 MiB; the gains of the
 /// documents' own numbers.

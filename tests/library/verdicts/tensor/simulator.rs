@@ -5,10 +5,10 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use super::super::planted::{Planted, Row, Value, row};
 
-pub const SERIES: &str = "64 KiB of 4 ways";
-pub const POLICIES: &str = "so they do under LRU";
-pub const INDICES: &str = "32 KiB of 8 ways";
-pub const NESTED: &str = "of the 4,000,000 loads";
+pub const SERIES: &str = ".1";
+pub const POLICIES: &str = ".2";
+pub const INDICES: &str = ".3";
+pub const NESTED: &str = ".4";
 
 /// The misses of the independent model, `more` more in one series.
 fn misses(machine: &Machine, in_series: &str, more: f64) -> Planted {

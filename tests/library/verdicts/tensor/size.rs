@@ -5,8 +5,8 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
 
 use crate::verdicts::planted::{Planted, Row, Value, row};
 
-pub const BYTES: &str = "nested 3,789,056";
-pub const FORMULA: &str = "for any dimensions";
+pub const BYTES: &str = ".1";
+pub const FORMULA: &str = ".2";
 
 /// The bytes of the layouts, and what the arrays take over the formula for the shape at a place.
 fn rooms(machine: &Machine, flat: f64, over: fn(f64) -> f64) -> Planted {

@@ -20,7 +20,8 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     title: "Taken branches, few and many",
     question: "What does a taken branch cost while its target is remembered, and when not?",
     source: "Drepper 6.2.2: bubbles in the pipeline, branch prediction, and three rules for L1i",
-    today: "A remembered jump costs one or two cycles, sometimes less: predictors follow several \
+    seen: &[],
+    about: "A remembered jump costs one or two cycles, sometimes less: predictors follow several \
             a cycle. Targets are remembered in levels like data in caches, with steps at some \
             hundreds and some thousands of jumps; beyond them the front end finds a jump only when \
             it has decoded it. Jumps a line apart show L1i's misses in the same curve.",
@@ -46,7 +47,9 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "E20.1",
+            UNSURE,
             "a taken jump that is remembered costs two cycles or less",
             |e| {
                 let parts = SPACINGS.map(|(series, _)| {
@@ -57,7 +60,9 @@ pub(crate) const BRANCHES: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E20.2",
+            UNSURE,
             "32768 jumps, more than are remembered at once, cost twice as much each as 64",
             |e| {
                 let (series, _) = SPACINGS[0];
@@ -104,7 +109,8 @@ pub(crate) const LOOPS: Experiment = Experiment {
     question: "Is there still a size of loop up to which instructions are cheaper?",
     source: "Drepper 6.2.2: Core 2's loop stream detector takes loops of up to 18 instructions, \
              four fetches of 16 bytes and four branches",
-    today: "The decoded cache does for some thousand instructions what the loop stream detector \
+    seen: &[],
+    about: "The decoded cache does for some thousand instructions what the loop stream detector \
             did for eighteen, and the detector is switched off in many CPUs since Skylake. What a \
             very short loop shows instead is its own taken branch, which costs a cycle.",
     plot: Some(Plot::lines(
@@ -134,7 +140,9 @@ pub(crate) const LOOPS: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::CODE,
-    claims: &[claim(
+    claims: &[measured(
+        "E23.1",
+        UNSURE,
         "an instruction in a loop of 18 is cheaper by 10 % than one in a loop of 40",
         |e| {
             let series = name(Filler::Move3);

@@ -41,7 +41,8 @@ const FOOTPRINT: Experiment = Experiment {
              Cove 4096 (Hardware Times, from Intel's Architecture Day 2021), Redwood Cove 4096 and \
              Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
              (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
-    today: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
+    seen: &[],
+    about: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
             decoders from code that fits: code of short instructions outgrows it first, code of \
             long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
             16 bytes a cycle and more, so that even megabytes of it cost less than a cycle an \
@@ -73,7 +74,9 @@ const FOOTPRINT: Experiment = Experiment {
     },
     events: events::CODE,
     claims: &[
-        claim(
+        measured(
+            "D33.1",
+            UNSURE,
             "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
              instruction as 2 KiB of it",
             |e| {
@@ -95,7 +98,9 @@ const FOOTPRINT: Experiment = Experiment {
                 at_least(&what, slower, STEP)
             },
         ),
-        claim(
+        measured(
+            "D33.2",
+            UNSURE,
             "the decoded cache holds as many 3-byte instructions as published, within a quarter",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
@@ -110,7 +115,9 @@ const FOOTPRINT: Experiment = Experiment {
                 between(&what, held, 0.75, 1.25)
             },
         ),
-        claim(
+        measured(
+            "D33.3",
+            UNSURE,
             "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
             |e| {
                 let l1i = l1i(e.machine)?;
@@ -125,14 +132,18 @@ const FOOTPRINT: Experiment = Experiment {
                 between(&what, step, 0.6, 1.6)
             },
         ),
-        claim(
+        measured(
+            "D33.4",
+            UNSURE,
             "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
             |e| {
                 let slower = ratio(in_l2(e), small(e, Filler::Nop8))?;
                 at_least("8-byte nop in L2 over 2 KiB", slower, STEP)
             },
         ),
-        claim(
+        measured(
+            "D33.5",
+            UNSURE,
             "code of two to four times L2 takes 1.2 times as long an instruction as code in L2, or \
              more",
             |e| {

@@ -38,7 +38,8 @@ const RULES: Experiment = Experiment {
                be anywhere?",
     source: "Drepper 3.2: a dirty cache line is not present in any other processor's cache; clean \
              copies of the same cache line can reside in arbitrarily many caches",
-    today: "Counted in a model of MESI: 100,000 reads, writes and evictions of 8 lines by 4 cores \
+    seen: &[],
+    about: "Counted in a model of MESI: 100,000 reads, writes and evictions of 8 lines by 4 cores \
             at random. The two rules stand. What came after MESI bends the first: with AMD's fifth \
             state, O, a changed line may be in other caches too, and one of them answers for it; \
             Intel's fifth, F, names the one of several clean copies that answers.",
@@ -47,16 +48,21 @@ const RULES: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim("a changed line is in no other cache", |e| {
+        measured("D6.1", UNSURE, "a changed line is in no other cache", |e| {
             counted::all(e, &RULES_COUNTED[..1])
         }),
-        claim(
+        measured(
+            "D6.2",
+            UNSURE,
             "clean copies are in as many caches as read the line, until one writes",
             |e| counted::all(e, &RULES_COUNTED[1..3]),
         ),
-        claim("every read finds what was written last", |e| {
-            counted::all(e, &RULES_COUNTED[3..])
-        }),
+        measured(
+            "D6.3",
+            UNSURE,
+            "every read finds what was written last",
+            |e| counted::all(e, &RULES_COUNTED[3..]),
+        ),
     ],
 };
 
@@ -145,7 +151,8 @@ const FIGURE: Experiment = Experiment {
     question: "Where does each read and write lead, of one's own and of others, and which are \
                announced?",
     source: "Drepper 3.3.4, Figure 3.18 and the text beside it",
-    today: "Counted in a model whose table is the figure's. The states are still these four, and a \
+    seen: &[],
+    about: "Counted in a model whose table is the figure's. The states are still these four, and a \
             fifth that says who answers (F, O). There is no bus to listen on any more: requests go \
             to a directory beside the last level, which knows who has a line and asks nobody else. \
             A line's way to another core and back is drawn beside a hit in L1d; X12 has it by what \
@@ -171,26 +178,37 @@ const FIGURE: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D23.1",
+            UNSURE,
             "from each of the four states, local and remote reads and writes lead where Figure \
              3.18 says",
             |e| counted::all(e, &ARROWS[..1]),
         ),
-        claim("E to M is not announced", |e| {
+        measured("D23.2", UNSURE, "E to M is not announced", |e| {
             counted::all(e, &ARROWS[1..2])
         }),
-        claim("S to M takes one RFO", |e| counted::all(e, &ARROWS[2..3])),
-        claim("M to S sends the line to the reader and to memory", |e| {
-            counted::all(e, &ARROWS[3..5])
+        measured("D23.3", UNSURE, "S to M takes one RFO", |e| {
+            counted::all(e, &ARROWS[2..3])
         }),
-        claim("M to I sends it to the writer", |e| {
+        measured(
+            "D23.4",
+            UNSURE,
+            "M to S sends the line to the reader and to memory",
+            |e| counted::all(e, &ARROWS[3..5]),
+        ),
+        measured("D23.5", UNSURE, "M to I sends it to the writer", |e| {
             counted::all(e, &ARROWS[5..6])
         }),
-        claim(
+        measured(
+            "D23.6",
+            UNSURE,
             "without E each first write to data of one's own would take an RFO; with it none does",
             |e| counted::all(e, &ARROWS[6..]),
         ),
-        claim(
+        measured(
+            "D23.7",
+            UNSURE,
             "measured, a line that two cores pass back and forth takes more than 10 times as long \
              as a hit in L1d",
             transfer::trip_over_hit,

@@ -227,7 +227,8 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     question: "How often must a core ask for a line because another one wrote to it?",
     source: "Sestoft, sections 3 and 4.2: `addToMean` invalidates the line of the mean in all other \
              caches, and 3P leaves it shared",
-    today: "Counted in a model of MESI whose cores make one access each in turn. A line that is \
+    seen: &[],
+    about: "Counted in a model of MESI whose cores make one access each in turn. A line that is \
             written in turn is asked for once an operation, whether all threads write one number \
             or neighbouring ones: a dense array is no better than a shared number as far as lines \
             go, and padding ends it. Where a number is shared by compare-and-swap or a lock, \
@@ -247,7 +248,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "B15.1",
+            UNSURE,
             "padded numbers are never asked for again, and neither is any number by one core alone",
             |e| {
                 let mut parts = Vec::new();
@@ -261,7 +264,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B15.2",
+            UNSURE,
             "from 2 cores on, shared and dense numbers are asked for once an operation or more \
              often",
             |e| {
@@ -276,7 +281,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B15.3",
+            UNSURE,
             "plain and atomic additions ask as often for dense numbers as for a shared one",
             |e| {
                 let mut parts = Vec::new();
@@ -289,7 +296,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B15.4",
+            UNSURE,
             "with 16 cores, compare-and-swap and locks ask more than twice as often for a shared \
              number as for dense ones, because attempts fail",
             |e| {
@@ -301,15 +310,21 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B15.5",
+            UNSURE,
             "with 4 threads, 2Q makes a core read a mean again for every other point or more often",
             |e| counted::all(e, &MEANS[..1]),
         ),
-        claim(
+        measured(
+            "B15.6",
+            UNSURE,
             "2P, and 2Q with sums on lines of their own, never do",
             |e| counted::all(e, &MEANS[1..3]),
         ),
-        claim(
+        measured(
+            "B15.7",
+            UNSURE,
             "3P leaves all means shared, and asks for lines less than every other point",
             |e| counted::all(e, &MEANS[3..]),
         ),

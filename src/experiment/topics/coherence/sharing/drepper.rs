@@ -57,7 +57,8 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     title: "Threads that increment neighbouring words",
     question: "What does false sharing cost, by the number of threads?",
     source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments a thread",
-    today: "The paper's four Pentium 4 pass the line over the front-side bus at almost every \
+    seen: &[],
+    about: "The paper's four Pentium 4 pass the line over the front-side bus at almost every \
             increment: 390 % more time with two threads, 778 % with four. A core with a deep store \
             buffer reads its own increments back out of it while the line is away, and writes them \
             all at once when the line comes: the cost is spread over many increments. That makes \
@@ -72,7 +73,9 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     cases: drepper_cases,
     curves: plain_curves,
     claims: &[
-        claim(
+        measured(
+            "F1.1",
+            UNSURE,
             "threads on one line take more than 2 times as long as on lines of their own",
             |e| {
                 let threads = most_of_drepper(e)?;
@@ -84,7 +87,9 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "F1.2",
+            UNSURE,
             "threads on lines of their own slow each other by less than the paper's 57 %",
             |e| {
                 let threads = most_of_drepper(e)?;
@@ -101,7 +106,8 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     title: "The same within one package",
     question: "Is false sharing harmless between cores that share a cache?",
     source: "Drepper 6.4.1, Figure 6.11: the test of Figure 6.10 on a quad-core Core 2",
-    today: "On the paper's Core 2 the cost was 35 to 81 %, because two cores shared an L2 and the \
+    seen: &[],
+    about: "On the paper's Core 2 the cost was 35 to 81 %, because two cores shared an L2 and the \
             line seldom left it. Since then every core has its own L2, and a modified line must \
             be fetched out of another core's: tens to a hundred nanoseconds even within a package.",
     plot: bars(&[Reference {
@@ -113,7 +119,9 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     events: &[],
     cases: drepper_cases,
     curves: plain_curves,
-    claims: &[claim(
+    claims: &[measured(
+        "F2.1",
+        UNSURE,
         "within a package threads on one line take at most 1.81 times as long as on lines of their \
          own",
         |e| {

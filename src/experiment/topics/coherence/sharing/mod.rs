@@ -115,7 +115,8 @@ const COHERENCE: Experiment = Experiment {
     question: "What does it cost that threads write to one line, if none reads what another wrote?",
     source: "Sestoft, section 4.2: 2^25 operations shared by n threads, Xeon E5-2680 v3, 2 x 12 \
              cores",
-    today: "A line that two cores write travels between them, whether they write the same word or \
+    seen: &[],
+    about: "A line that two cores write travels between them, whether they write the same word or \
             neighbouring ones: 64 bytes are the unit of coherence, not the variable. The note finds \
             dense arrays 12, 14, 9 and 21 times as slow as padded ones. How much it is depends on \
             how long a core keeps the line once it has it: plain increments wait in the store \
@@ -149,37 +150,51 @@ const COHERENCE: Experiment = Experiment {
     cases: coherence_cases,
     curves: factors,
     claims: &[
-        claim(
+        measured(
+            "B8.1",
+            UNSURE,
             "int++: threads side by side take more than 2 times as long as threads apart (the \
              note: 12)",
             |e| dense_over_padded(e, WAYS[0].0),
         ),
-        claim(
+        measured(
+            "B8.2",
+            UNSURE,
             "fetch_add: threads side by side take more than 2 times as long as threads apart (the \
              note: 14)",
             |e| dense_over_padded(e, WAYS[1].0),
         ),
-        claim(
+        measured(
+            "B8.3",
+            UNSURE,
             "compare_exchange: threads side by side take more than 2 times as long as threads \
              apart (the note: 9)",
             |e| dense_over_padded(e, WAYS[2].0),
         ),
-        claim(
+        measured(
+            "B8.4",
+            UNSURE,
             "spin lock: threads side by side take more than 2 times as long as threads apart (the \
              note, with Java's locks: 21)",
             |e| dense_over_padded(e, WAYS[3].0),
         ),
-        claim(
+        measured(
+            "B8.5",
+            UNSURE,
             "Mutex: threads side by side take more than 2 times as long as threads apart (the \
              note, with Java's locks: 21)",
             |e| dense_over_padded(e, WAYS[4].0),
         ),
-        claim(
+        measured(
+            "B8.6",
+            UNSURE,
             "locks of parking_lot: threads side by side take more than 2 times as long as threads \
              apart (the note, with Java's: 21)",
             |e| dense_over_padded(e, WAYS[PEER].0),
         ),
-        claim(
+        measured(
+            "B8.7",
+            UNSURE,
             "four threads and more: one lock for all is slower than locks side by side, and those \
              slower than locks apart (the note at 16: 2.313, 0.888 and 0.072 s)",
             |e| {
@@ -197,7 +212,9 @@ const COHERENCE: Experiment = Experiment {
                 ])
             },
         ),
-        claim(
+        measured(
+            "B8.8",
+            UNSURE,
             "locks that are apart scale: with a thread on each core a turn takes less than 1.2 \
              times as long as alone",
             |e| {
@@ -210,7 +227,9 @@ const COHERENCE: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "B8.9",
+            UNSURE,
             "with one thread it is all the same where the word lies: to 10 %",
             |e| {
                 let mut parts = Vec::new();
@@ -293,7 +312,8 @@ const FIG_1: Experiment = Experiment {
     title: "One lock for all threads, locks side by side, locks apart",
     question: "Do more threads get more turns of a lock out of a machine?",
     source: "Sestoft, section 4.2, Figure 1: 32 M turns shared by 1 to 64 threads",
-    today: "Turns of one lock are taken one after the other, so that more threads cannot make them \
+    seen: &[],
+    about: "Turns of one lock are taken one after the other, so that more threads cannot make them \
             more; the question is only how much worse it gets. The figure's shape comes out as \
             ns a turn of all threads together: flat for one lock, falling with the cores for locks \
             that are apart. Threads beyond the CPUs share them: where one is put to sleep with the \
@@ -340,7 +360,9 @@ const FIG_1: Experiment = Experiment {
         curves
     },
     claims: &[
-        claim(
+        measured(
+            "B9.1",
+            UNSURE,
             "one lock does not scale: 4 threads and more take 0.5 to 2 times as long for all turns \
              as two",
             |e| {
@@ -358,7 +380,9 @@ const FIG_1: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "B9.2",
+            UNSURE,
             "locks apart beat locks side by side at two threads, and those beat one lock",
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;

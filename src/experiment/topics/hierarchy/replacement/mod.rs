@@ -112,7 +112,9 @@ fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
 const SURE: f64 = 0.9;
 
 /// The claim about the policy.
-pub(crate) const LRU: Claim = claim(
+pub(crate) const LRU: Claim = measured(
+    "D32.2",
+    UNSURE,
     "a full set of L1d gives up the line that was used longest ago: of the policies that are known \
      LRU alone explains what sequences of loads cost",
     judge,
@@ -134,6 +136,7 @@ fn judge(e: &Evidence<'_>) -> Judged {
             named(&found.value),
             found.confidence * 100.0
         ),
+        value: None,
     })
 }
 

@@ -18,7 +18,8 @@ pub(crate) const BACKWARD: Experiment = Experiment {
     title: "Towards lower addresses",
     question: "Does the prefetcher follow a walk that goes backwards?",
     source: "Drepper 6.3.1: it recognises strides in either direction",
-    today: "Both streamers and stride prefetchers go either way; Intel's next-line prefetcher of \
+    seen: &[],
+    about: "Both streamers and stride prefetchers go either way; Intel's next-line prefetcher of \
             L1d goes forwards only.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
@@ -44,7 +45,9 @@ pub(crate) const BACKWARD: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "E32.1",
+        UNSURE,
         "in memory a step backwards costs less than half of a random one",
         |e| {
             let memory = e.machine.ranges.memory;
@@ -66,7 +69,8 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
     title: "Patterns that are not linear",
     question: "Does the prefetcher recognise steps of 1, 2, 3 and so on lines inside a page?",
     source: "Drepper 6.3.1: non-linear patterns are not recognised",
-    today: "All three walks visit every line of a page before they leave for another page. A \
+    seen: &[],
+    about: "All three walks visit every line of a page before they leave for another page. A \
             prefetcher that brings what lies around a miss helps with any order of them, so that \
             even a random one comes out below a random walk of all memory; one that learns \
             repeated differences of addresses inside a page may learn the triangular one, too. \
@@ -97,7 +101,9 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E33.1",
+            UNSURE,
             "inside a page triangular steps cost at least 0.8 of random ones: they are not \
              recognised",
             |e| {
@@ -108,7 +114,9 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E33.2",
+            UNSURE,
             "inside a page random steps cost more than twice those from line to line",
             |e| at_least("random over forwards", in_a_page(e, RANDOM, FORWARDS), 2.0),
         ),

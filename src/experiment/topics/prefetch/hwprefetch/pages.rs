@@ -17,7 +17,8 @@ pub(crate) const PAGES: Experiment = Experiment {
     title: "The first line of the next page",
     question: "Does the prefetcher go on into the next page?",
     source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
-    today: "Addresses are physical where the streamers work, and the next page can lie anywhere; \
+    seen: &[],
+    about: "Addresses are physical where the streamers work, and the next page can lie anywhere; \
             fetching it ahead may also fault. Ivy Bridge and later prefetch the translation of \
             the next page, and some CPUs its first lines: then the first line is not much dearer \
             than the others.",
@@ -37,7 +38,9 @@ pub(crate) const PAGES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "E31.1",
+        UNSURE,
         "in the middle of a run the first line of a page costs more than three times a line of the \
          second half of a run inside a page",
         |e| {

@@ -13,7 +13,8 @@ pub(crate) const STREAMS: Experiment = Experiment {
     title: "Streams that the prefetcher follows at a time",
     question: "How many sequential walks can be interleaved before they cost more?",
     source: "Drepper 6.3.1: 8 to 16 streams",
-    today: "The Pentium 4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 \
+    seen: &[],
+    about: "The Pentium 4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 \
             Optimization Reference Manual, 2006). Intel's streamer keeps 32 since Sandy Bridge, one \
             forward or backward in a page (the same manual, Sandy Bridge, data prefetching); AMD \
             publishes no number. A few streams can cost more than one or sixteen: the more there are, the more \
@@ -35,10 +36,15 @@ pub(crate) const STREAMS: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[claim("8 to 64 streams are followed at a time", |e| {
-        in_memory(e)?;
-        knee(&e.series(INTERLEAVED)?)
-    })],
+    claims: &[measured(
+        "E30.1",
+        UNSURE,
+        "8 to 64 streams are followed at a time",
+        |e| {
+            in_memory(e)?;
+            knee(&e.series(INTERLEAVED)?)
+        },
+    )],
 };
 
 /// Lines of a stream, about `lines`: so many that streams beside each other start an odd number of

@@ -16,7 +16,8 @@ pub(crate) const STRIDES: Experiment = Experiment {
     title: "Strides that the prefetcher follows",
     question: "Up to which distance do equal steps cost less than random ones?",
     source: "Drepper 6.3.1: strides inside a window of 512 bytes, and none across a page",
-    today: "A prefetcher that tells strides by the instruction that loads follows them up to 2 KiB \
+    seen: &[],
+    about: "A prefetcher that tells strides by the instruction that loads follows them up to 2 KiB \
             on Intel, inside a page. AMD's works on virtual addresses and may follow a \
             stride of a page and more, which makes it translate addresses ahead, too.",
     plot: plot(Axis::bytes("stride")),
@@ -48,7 +49,9 @@ pub(crate) const STRIDES: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E29.1",
+            UNSURE,
             "line after line costs less than half of a random step",
             |e| {
                 at_most(
@@ -58,7 +61,9 @@ pub(crate) const STRIDES: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E29.2",
+            UNSURE,
             "a stride of a page or two is not followed: 0.7 to 1.3 of a random step",
             |e| {
                 let part = |stride| {
@@ -68,7 +73,9 @@ pub(crate) const STRIDES: Experiment = Experiment {
                 all_of([part(PAGE), part(2 * PAGE)])
             },
         ),
-        claim(
+        measured(
+            "E29.3",
+            UNSURE,
             "nor is it in pages of 2 MiB, where a step of 4 KiB stays inside: 0.7 to 1.3 of a \
              random one",
             |e| {

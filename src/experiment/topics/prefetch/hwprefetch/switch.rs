@@ -17,7 +17,8 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     question: "How much of the speed of a sequential walk is the prefetchers' work?",
     source: "Drepper 6.3.1: prefetching can be switched off by a model-specific register, \
              IA32_MISC_ENABLE bits 9 and 19 on the CPUs of 2007",
-    today: "The register is another one: 1A4h on Intel since Nehalem, with a bit for each of four \
+    seen: &[],
+    about: "The register is another one: 1A4h on Intel since Nehalem, with a bit for each of four \
             prefetchers and more, C000_0108h on AMD since Zen 3. Writing it takes root, the option \
             --allow-msr and a kernel or hypervisor that lets it through; few virtual machines do. \
             Without prefetchers the core still looks ahead, but a walk along a list waits for each \
@@ -42,17 +43,24 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        claim(
+        measured(
+            "E35.1",
+            UNSURE,
             "with the prefetchers on, line after line costs less than half of a random step",
             |e| at_most("forwards over random, on", forwards_over_random(e, ON), 0.5),
         ),
-        claim("with all of them off it costs at least half of one", |e| {
-            at_least(
-                "forwards over random, off",
-                forwards_over_random(e, OFF),
-                0.5,
-            )
-        }),
+        measured(
+            "E35.2",
+            UNSURE,
+            "with all of them off it costs at least half of one",
+            |e| {
+                at_least(
+                    "forwards over random, off",
+                    forwards_over_random(e, OFF),
+                    0.5,
+                )
+            },
+        ),
     ],
 };
 

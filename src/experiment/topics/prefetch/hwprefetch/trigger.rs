@@ -13,7 +13,8 @@ pub(crate) const TRIGGER: Experiment = Experiment {
     title: "How many misses set the prefetcher off",
     question: "Which line of a run that starts anywhere is the first to come early?",
     source: "Drepper 6.3.1: two misses or more",
-    today: "Intel's streamer wants two misses in a page or more, but its spatial prefetcher brings \
+    seen: &[],
+    about: "Intel's streamer wants two misses in a page or more, but its spatial prefetcher brings \
             the other line of an aligned pair of 128 bytes after one, which is half of the second \
             lines here. AMD's region prefetcher learns which lines an instruction tends to touch \
             around a miss, and brings them after one miss, in whatever order they come.",
@@ -34,7 +35,9 @@ pub(crate) const TRIGGER: Experiment = Experiment {
         }]
     },
     events: events::WALK,
-    claims: &[claim(
+    claims: &[measured(
+        "E28.1",
+        UNSURE,
         "the second line after a jump is no prefetched one: two misses or more set the prefetcher \
          off, so it costs at least half of the first",
         |e| {

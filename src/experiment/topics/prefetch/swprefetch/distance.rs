@@ -68,7 +68,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     question: "From which distance on does a prefetch hide the latency of memory?",
     source: "Drepper 6.3: prefetching hides latency if it is begun early enough; the walk is that \
              of Figure 6.7",
-    today: "A step takes its work or, where that is longer, the latency over the distance: with d \
+    seen: &[],
+    about: "A step takes its work or, where that is longer, the latency over the distance: with d \
             prefetches under way a line comes every d-th of the latency, and the work hides \
             behind it or it behind the work. The formula asks for latency over work, rounded up. \
             Latency is a mean, and half of the lines take longer; some nodes more than the formula \
@@ -83,7 +84,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     curves,
     events: events::PREFETCHES,
     claims: &[
-        claim(
+        measured(
+            "E27.1",
+            UNSURE,
             "one node ahead a prefetch hides no more of the latency than the work of a node takes",
             |e| {
                 let latency = latency(e)?;
@@ -97,7 +100,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E27.2",
+            UNSURE,
             "as many nodes ahead as latency over work, rounded up, it hides four fifths of the \
              latency and more",
             |e| {
@@ -122,7 +127,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E27.3",
+            UNSURE,
             "half as many nodes ahead and fewer, a node takes the latency over the distance, to \
              within a quarter",
             |e| {
@@ -142,7 +149,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E27.4",
+            UNSURE,
             "the least distance at which a node takes no more than 1.1 times the best is latency \
              over work, rounded up, to a factor of 1.5",
             |e| {

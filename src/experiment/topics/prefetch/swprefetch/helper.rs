@@ -23,7 +23,8 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     source: "Drepper 6.3.4, Figure 6.8: the walk of Figure 6.7, and a helper on the other \
              hyper-thread that reads both lines of each node about 100 nodes ahead, held back by a \
              futex",
-    today: "The helper sleeps when it is 100 nodes ahead and is woken when 50 of them are left; the \
+    seen: &[],
+    about: "The helper sleeps when it is 100 nodes ahead and is woken when 50 of them are left; the \
             walk says every 10 nodes where it is, and does not wait. While the list is in the \
             cache the helper does nothing for it, and waking it costs a system call every 50 \
             nodes, in a guest one that interrupts another virtual CPU. Beyond the caches the helper \
@@ -48,7 +49,9 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "E42.1",
+            UNSURE,
             "in L1d and L2 the helper costs, and less than the walk itself: 0 to 100 % (the paper: \
              10 to 60 %)",
             |e| {
@@ -68,15 +71,24 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E42.2",
+            UNSURE,
             "in memory a helper on the same core saves more than 5 % (the paper: 22 to 26 %)",
             |e| saves(e, SIBLING),
         ),
-        claim(
+        measured(
+            "E42.3",
+            UNSURE,
             "in memory a helper on another core that shares a cache saves more than 5 %",
             |e| saves(e, OTHER),
         ),
-        claim("no helper is ever more than 100 nodes ahead", bounded),
+        measured(
+            "E42.4",
+            UNSURE,
+            "no helper is ever more than 100 nodes ahead",
+            bounded,
+        ),
     ],
 };
 
@@ -168,5 +180,6 @@ fn bounded(e: &Evidence<'_>) -> Judged {
             Verdict::DoesNotHold
         },
         numbers: format!("at most {most} nodes ahead, {LEAD} allowed"),
+        value: None,
     })
 }

@@ -33,7 +33,8 @@ pub(crate) const HINTS: Experiment = Experiment {
     title: "What each prefetch hint does",
     question: "Does a prefetched line hit later, may the address be bad, and does NTA spare L2?",
     source: "Drepper 6.3.2, on _mm_prefetch and its hints",
-    today: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
+    seen: &[],
+    about: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
             on Intel, and L2 or further out on AMD. NTA fills L1d; Intel's CPUs spare L2 and most \
             of the last level, others let the line pass through L2 like any. A CPU may also drop a \
             hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
@@ -56,12 +57,19 @@ pub(crate) const HINTS: Experiment = Experiment {
     },
     events: events::PREFETCHES,
     claims: &[
-        claim("a prefetch of a bad address does not fault", |e| {
-            let survived = e.at(NULL, BAD.len() as f64)?;
-            let all = (BAD.len() * Hint::ALL.len()) as f64;
-            between("prefetches survived", survived, all, all)
-        }),
-        claim(
+        measured(
+            "E36.1",
+            UNSURE,
+            "a prefetch of a bad address does not fault",
+            |e| {
+                let survived = e.at(NULL, BAD.len() as f64)?;
+                let all = (BAD.len() * Hint::ALL.len()) as f64;
+                between("prefetches survived", survived, all, all)
+            },
+        ),
+        measured(
+            "E36.2",
+            UNSURE,
             "after a sweep a line hits after prefetcht0, t1, t2 and nta: its load takes less than \
              half of a miss",
             |e| {
@@ -72,7 +80,9 @@ pub(crate) const HINTS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "E36.3",
+            UNSURE,
             "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes less \
              than 1.3 times as long as undisturbed",
             |e| {
@@ -84,7 +94,9 @@ pub(crate) const HINTS: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "E36.4",
+            UNSURE,
             "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
              and more as long as undisturbed",
             |e| {

@@ -34,7 +34,8 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
     question: "How much of a miss does a software prefetch hide behind 160 cycles of work?",
     source: "Drepper 6.3.2, Figure 6.7: 128-byte elements, about 160 cycles of work a node, the \
              node 5 ahead is prefetched; ours finds it by a jump pointer in the node",
-    today: "The paper gained 8 %, bound by what its memory system could have in flight. Ten and \
+    seen: &[],
+    about: "The paper gained 8 %, bound by what its memory system could have in flight. Ten and \
             more misses in flight a core turn it into a factor: at a distance of latency over work \
             the miss is gone. Where work decides which node is next, even the way from L2 is \
             hidden, and finding the node costs a cycle where all is in L1d. On the other hand a \
@@ -53,20 +54,25 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
     curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
-        claim("in L1d and L2 the prefetch changes less than 3 %", |e| {
-            let mut parts = Vec::new();
-            for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
-                let change = paired(e, &ahead(FIVE), PLAIN, range)?;
-                parts.push(between(
-                    &format!("prefetch over none, {name}"),
-                    change,
-                    0.97,
-                    1.03,
-                ));
-            }
-            all_of(parts)
-        }),
-        claim("in memory it saves more than 5 %", |e| {
+        measured(
+            "E37.1",
+            UNSURE,
+            "in L1d and L2 the prefetch changes less than 3 %",
+            |e| {
+                let mut parts = Vec::new();
+                for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
+                    let change = paired(e, &ahead(FIVE), PLAIN, range)?;
+                    parts.push(between(
+                        &format!("prefetch over none, {name}"),
+                        change,
+                        0.97,
+                        1.03,
+                    ));
+                }
+                all_of(parts)
+            },
+        ),
+        measured("E37.2", UNSURE, "in memory it saves more than 5 %", |e| {
             let memory = e.machine.ranges.memory;
             at_most(
                 "prefetch over none",
@@ -74,15 +80,22 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                 0.95,
             )
         }),
-        claim("so do prefetcht1, prefetcht2 and prefetchnta", |e| {
-            let mut parts = Vec::new();
-            for (series, hint) in &HINTED[..3] {
-                let change = paired(e, series, PLAIN, e.machine.ranges.memory)?;
-                parts.push(at_most(&format!("{} over none", hint.name()), change, 0.95));
-            }
-            all_of(parts)
-        }),
-        claim(
+        measured(
+            "E37.3",
+            UNSURE,
+            "so do prefetcht1, prefetcht2 and prefetchnta",
+            |e| {
+                let mut parts = Vec::new();
+                for (series, hint) in &HINTED[..3] {
+                    let change = paired(e, series, PLAIN, e.machine.ranges.memory)?;
+                    parts.push(at_most(&format!("{} over none", hint.name()), change, 0.95));
+                }
+                all_of(parts)
+            },
+        ),
+        measured(
+            "E37.4",
+            UNSURE,
             "prefetchw saves as much as prefetcht0, to within a tenth",
             |e| {
                 let memory = e.machine.ranges.memory;
@@ -90,7 +103,9 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                 between("prefetchw over prefetcht0", change, 0.9, 1.1)
             },
         ),
-        claim(
+        measured(
+            "E37.5",
+            UNSURE,
             "in memory there is a best distance: 1 and 128 ahead are both more than 3 % slower \
              than the best between them",
             |e| {

@@ -15,7 +15,8 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
     question: "Does a thread read as fast in company as alone?",
     source: "Drepper 3.3.4, Figure 3.19: Follow on 128-byte elements; of several threads the \
              fastest counts",
-    today: "The paper's four processors shared one bus, and two readers were enough to fill it. \
+    seen: &[],
+    about: "The paper's four processors shared one bus, and two readers were enough to fill it. \
             Cores of today share a last-level cache and several channels of memory, of which one \
             core cannot use all, so that a second one takes nothing away from the first. Threads \
             on one list are in each other's company: whoever comes first to an element fetches it \
@@ -28,12 +29,16 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D26.1",
+            UNSURE,
             "a list that is only read is shared for nothing: in L1d and L2 threads take less than \
              1.15 times as long as one",
             |e| undisturbed(e, Lists::One, 1.15),
         ),
-        claim(
+        measured(
+            "D26.2",
+            UNSURE,
             "in memory no company makes the fastest thread quicker than it is alone, 10 % allowed",
             |e| {
                 let threads = most(e)?;
@@ -46,11 +51,15 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "D26.3",
+            UNSURE,
             "in memory two threads that read slow each other by more than 10 % (the paper: 18 %)",
             |e| dearer_in_memory(e, 2, 1.1),
         ),
-        claim(
+        measured(
+            "D26.4",
+            UNSURE,
             "four slow each other by more than 25 % (the paper: 34 %)",
             |e| dearer_in_memory(e, 4, 1.25),
         ),
@@ -64,7 +73,8 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
     question: "What is left of the caches when threads write to the same list?",
     source: "Drepper 3.3.4, Figure 3.20: Inc on 128-byte elements; of several threads the fastest \
              counts",
-    today: "What one thread has written the other must fetch out of its cache, so that with one \
+    seen: &[],
+    about: "What one thread has written the other must fetch out of its cache, so that with one \
             list L1d is of no use, as the paper found; and as L1d has become quicker and another \
             core's cache has not, the factor has grown to fifty and more. It is less where the list \
             outgrows what both walk within a short time of each other: then each is alone with the \
@@ -76,7 +86,9 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D27.1",
+            UNSURE,
             "on one list that L1d holds a step of two threads takes more than 2 times as long as \
              alone",
             |e| {
@@ -88,7 +100,9 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D27.2",
+            UNSURE,
             "on one list L1d is ineffective: a step of two threads there takes as long as one \
              alone in L2, or longer",
             |e| {
@@ -102,16 +116,22 @@ pub(crate) const FIG_3_20: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D27.3",
+            UNSURE,
             "on lists of their own threads do not disturb each other: in L1d and L2 they take less \
              than 1.15 times as long as one",
             |e| undisturbed(e, Lists::Own, 1.15),
         ),
-        claim(
+        measured(
+            "D27.4",
+            UNSURE,
             "in memory two threads that write slow each other (the paper: 18 %)",
             |e| dearer_in_memory(e, 2, 1.0),
         ),
-        claim(
+        measured(
+            "D27.5",
+            UNSURE,
             "four slow each other by more than half (the paper: 93 %)",
             |e| dearer_in_memory(e, 4, 1.5),
         ),
@@ -125,7 +145,8 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
     question: "Do threads that wait for memory hinder each other?",
     source: "Drepper 3.3.4, Figure 3.21: Addnextlast on 128-byte elements in random order; of \
              several threads the fastest counts",
-    today: "A random walk waits for one or two lines at a time, which is far from what the channels \
+    seen: &[],
+    about: "A random walk waits for one or two lines at a time, which is far from what the channels \
             of memory can deliver, and today's cores have buffers and queues of their own on the \
             way. So the paper's worst case has become the one that suffers least, until many cores \
             walk. On one list the threads go in step: who waits for a line lets the others catch \
@@ -136,15 +157,21 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D28.1",
+            UNSURE,
             "in memory two threads slow each other by more than 10 % (the paper: 30 %)",
             |e| dearer_in_memory(e, 2, 1.1),
         ),
-        claim(
+        measured(
+            "D28.2",
+            UNSURE,
             "four take more than twice as long as one (the paper: 1543 cycles for 636)",
             |e| dearer_in_memory(e, 4, 2.0),
         ),
-        claim(
+        measured(
+            "D28.3",
+            UNSURE,
             "on one list that L2 holds a step of two threads takes more than 2 times as long as \
              alone",
             |e| {
@@ -156,7 +183,9 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
                 )
             },
         ),
-        claim(
+        measured(
+            "D28.4",
+            UNSURE,
             "on lists of their own threads do not disturb each other: in L1d and L2 they take less \
              than 1.15 times as long as one",
             |e| undisturbed(e, Lists::Own, 1.15),

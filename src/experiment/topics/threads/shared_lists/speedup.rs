@@ -17,7 +17,8 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
     question: "What are two and four threads worth where the caches do not help?",
     source: "Drepper 3.3.4, Table 3.3: the number of threads times the time of one over the time of \
              the fastest of them, at the largest working set of Figures 3.19 to 3.21",
-    today: "The table is that of one bus: four threads got 1.65 to 2.98 times as much done as one. \
+    seen: &[],
+    about: "The table is that of one bus: four threads got 1.65 to 2.98 times as much done as one. \
             On a machine with several channels of memory two threads come close to 2, whatever \
             they do, and the random walk is the least in need of bandwidth. Judged on lists of \
             their own, since threads on one list fetch for each other.",
@@ -69,22 +70,30 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D29.1",
+            UNSURE,
             "two threads that read in order get 1.5 times as much done as one, or more (the paper: \
              1.69)",
             |e| worth_it(e, FOLLOW),
         ),
-        claim(
+        measured(
+            "D29.2",
+            UNSURE,
             "two threads that write in order get 1.5 times as much done as one, or more (the \
              paper: 1.69)",
             |e| worth_it(e, INC),
         ),
-        claim(
+        measured(
+            "D29.3",
+            UNSURE,
             "two threads that walk at random get 1.5 times as much done as one, or more (the \
              paper: 1.54)",
             |e| worth_it(e, ADD),
         ),
-        claim(
+        measured(
+            "D29.4",
+            UNSURE,
             "for a random walk four threads are next to nothing better than two: less than 1.2 \
              times (the paper: 1.65 over 1.54)",
             |e| {
@@ -125,7 +134,8 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
     question: "Up to which working set do more threads get more done?",
     source: "Drepper 3.3.4, Figure 3.22: the number of threads times the time of one over the time \
              of the fastest of them, from the data of Figure 3.21",
-    today: "On lists of their own threads are worth their number in the caches that are theirs, and \
+    seen: &[],
+    about: "On lists of their own threads are worth their number in the caches that are theirs, and \
             in a last level that they share as long as it holds all lists. In memory the paper's \
             four threads were worth no more than two; that takes four cores to look at, and more \
             of them to see where several channels end. On one list, which all of them change, \
@@ -158,7 +168,9 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        claim(
+        measured(
+            "D30.1",
+            UNSURE,
             "in L1d and L2 threads with lists of their own get more than 0.85 times their number \
              done",
             |e| {
@@ -170,7 +182,9 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        claim(
+        measured(
+            "D30.2",
+            UNSURE,
             "so do they in the last level, where it holds all their lists",
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
@@ -178,7 +192,9 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 worth_their_number(e, threads, "the last level", in_llc(e.machine))
             },
         ),
-        claim(
+        measured(
+            "D30.3",
+            UNSURE,
             "in memory two threads are worth less than in the last level",
             |e| {
                 let far = speed_up(e, 2, Lists::Own, in_memory(e)?)?;
@@ -187,7 +203,9 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 at_most("memory over the last level", ratio(far, near), 1.0)
             },
         ),
-        claim(
+        measured(
+            "D30.4",
+            UNSURE,
             "in memory four threads are worth no more than two: less than 1.2 times",
             |e| {
                 let memory = in_memory(e)?;
@@ -196,7 +214,9 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 at_most("four threads over two", ratio(four, two), 1.2)
             },
         ),
-        claim(
+        measured(
+            "D30.5",
+            UNSURE,
             "on one list that L2 holds two threads that change it get less done than one",
             |e| {
                 let [_, (_, l2)] = near(e.machine);

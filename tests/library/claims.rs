@@ -1,0 +1,195 @@
+//! What every claim owes its reader.
+#![cfg(feature = "std")]
+
+use std::collections::BTreeSet;
+
+use linefill::experiment::{Claim, Experiment, Kind, Origin, Verdict, all, find_claim};
+
+/// Every claim with its experiment.
+fn claims() -> impl Iterator<Item = (&'static Experiment, &'static Claim)> {
+    let all = all().into_iter();
+    all.flat_map(|of| of.claims.iter().map(move |claim| (of, claim)))
+}
+
+/// Fails with the ids of the claims of which `wrong` has something to say.
+#[track_caller]
+fn none(wrong: impl Fn(&Experiment, &Claim) -> Option<String>) {
+    let wrong = claims().filter_map(|(of, claim)| {
+        let said = wrong(of, claim)?;
+        Some(format!("{}: {said}", claim.id))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn ids_are_those_of_the_experiment_with_a_number() {
+    let mut seen = BTreeSet::new();
+    for (experiment, claim) in claims() {
+        let number = claim.id.strip_prefix(experiment.id);
+        let number = number
+            .and_then(|rest| rest.strip_prefix('.'))
+            .map(str::parse::<u32>);
+        assert!(matches!(number, Some(Ok(1..))), "{}", claim.id);
+        assert!(seen.insert(claim.id), "{} is there twice", claim.id);
+        assert_eq!(
+            find_claim(claim.id).map(|found| found.text),
+            Some(claim.text)
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs the origin of every claim"]
+fn every_claim_says_whose_it_is() {
+    none(|_, claim| match claim.origin {
+        Origin::Document { section, .. } => {
+            let named = section.contains(|c: char| c.is_ascii_digit()) || section.len() > 3;
+            (!named).then(|| format!("`{section}` is no section"))
+        }
+        Origin::Ours { reason } => (reason.len() < 15).then(|| "ours, for no reason".to_owned()),
+        _ => Some("of an origin that this test does not know".to_owned()),
+    });
+}
+
+/// Experiments beyond the papers are nobody else's.
+#[test]
+#[ignore = "needs the origin of every claim"]
+fn what_no_document_asks_is_ours() {
+    none(|experiment, claim| {
+        let ours = matches!(claim.origin, Origin::Ours { .. });
+        (experiment.id.starts_with('X') && !ours && !experiment.source.contains("Drepper"))
+            .then(|| format!("of {}", claim.origin))
+    });
+}
+
+/// A reader sees it alone, in a list of hundreds.
+#[test]
+#[ignore = "needs the origin of every claim"]
+fn texts_stand_by_themselves() {
+    const LEANING: [&str; 26] = [
+        "so",
+        "nor",
+        "and",
+        "the same",
+        "it",
+        "they",
+        "this",
+        "these",
+        "those",
+        "that",
+        "its",
+        "their",
+        "there",
+        "then",
+        "here",
+        "likewise",
+        "also",
+        "but",
+        "which",
+        "both",
+        "neither",
+        "either",
+        "one",
+        "all of them",
+        "none of them",
+        "as",
+    ];
+    none(|_, claim| {
+        let text = claim.text.to_lowercase();
+        let leans = LEANING.into_iter().find(|word| {
+            let rest = text.strip_prefix(word);
+            rest.is_some_and(|rest| rest.starts_with([' ', ',']))
+        });
+        let short = claim.text.split_whitespace().count() < 5;
+        match leans {
+            Some(word) => Some(format!("begins with `{word}`: {}", claim.text)),
+            None => short.then(|| format!("says too little: {}", claim.text)),
+        }
+    });
+}
+
+/// What is printed whatever the verdicts are says nothing of verdicts or of a machine that somebody had.
+#[test]
+#[ignore = "needs the origin of every claim"]
+fn about_contradicts_no_verdict() {
+    const OF_A_VERDICT: [&str; 16] = [
+        " still ",
+        "no longer",
+        "holds",
+        "this machine",
+        "development",
+        "measured",
+        " we ",
+        "was seen",
+        "were seen",
+        "on one guest",
+        "a few minutes",
+        "Zen 4",
+        "Zen 5",
+        "Emerald Rapids",
+        "Sapphire Rapids",
+        "this guest",
+    ];
+    let mut wrong = Vec::new();
+    for experiment in all() {
+        for words in OF_A_VERDICT {
+            if experiment.about.contains(words) {
+                wrong.push(format!("{}: `{words}`", experiment.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is known of a core is printed under the name that the table of cores gives it.
+#[test]
+fn cores_that_were_seen_are_in_the_table() {
+    for experiment in all() {
+        for seen in experiment.seen {
+            let known = linefill::cpu::Core::named(seen.core).is_some();
+            assert!(known, "{}: {}", experiment.id, seen.core);
+            assert!(!seen.text.is_empty(), "{}", experiment.id);
+        }
+    }
+}
+
+/// The sentence under a verdict follows it: numbers are the judgement's.
+#[test]
+fn what_follows_repeats_no_number_and_differs_by_verdict() {
+    none(|_, claim| {
+        let [holding, failing] = [Verdict::Holds, Verdict::DoesNotHold].map(|of| claim.follows(of));
+        let alike = !holding.is_empty() && holding == failing;
+        alike.then(|| format!("says the same whether it holds or not: {holding}"))
+    });
+}
+
+/// Numbers of documents belong to claims of documents.
+#[test]
+fn numbers_of_then_are_of_a_document() {
+    none(|_, claim| {
+        let then = claim.then?;
+        let wrong = matches!(claim.origin, Origin::Ours { .. })
+            || !(then.lo.is_finite() && then.hi.is_finite() && then.lo <= then.hi);
+        wrong.then(|| format!("{then:?}"))
+    });
+}
+
+/// Arithmetic and simulation say nothing about this machine.
+#[test]
+#[ignore = "needs the origin of every claim"]
+fn kinds_say_what_is_of_this_machine() {
+    let of_here: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|of| of.is_of_this_machine())
+        .collect();
+    assert_eq!(of_here, [Kind::Measured, Kind::Counted]);
+    for kind in Kind::ALL {
+        assert_eq!(Kind::named(kind.name()), Some(kind));
+        assert!(
+            claims().any(|(_, claim)| claim.kind == kind),
+            "{}",
+            kind.name()
+        );
+    }
+}
