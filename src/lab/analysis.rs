@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::inferred::Inferred;
 use super::machine::machine_of;
 use super::record::{MACHINE, Record, VerdictLine};
+use super::selection::select;
 use super::sheet::{self, Row};
 use crate::experiment::{
     Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Point, Prediction, Verdict, all,
@@ -28,14 +29,15 @@ pub struct Analysis {
     pub ladder: Vec<Point>,
     /// What the curves tell of the machine.
     pub inferred: Inferred,
-    /// The experiments that have points, in the order of the registry.
+    /// The experiments that have points, and those that were asked for and have no case on this machine,
+    /// in the order of the registry.
     pub answers: Vec<Answer>,
     /// The record's own verdicts; then, for experiments without any because the run was killed first,
     /// those that their points come to.
     pub verdicts: Vec<VerdictLine>,
 }
 
-/// An experiment that was measured, and what its points come to.
+/// An experiment, and what its points come to.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The experiment.
@@ -62,10 +64,18 @@ impl Analysis {
         mark_remote(points.values_mut().flatten());
         let mut measured = |id: &str| merged(points.remove(id).unwrap_or_default());
         let ladder = measured(MACHINE);
-        let experiments = all().into_iter().map(|of| (of, measured(of.id)));
-        let experiments: Vec<_> = experiments.filter(|(_, of)| !of.is_empty()).collect();
-
         let machine = machine_of(&record.header, &ladder);
+        // A selection that this version does not know adds nothing to what was measured.
+        let asked = select(&record.header.selection).unwrap_or_default();
+        let unmeasurable = |experiment: &Experiment| {
+            let asked = asked.iter().any(|of| of.id == experiment.id);
+            asked && (experiment.cases)(&machine).is_empty()
+        };
+        let experiments = all().into_iter().map(|of| (of, measured(of.id)));
+        let there =
+            |(of, points): &(&Experiment, Vec<Point>)| !points.is_empty() || unmeasurable(of);
+        let experiments: Vec<_> = experiments.filter(there).collect();
+
         let doubt = Doubt::of(&machine, &experiments);
         let inferred = Inferred::of(&machine, &ladder, |id| {
             let found = experiments.iter().find(|(of, _)| of.id == id);
@@ -95,7 +105,7 @@ impl Analysis {
         }
     }
 
-    /// What an experiment came to, by its id; `None` if it has no points.
+    /// What an experiment came to, by its id.
     pub fn answer(&self, id: &str) -> Option<&Answer> {
         self.answers
             .iter()

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::common::cli::{Folder, Ran, Record, UnderWay};
-use linefill::experiment::{State, Untestable};
+use linefill::experiment::{State, Untestable, Verdict};
 use linefill::lab::record::MACHINE;
 
 /// Little enough for a run of about a second.
@@ -27,6 +27,25 @@ fn a_run_writes_a_record_and_a_report_and_prints_the_verdicts() {
     assert!(record.verdicts.iter().any(|v| v.experiment == "D14"));
     let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
     assert!(report.contains("D14"));
+}
+
+/// An experiment that has no case on this machine says why in table, record and report.
+#[test]
+fn what_cannot_be_measured_says_so_everywhere() {
+    let folder = Folder::new("nocase");
+    let ran = folder.run(&["run", "E3", SMALL[0], SMALL[1]]).ok();
+    let record = folder.record();
+    let [verdict] = &record.verdicts[..] else {
+        panic!("{:?}", record.verdicts);
+    };
+    assert_eq!(
+        (verdict.name(), verdict.verdict),
+        ("E3.1", Verdict::Untestable)
+    );
+    assert!(verdict.numbers.contains("PowerPC"), "{}", verdict.numbers);
+    assert!(ran.out.contains("E3.1"), "{ran:?}");
+    let report = fs::read_to_string(folder.at("linefill-out/report.html")).unwrap();
+    assert!(report.contains("an instruction of PowerPC"), "its reason");
 }
 
 #[test]
