@@ -9,6 +9,8 @@ const MISSES: &str = ".1";
 const LINES: &str = ".1";
 const FAR: &str = ".2";
 const HUGE: &str = ".3";
+const WINDOW: &str = ".4";
+const BEYOND: &str = ".5";
 const STREAMS: &str = ".1";
 const FIRST: &str = ".1";
 const BACKWARDS: &str = ".1";
@@ -120,11 +122,25 @@ pub fn rows() -> Vec<Row> {
             strides(m, 4096.0, 500.0).without(|series, _| series.contains("2 MiB"))
         })
         .says("no point of `strided, 2 MiB pages` was measured"),
-        row("E30", STREAMS, Holds, |m| streams(m, 16.0)).says("streams at the knee"),
+        row("E29", WINDOW, Holds, |m| strides(m, 600.0, 500.0)).says("stride 256 over random"),
+        row("E29", WINDOW, DoesNotHold, |m| strides(m, 100.0, 500.0)),
+        row("E29", WINDOW, Inconclusive, |m| strides(m, 100.0, 250.0)),
+        row("E29", WINDOW, Untestable, |m| {
+            strides(m, 600.0, 500.0).without(|_, stride| (65.0..=512.0).contains(&stride))
+        }),
+        row("E29", BEYOND, Holds, |m| strides(m, 600.0, 500.0)).says("stride 2048 over random"),
+        row("E29", BEYOND, DoesNotHold, |m| strides(m, 2048.0, 500.0)).says("stride 1024"),
+        row("E29", BEYOND, Inconclusive, |m| strides(m, 600.0, 250.0)),
+        row("E29", BEYOND, Untestable, |m| {
+            strides(m, 600.0, 500.0).without(|series, _| series == "random")
+        })
+        .says("no point of `random` was measured"),
+        row("E30", STREAMS, Holds, |m| streams(m, 12.0)).says("streams at the knee"),
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 1.0)),
+        row("E30", STREAMS, DoesNotHold, |m| streams(m, 32.0)),
         // No knee at all.
         row("E30", STREAMS, DoesNotHold, |m| streams(m, 128.0)).says("over the cheapest"),
-        row("E30", STREAMS, Inconclusive, |m| streams(m, 64.0)),
+        row("E30", STREAMS, Inconclusive, |m| streams(m, 16.0)),
         row("E30", STREAMS, Inconclusive, |m| {
             Planted::new("E30", m, |_, _| noisy(50.0, 0.5))
         }),

@@ -141,7 +141,7 @@ pub fn rows() -> Vec<Row> {
         row("B5", BACK, DoesNotHold, |m| {
             but(m, "B5", "2Q padded", [4.0, 1.28])
         })
-        .says("padded over 2P, 8 tasks 1.50"),
+        .says("tasks 1.50"),
         row("B5", BACK, Inconclusive, |m| {
             but(m, "B5", "2Q padded", [4.0, 0.853 * 1.15])
         }),

@@ -35,16 +35,14 @@ const SPECULATION: Experiment = Experiment {
     source: "Drepper 6.3.3: IA-64 has an advanced load and its check (ld8.a, ld8.c.clr) to have a \
              load start before a store that may be of the same place",
     seen: &[],
-    about: "x86 has no such instructions and needs none. Since Core 2 (2006) a CPU that runs out of \
-            order predicts that a load is of another place, loads at once, and begins again from \
-            there if the store turns out to have been of the same place. The two waits overlap, \
-            whether they are multiplications or misses. Where every load is of the place just \
-            stored to, the predictor learns that as well: most CPUs then hold the load back until \
-            the store's address is known, and take the sum of both waits; AMD's since Zen 3 \
-            predict the pair and hand the value over before either address is known (predictive \
-            store forwarding), and take no longer than for places apart. What costs is the \
-            unexpected: one shared place makes the loads behind it wait too, until the predictor \
-            trusts them again, so that one in 16 may cost as much as if none were ever early.",
+    about: "x86 has no instructions for it. Since Core 2 (2006) a CPU that runs out of order \
+            predicts that a load is of another place, loads at once, and begins again from there \
+            if the store turns out to have been of the same place. Where every load is of the \
+            place just stored to, the predictor learns that as well: a CPU then keeps the load \
+            back until the store's address is known, and takes the sum of both waits, or, as AMD's \
+            since Zen 3 (predictive store forwarding), predicts the pair and hands the value over \
+            before either address is known. One shared place makes the loads behind it wait too, \
+            until the predictor trusts them again.",
     plot: Some(Plot::lines(
         Axis::linear("loads of the place just stored to, %"),
         Axis::linear("a store, a load, and what each waits for"),
@@ -56,9 +54,13 @@ const SPECULATION: Experiment = Experiment {
     claims: &[
         measured(
             "E41.1",
-            UNSURE,
-            "a load of another place does not wait: both waits take less than three quarters of \
-             what they take one after the other",
+            ours(
+                "the document says that a load cannot be moved in front of a store whose address \
+                 may be the same, unless the program speculates as on IA-64: do CPUs of x86 do it \
+                 by themselves?",
+            ),
+            "a load of another place than an earlier store does not wait for the store's address: \
+             both waits take less than three quarters of what they take one after the other",
             |e| {
                 at_most(
                     "early over ordered",
@@ -69,8 +71,9 @@ const SPECULATION: Experiment = Experiment {
         ),
         measured(
             "E41.2",
-            UNSURE,
-            "the same where both waits are misses",
+            ours("the document's case is a load that misses"),
+            "a load that misses does not wait for the address of an earlier store that misses, \
+             too: both take less than three quarters of what they take one after the other",
             |e| {
                 e.machine.place_in_memory(e.machine.in_memory())?;
                 let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
@@ -79,9 +82,9 @@ const SPECULATION: Experiment = Experiment {
         ),
         measured(
             "E41.3",
-            UNSURE,
-            "a load of the place just stored to waits: it takes 1.5 times and more as long as one \
-             of another place",
+            ours("where the places are the same, the load must not be early: what does that cost?"),
+            "a load of the place just stored to takes 1.5 times as long as one of another place, \
+             or longer",
             |e| {
                 at_least(
                     "shared over apart",
@@ -89,12 +92,13 @@ const SPECULATION: Experiment = Experiment {
                     1.5,
                 )
             },
-        ),
+        )
+        .failing("The CPU hands the stored value over before both addresses are known."),
         measured(
             "E41.4",
-            UNSURE,
-            "one load in 16 that is of the place just stored to, nobody knows which, makes all of \
-             them cost 1.2 times and more on average",
+            ours("a CPU that predicts where stores go has to be wrong now and then"),
+            "where one load in 16, at random, is of the place just stored to, all of them take \
+             1.2 times as long on average, or longer",
             |e| {
                 let slower = ratio(e.at(FREE, SOMETIMES), e.at(FREE, NEVER))?;
                 at_least("one in 16 shared over apart", slower, 1.2)

@@ -22,14 +22,14 @@ const POST: &str = "the post's events, counted";
 const OPTION: Experiment = Experiment {
     id: "A6",
     name: "startin-perfnorm-option",
-    title: "Events by a list of one's own",
+    title: "Events by a list",
     question: "Does a list of events replace the usual ones?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `-prof perfnorm:events=...` \
              overrides the standard events",
     seen: &[],
     about: "`linefill counters -e LIST` and `counters::Counters` count what the list names and \
-            nothing else, so that no counter is shared with what nobody asked for; without a list \
-            they count the usual events. The post's two events are Intel's.",
+            nothing else, so that no counter is shared with an event that nobody asked for; \
+            without a list they count the usual events. The post's two events are Intel's.",
     plot: None,
     cases: |_| {
         let case = |series, count| {
@@ -42,7 +42,7 @@ const OPTION: Experiment = Experiment {
             Case::new(series, 0, setup)
         };
         vec![
-            case(USUAL, |_: Region<'_>, _| Ok(counted(None)?.len() as f64)),
+            case(USUAL, |_: Region<'_>, _| Ok(names_of(None)?.len() as f64)),
             case(OURS, |_, _| Ok(among(ASKED, true)? as f64)),
             case(OTHERS, |_, _| Ok(among(ASKED, false)? as f64)),
             case(POST, |_, _| Ok(among(OF_POST, true)? as f64)),
@@ -51,11 +51,13 @@ const OPTION: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // The argument overrides the standard events, so that CPI and cycles must be named as well
+        // if they are wanted.
+        reported(
             "A6.1",
-            UNSURE,
-            "a list of two of the kernel's events has these two counted, and none of those that \
-             are counted without a list",
+            startin("option perfnorm:events"),
+            "a list that names two of the kernel's events has both counted and no other event, \
+             while at least one event is counted without a list",
             |e| {
                 all_of([
                     at_least("events counted without a list", e.at(USUAL, 0.0), 1.0),
@@ -64,17 +66,19 @@ const OPTION: Experiment = Experiment {
                 ])
             },
         ),
-        measured(
+        // The option is shown with these two events.
+        counted(
             "A6.2",
-            UNSURE,
-            "the list of the post has both its events counted",
+            startin("option perfnorm:events"),
+            "a list that names L1D_PEND_MISS.PENDING and L1D_PEND_MISS.PENDING_CYCLES has both \
+             counted",
             |e| between("events of the list", e.at(POST, 0.0), 2.0, 2.0),
         ),
     ],
 };
 
 /// The names of the events of a list, or of the usual ones, that were counted of a piece of code.
-fn counted(list: Option<&str>) -> Result<Vec<String>, Untestable> {
+fn names_of(list: Option<&str>) -> Result<Vec<String>, Untestable> {
     let named = chosen(list, &Place::here())?;
     let (_, counts) = Counters::open(named).scope(|| ());
     let mut names = Vec::new();
@@ -93,7 +97,7 @@ fn counted(list: Option<&str>) -> Result<Vec<String>, Untestable> {
 
 /// How many of the events that a list has counted are in it, or are not.
 fn among(list: &str, in_it: bool) -> Result<usize, Untestable> {
-    let names = counted(Some(list))?;
+    let names = names_of(Some(list))?;
     let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);
     Ok(names.iter().filter(|name| is_in_it(name) == in_it).count())
 }

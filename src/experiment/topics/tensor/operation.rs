@@ -28,18 +28,17 @@ pub(crate) const OPERATION: Experiment = Experiment {
     source: "mmpataki, part 7: 133 operations a second nested, 288 flat; cycles and events of an \
              operation by perfnorm",
     seen: &[],
-    about: "Instructions, branches and loads are those of the kernels, which are what compilers \
-            make of the index; the misses of L1d are simulated, and counted besides where there \
-            are counters. The nested tensor's lines, references and lengths with the elements, \
-            are more than twice the 448 of the flat one, which fill most of a cache of 32 KiB by \
-            themselves. What the misses cost differs: a CPU that finds the next reads' addresses \
-            far ahead overlaps them, since no read waits for another, and the flat tensor pays \
-            for its multiplications instead.",
+    about: "Instructions, branches and loads are not counted by the CPU: they are those of the \
+            kernels, our own assembly, which has what compilers make of the index. The misses of \
+            L1d are simulated, and counted besides where there are counters. The nested tensor's \
+            lines, references and lengths with the elements, are more than twice the 448 of the \
+            flat one, which fill most of a cache of 32 KiB by themselves. No read waits for \
+            another: a CPU that finds the next reads' addresses far ahead overlaps their misses.",
     plot: Some(
         Plot::bars(
             Axis::linear(
                 "core cycles (0), instructions (1), branches (2), loads (3), L1d misses simulated \
-             (4), L1d misses counted (5), dTLB misses counted (6)",
+                 (4), L1d misses counted (5), dTLB misses counted (6)",
             ),
             Axis::log(""),
             Unit::Events,
@@ -85,16 +84,26 @@ pub(crate) const OPERATION: Experiment = Experiment {
     curves: an_operation,
     events: events::PRODUCT,
     claims: &[
+        // 133.263 operations per second of the nested array, 287.630 of the flat one.
         measured(
             "C2.1",
-            UNSURE,
-            "the nested tensor takes more than 1.3 times as long as the flat one",
+            tensor("The 60% performance gain"),
+            "a read of the nested tensor takes more than 1.3 times as long as one of the flat \
+             tensor",
             |e| at_least("nested over flat", in_turn(e, NESTED, FLAT), 1.3),
+        )
+        .then(2.16, "i7-9750H")
+        .failing(
+            "Reads do not wait for each other: a CPU that finds the next addresses far ahead \
+             overlaps the misses of the nested tensor.",
         ),
-        measured(
+        // An access dereferences 4 pointers, which are 4 extra memory accesses; 7.02 loads per read
+        // counted of the nested array, 1.01 of the flat one.
+        computed(
             "C2.2",
-            UNSURE,
-            "it takes 4 loads or more where the flat one takes 1, and more instructions",
+            tensor("The problem: Java's multidimensional array layout"),
+            "in our own assembly, a read of the nested tensor takes 4 loads or more where one of \
+             the flat tensor takes 1, and more instructions",
             |e| {
                 let pass = f64::from(ReadTensor::PASS);
                 let loads = |name| Ok(e.at(name, LOADS)?.scaled(1.0 / pass));
@@ -106,17 +115,21 @@ pub(crate) const OPERATION: Experiment = Experiment {
                     at_least("instructions, nested over flat", more, 1.0),
                 ])
             },
-        ),
-        measured(
+        )
+        .then(7.02, "i7-9750H"),
+        // 2,398,892 misses of L1d per operation counted of the nested array, 7,309 of the flat one.
+        simulated(
             "C2.3",
-            UNSURE,
-            "in L1d as CPUID describes it, the nested tensor misses more than 10 times as often",
+            tensor("The 60% performance gain"),
+            "in L1d as CPUID describes it, a pass over the nested tensor misses more than 10 \
+             times as often as one over the flat tensor",
             |e| {
                 let misses = |name| e.at(name, SIMULATED);
                 let more = ratio(misses(NESTED), misses(FLAT))?;
                 at_least("misses simulated, nested over flat", more, 10.0)
             },
-        ),
+        )
+        .then(328.0, "i7-9750H"),
     ],
 };
 

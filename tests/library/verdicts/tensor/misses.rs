@@ -7,6 +7,7 @@ use crate::verdicts::planted::{Planted, Row, Value, row, time};
 
 pub const PAGES: &str = ".1";
 pub const PAGE_MISSES: &str = ".2";
+pub const SMALL_PAGES: &str = ".3";
 pub const COMPULSORY: &str = ".1";
 pub const MYSTERY: &str = ".2";
 pub const OTHERS: &str = ".3";
@@ -30,13 +31,17 @@ pub fn pages() -> Vec<Row> {
     vec![
         row("C4", PAGES, Holds, |m| tlb(m, REACH, Value::Missing)),
         row("C4", PAGES, DoesNotHold, |m| {
-            tlb(m, [112.0, 174.0, 2.0, 3.0], Value::Missing)
-        })
-        .says("nested 174"),
-        row("C4", PAGES, DoesNotHold, |m| {
             tlb(m, [112.0, 182.0, 2.0, 4.0], Value::Missing)
         }),
         row("C4", PAGES, Untestable, |m| {
+            tlb(m, REACH, Value::Missing).without(|series, _| series.ends_with("flat"))
+        }),
+        row("C4", SMALL_PAGES, Holds, |m| tlb(m, REACH, Value::Missing)),
+        row("C4", SMALL_PAGES, DoesNotHold, |m| {
+            tlb(m, [112.0, 174.0, 2.0, 3.0], Value::Missing)
+        })
+        .says("nested 174"),
+        row("C4", SMALL_PAGES, Untestable, |m| {
             tlb(m, REACH, Value::Missing).without(|series, _| series.ends_with("flat"))
         }),
         row("C4", PAGE_MISSES, Holds, |m| {

@@ -42,11 +42,10 @@ const FOOTPRINT: Experiment = Experiment {
              Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
              (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
     seen: &[],
-    about: "The trace cache has come back as the cache of decoded micro-operations, and hides the \
-            decoders from code that fits: code of short instructions outgrows it first, code of \
-            long ones outgrows L1i before. Prefetching feeds straight-line code from L2 at some \
-            16 bytes a cycle and more, so that even megabytes of it cost less than a cycle an \
-            instruction; code that jumps has no such help.",
+    about: "The cache of decoded micro-operations hides the decoders from code that fits: code of \
+            short instructions outgrows it first, code of long ones outgrows L1i before. \
+            Prefetching feeds straight-line code from the next level; code that jumps has no such \
+            help.",
     plot: Some(Plot::lines(
         Axis::bytes("code"),
         Axis::log("time"),
@@ -74,11 +73,13 @@ const FOOTPRINT: Experiment = Experiment {
     },
     events: events::CODE,
     claims: &[
+        // Decoding takes some time, above all on x86; so instructions are cached in decoded form,
+        // which lets the processor skip the first steps of the pipeline.
         measured(
             "D33.1",
-            UNSURE,
-            "some code that fits L1i but not the decoded cache takes 1.2 times as long an \
-             instruction as 2 KiB of it",
+            drepper("3.4"),
+            "of four kinds of straight-line code, one takes 1.2 times as long per instruction in \
+             the upper half of L1i as in 2 KiB, or longer",
             |e| {
                 let l1i = l1i(e.machine)?;
                 let range = Range {
@@ -97,11 +98,13 @@ const FOOTPRINT: Experiment = Experiment {
                 let what = format!("{} in the upper half of L1i over 2 KiB", name(filler));
                 at_least(&what, slower, STEP)
             },
-        ),
+        )
+        .holding("Code that the decoded cache does not hold waits for the decoders."),
         measured(
             "D33.2",
-            UNSURE,
-            "the decoded cache holds as many 3-byte instructions as published, within a quarter",
+            ours("the document gives no size of a decoded cache; others publish them"),
+            "the decoded cache holds as many 3-byte instructions as are published for the core, \
+             within a quarter",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 let (fits, left) = step(e, Filler::Move3)?;
@@ -117,8 +120,8 @@ const FOOTPRINT: Experiment = Experiment {
         ),
         measured(
             "D33.3",
-            UNSURE,
-            "the step out of L1i lies at 0.6 to 1.6 of the size that CPUID reports",
+            ours("a step at the size of L1i shows that what is timed is the footprint of code"),
+            "the step out of L1i lies at 0.6 to 1.6 of the size of L1i that CPUID reports",
             |e| {
                 let l1i = l1i(e.machine)?;
                 let (fits, left) = step(e, Filler::Nop8)?;
@@ -132,20 +135,24 @@ const FOOTPRINT: Experiment = Experiment {
                 between(&what, step, 0.6, 1.6)
             },
         ),
+        // Larger code means higher pressure on L1i, which can lead to less performance, though
+        // linear code can be prefetched.
         measured(
             "D33.4",
-            UNSURE,
-            "code in L2 takes 1.2 times as long an instruction as code in L1i, or more",
+            drepper("6.2.2"),
+            "straight-line code of 8-byte instructions in L2 takes 1.2 times as long per \
+             instruction as 2 KiB of it, or longer",
             |e| {
                 let slower = ratio(in_l2(e), small(e, Filler::Nop8))?;
                 at_least("8-byte nop in L2 over 2 KiB", slower, STEP)
             },
         ),
+        // Larger code means higher pressure on L2 and higher levels, too.
         measured(
             "D33.5",
-            UNSURE,
-            "code of two to four times L2 takes 1.2 times as long an instruction as code in L2, or \
-             more",
+            drepper("6.2.2"),
+            "straight-line code of two to four times L2 takes 1.2 times as long per instruction \
+             as code in L2, or longer",
             |e| {
                 let l2 = l2(e.machine)?;
                 let beyond = e.level(

@@ -19,9 +19,8 @@ pub(crate) const PAGES: Experiment = Experiment {
     source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
     seen: &[],
     about: "Addresses are physical where the streamers work, and the next page can lie anywhere; \
-            fetching it ahead may also fault. Ivy Bridge and later prefetch the translation of \
-            the next page, and some CPUs its first lines: then the first line is not much dearer \
-            than the others.",
+            fetching it ahead may also fault. Ivy Bridge and later prefetch the translation of the \
+            next page, and some CPUs its first lines.",
     plot: plot(Axis::linear("lines of a run")),
     cases: |machine| {
         let run = |length| runs(machine, length, Path::Forward);
@@ -38,32 +37,37 @@ pub(crate) const PAGES: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[measured(
-        "E31.1",
-        UNSURE,
-        "in the middle of a run the first line of a page costs more than three times a line of the \
-         second half of a run inside a page",
-        |e| {
-            in_memory(e)?;
-            let length = LONG as f64;
-            let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
-            let whole = e.at(INSIDE, length)?.scaled(length);
-            let line = per(minus(whole, half), length / 2.0);
-            let here = Range {
-                lo: length,
-                hi: length,
-            };
-            let dearer = paired(e, ACROSS, INSIDE, here)?;
-            // Of two runs one crosses.
-            let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
-            let first = Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
-            // Not their quotient: where whole runs come in one go, the others cost next to nothing.
-            let judged = at_least(
-                "first line less three of the others",
-                minus(first, line.scaled(3.0)),
-                0.0,
-            );
-            noted(judged, format!("{first} against {line} core cycles"))
-        },
-    )],
+    claims: &[
+        // The program will experience misses at page boundaries unless it prefetches or reads from
+        // the new page itself.
+        measured(
+            "E31.1",
+            drepper("6.3.1"),
+            "in the middle of a run, the first line of a page costs more than three times a line \
+             of the second half of a run inside a page",
+            |e| {
+                in_memory(e)?;
+                let length = LONG as f64;
+                let half = e.at(HALVES, length / 2.0)?.scaled(length / 2.0);
+                let whole = e.at(INSIDE, length)?.scaled(length);
+                let line = per(minus(whole, half), length / 2.0);
+                let here = Range {
+                    lo: length,
+                    hi: length,
+                };
+                let dearer = paired(e, ACROSS, INSIDE, here)?;
+                // Of two runs one crosses.
+                let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
+                let first =
+                    Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
+                // Not their quotient: where whole runs come in one go, the others cost next to nothing.
+                let judged = at_least(
+                    "first line less three of the others",
+                    minus(first, line.scaled(3.0)),
+                    0.0,
+                );
+                noted(judged, format!("{first} against {line} core cycles"))
+            },
+        ),
+    ],
 };

@@ -18,12 +18,12 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     source: "Drepper 6.3.1: prefetching can be switched off by a model-specific register, \
              IA32_MISC_ENABLE bits 9 and 19 on the CPUs of 2007",
     seen: &[],
-    about: "The register is another one: 1A4h on Intel since Nehalem, with a bit for each of four \
-            prefetchers and more, C000_0108h on AMD since Zen 3. Writing it takes root, the option \
-            --allow-msr and a kernel or hypervisor that lets it through; few virtual machines do. \
-            Without prefetchers the core still looks ahead, but a walk along a list waits for each \
-            line. What is left of the difference is memory's: neighbouring lines come from an \
-            open row of DRAM, and share a translation.",
+    about: "The register of today is 1A4h on Intel since Nehalem, with a bit for each of four \
+            prefetchers and more, and C000_0108h on AMD since Zen 3. Writing it takes root, the \
+            option --allow-msr and a kernel or hypervisor that lets it through; few virtual \
+            machines do. Without prefetchers the core looks ahead by itself, but a walk along a \
+            list waits for each line. What is left of the difference is memory's: neighbouring \
+            lines come from an open row of DRAM, and share a translation.",
     plot: Some(Plot::bars(
         Axis::linear("prefetchers on (0), off (1)"),
         Axis::linear("time a line"),
@@ -45,14 +45,18 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     claims: &[
         measured(
             "E35.1",
-            UNSURE,
-            "with the prefetchers on, line after line costs less than half of a random step",
+            ours("what the switch is held against"),
+            "with the prefetchers on, a step to the next line costs less than half of a random \
+             step",
             |e| at_most("forwards over random, on", forwards_over_random(e, ON), 0.5),
         ),
+        // It is possible to disable hardware prefetching completely or partially by a model-
+        // specific register.
         measured(
             "E35.2",
-            UNSURE,
-            "with all of them off it costs at least half of one",
+            drepper("6.3.1"),
+            "with all prefetchers off, a step to the next line costs at least half of a random \
+             step",
             |e| {
                 at_least(
                     "forwards over random, off",

@@ -33,17 +33,19 @@ pub(crate) const HINTS: Experiment = Experiment {
     title: "What each prefetch hint does",
     question: "Does a prefetched line hit later, may the address be bad, and does NTA spare L2?",
     source: "Drepper 6.3.2, on _mm_prefetch and its hints",
-    seen: &[],
+    seen: &[seen(
+        "Zen 4",
+        "prefetcht1 and prefetcht2 were dropped, always both, for a twentieth of a second to \
+         three seconds at a time, also when nothing came before, and whether or not a hyper-thread \
+         computed beside. Of points measured after a sequential sweep 2 of 97 met such a drop, \
+         after a random walk 57 of 99.",
+    )],
     about: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
             on Intel, and L2 or further out on AMD. NTA fills L1d; Intel's CPUs spare L2 and most \
             of the last level, others let the line pass through L2 like any. A CPU may also drop a \
-            hint, and the line is then as far away as if nothing had been asked for. Zen 4 was \
-            seen to drop prefetcht1 and prefetcht2, always both, for a twentieth of a second to \
-            three seconds at a time, also when nothing came before, and whether or not a \
-            hyper-thread computed beside it. Of points measured after a sequential sweep 2 of 97 \
-            met such a drop, after a random walk 57 of 99. Others saw drops without finding when \
-            they come (Wang and others, arXiv 2411.02814). So the lines are asked for after a \
-            sweep here; what the two hints are worth elsewhere may depend on the moment.",
+            hint, and the line is then as far away as if nothing had been asked for; others saw \
+            drops without finding when they come (Wang and others, arXiv 2411.02814). The lines \
+            are asked for after a sequential sweep here.",
     plot: Some(Plot::bars(
         Axis::linear("after a sequential sweep (0)"),
         Axis::linear("time of the first load"),
@@ -57,21 +59,26 @@ pub(crate) const HINTS: Experiment = Experiment {
     },
     events: events::PREFETCHES,
     claims: &[
-        measured(
+        // Most processors, certainly all x86 and x86-64 ones, ignore errors that result from
+        // invalid pointers.
+        computed(
             "E36.1",
-            UNSURE,
-            "a prefetch of a bad address does not fault",
+            drepper("6.3.2"),
+            "a prefetch of an address that no program may load does not fault, by any of five \
+             hints",
             |e| {
                 let survived = e.at(NULL, BAD.len() as f64)?;
                 let all = (BAD.len() * Hint::ALL.len()) as f64;
                 between("prefetches survived", survived, all, all)
             },
         ),
+        // The prefetch unit is instructed to load the data into a cache; which level is up to the
+        // hint and the processor.
         measured(
             "E36.2",
-            UNSURE,
-            "after a sweep a line hits after prefetcht0, t1, t2 and nta: its load takes less than \
-             half of a miss",
+            drepper("6.3.2"),
+            "a line hits after prefetcht0, prefetcht1, prefetcht2 and prefetchnta behind a \
+             sequential sweep: its load takes less than half of a miss",
             |e| {
                 let mut parts = Vec::new();
                 for (series, _) in &AFTER[..4] {
@@ -79,10 +86,15 @@ pub(crate) const HINTS: Experiment = Experiment {
                 }
                 all_of(parts)
             },
+        )
+        .failing(
+            "The CPU drops some of the hints, or brings the line no nearer than half of a miss.",
         ),
+        // NTA asks for polluting caches as little as possible: data evicted from L1d need not be
+        // pushed into L2 or higher.
         measured(
             "E36.3",
-            UNSURE,
+            drepper("6.3.2"),
             "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes less \
              than 1.3 times as long as undisturbed",
             |e| {
@@ -93,12 +105,14 @@ pub(crate) const HINTS: Experiment = Experiment {
                     1.3,
                 )
             },
-        ),
+        )
+        .failing("Lines fetched by NTA pass through L2 like any."),
+        // A prefetch loads the data into cache and, if necessary, evicts other data.
         measured(
             "E36.4",
-            UNSURE,
+            drepper("6.3.2"),
             "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
-             and more as long as undisturbed",
+             as long as undisturbed, or longer",
             |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
                 at_least(
