@@ -93,12 +93,12 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     question: "Does a thread get less of memory's bandwidth if others use it, too?",
     source: "Drepper 3.3.4: one bus between all cores and memory. Each thread has memory of its \
              own, and those that share a last level have four times its size between them",
+    about: "A core of today has its own way to the last level, and the memory controllers are in \
+            the package. The number of lines that one core can have under way limits it well \
+            below what the controllers give, so that a few cores may read as fast each as one \
+            alone, and only a crowd shows that they share. In a guest the strangers on the same \
+            package are part of the crowd.",
     seen: &[],
-    about: "There is no bus any more: a core has its own way to the last level, and the memory \
-            controllers are in the package. But the number of lines that one core can have under \
-            way limits it well below what the controllers give, so that two or three cores often \
-            read as fast each as one alone, and only a crowd shows that they share. In a guest the \
-            strangers on the same package are part of the crowd, and change from minute to minute.",
     plot: Some(Plot {
         x: Axis::log("threads"),
         y: Axis::log("bandwidth of a thread"),
@@ -108,22 +108,27 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
     curves: plain_curves,
     events: events::BANDWIDTH,
     claims: &[
+        // If one processor can saturate the bus, two or four that share it have even less each.
         measured(
             "D25.1",
-            UNSURE,
-            "with a thread on each core, each reads less from memory than one alone",
+            drepper("3.3.4"),
+            "with a thread on each core, each thread reads less from memory than one thread \
+             alone",
             |e| kept_in_memory(e, READ),
         ),
+        // The same bus restricts what each processor can write.
         measured(
             "D25.2",
-            UNSURE,
-            "with a thread on each core, each writes less to memory than one alone",
+            drepper("3.3.4"),
+            "with a thread on each core, each thread writes less to memory than one thread \
+             alone",
             |e| kept_in_memory(e, WRITE),
         ),
         measured(
             "D25.3",
-            UNSURE,
-            "from an L2 of its own each reads as much as one alone (0.9 to 1.1)",
+            ours("the control: what is not shared must not suffer"),
+            "with a thread on each core, each thread reads as much from its own L2 as one \
+             thread alone (0.9 to 1.1)",
             |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
         ),
     ],

@@ -39,34 +39,41 @@ const SPLIT: Experiment = Experiment {
     title: "Tag, set and offset",
     question: "Do the parts of an address select what the paper says they select?",
     source: "Drepper 3.2: an address is a tag, S bits of cache set, and O bits of offset",
+    about: "The simulator that the other simulated experiments use splits addresses by this \
+            arithmetic. Where the sets are no power of two, the set is the remainder of the \
+            line's number, or a hash of it, and no field of bits.",
     seen: &[],
-    about: "Arithmetic, done here by the simulator that the other simulated experiments use. Sets \
-            need not be a power of two any more: the set is then the remainder of the line's number, \
-            or a hash of it, and no field of bits.",
     plot: None,
     cases: |_| counted::cases(&PARTS).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // An address is split into three parts: T bits of tag, S of set, O of offset.
+        computed(
             "D4.1",
-            UNSURE,
-            "for caches of 16 KiB to 260 MiB, tag, set and offset give the address back",
+            drepper("3.2"),
+            "tag, set and offset give back the address that they are parts of, in caches of 16 \
+             KiB to 260 MiB",
             |e| counted::all(e, &PARTS[..1]),
         ),
-        measured(
+        // With lines of 2^O bytes and 2^S sets the low O bits are the offset, the next S the set,
+        // the rest the tag.
+        computed(
             "D4.2",
-            UNSURE,
-            "where the sets are a power of two, the low O bits are the offset, the next S the set \
-             and the rest the tag",
+            drepper("3.2"),
+            "where the number of sets is a power of two, the low O bits of an address are the \
+             offset, the next S bits the set and the rest the tag",
             |e| counted::all(e, &PARTS[1..2]),
         ),
-        measured(
+        // For a line of 64 bytes the low 6 bits are zeroed; a memory bus of 64 bits makes 8
+        // transfers of it.
+        computed(
             "D4.3",
-            UNSURE,
-            "a line of 64 bytes takes the low 6 bits, and 8 transfers of 64 bits",
+            drepper("3.2"),
+            "a line of 64 bytes takes the low 6 bits of an address, and 8 transfers of 64 bits",
             |e| counted::all(e, &PARTS[2..]),
-        ),
+        )
+        .then(6.0, ""),
     ],
 };
 
@@ -156,39 +163,49 @@ const KINDS: Experiment = Experiment {
     question: "How many sets do the three kinds of cache have, and which lines drive each other \
                out?",
     source: "Drepper 3.3.1, Figures 3.5 to 3.7: 4 MB of 64-byte lines",
+    about: "Simulated, with LRU. First-level caches have 8 to 12 ways, last-level caches 11 to \
+            20, and TLBs of the first level are often fully associative. The misses are those of \
+            a second and later round over the lines, in percent.",
     seen: &[],
-    about: "Simulated, with LRU. First-level caches have 8 to 12 ways about, last-level caches 11 \
-            to 20, and TLBs of the first level are often still fully associative. The misses are \
-            those of a second and later round over the lines, in percent.",
     plot: None,
     cases: |_| counted::cases(&FIGURES).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // 4 MB of 64-byte lines are 65,536 entries, addressed by bits 6 to 21; with 8 ways 8,192
+        // sets, 13 bits and 8 tags to compare.
+        computed(
             "D9.1",
-            UNSURE,
+            drepper("3.3.1, Figures 3.5 to 3.7"),
             "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with 8 \
              ways 13 bits one of 8,192 sets, whose 8 tags are compared",
             |e| counted::all(e, &FIGURES[..6]),
-        ),
-        measured(
+        )
+        .then(65536.0, ""),
+        // Direct-mapped, each tag has one entry, so that some entries are evicted again and again
+        // while others stay empty.
+        simulated(
             "D9.2",
-            UNSURE,
+            drepper("3.3.1, Figure 3.6"),
             "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
              large as the cache never",
             |e| counted::all(e, &FIGURES[6..8]),
         ),
-        measured(
+        // A set holds a small number of lines, so that addresses of one set do not easily defeat
+        // the cache.
+        simulated(
             "D9.3",
-            UNSURE,
-            "in a set of 8 ways 8 lines stay, and a ninth drives out each before its time",
+            drepper("3.3.1, Figure 3.7"),
+            "in a set of 8 ways 8 lines stay under LRU, and a ninth drives out each line before \
+             its next use",
             |e| counted::all(e, &FIGURES[8..10]),
         ),
-        measured(
+        // Any entry of a fully associative cache can hold any line.
+        simulated(
             "D9.4",
-            UNSURE,
-            "in a fully associative cache any lines stay, as many as it holds, wherever they lie",
+            drepper("3.3.1, Figure 3.5"),
+            "in a fully associative cache any lines stay, as many as it holds, wherever they \
+             lie",
             |e| counted::all(e, &FIGURES[10..]),
         ),
     ],

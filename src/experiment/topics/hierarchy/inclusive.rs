@@ -34,15 +34,17 @@ const INCLUSIVE: Experiment = Experiment {
     title: "Is the last level inclusive?",
     question: "Does a line that is used all the time leave L1d and L2 when the last level is turned over?",
     source: "Drepper 3.2: caches of Intel are inclusive, those of AMD exclusive",
-    seen: &[],
     about: "A page of lines is walked again and again while four times the last level's size and \
-            more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do not \
-            tell the last level that a line is in use: an inclusive one throws it out as if it \
-            were old, and has it removed from the others as well, some times in the course of the stream. \
-            Intel's last levels were inclusive from Nehalem on, and are not in servers since \
-            Skylake; AMD's are filled by what L2 throws out since K10, and keep what other cores \
-            share. Capacity tells little where other cores, or other guests, take their part of \
-            the last level.",
+            more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do \
+            not tell the last level that a line is in use: an inclusive one throws it out as if \
+            it were old, and has it removed from the others as well, some times in the course of \
+            the stream. Intel's last levels were inclusive from Nehalem on, and are not in \
+            servers since Skylake; AMD's are filled by what L2 throws out since K10, and keep \
+            what other cores share. What two levels hold together is tried where no stranger \
+            takes part: lines that all fall into one set of L2 fall into one set of L1d as well, \
+            and an exclusive pair keeps as many as both sets have ways, any other pair as many \
+            as the set of L2 has.",
+    seen: &[],
     plot: None,
     cases,
     curves: plain_curves,
@@ -57,9 +59,9 @@ const INCLUSIVE: Experiment = Experiment {
         ),
         measured(
             "D5.2",
-            UNSURE,
-            "the last level is as CPUID says: hot lines are lost if it is inclusive, and not if it \
-             is not",
+            ours("CPUID states what the losses of a hot line show: two kinds of evidence"),
+            "hot lines are lost to a stream through the last level where CPUID calls it \
+             inclusive, and are not where CPUID calls it not inclusive",
             |e| {
                 let lost = losses(e)?;
                 let stated = stated(e.machine)?;

@@ -83,12 +83,12 @@ const LLC_SHARE: Experiment = Experiment {
              shared_cpu_map. The paper times no program; here every block of an array in memory \
              is read three times before the next one, by 16-byte loads. Claims are about blocks of \
              half the share, since the paper leaves room for code and other data",
+    about: "Each block is read three times before the next. On servers the share is often a \
+            small slice of a last level that is shared by many cores, and what one core finds \
+            there depends on what the others do; a virtual machine is told by its host who \
+            shares it. Where the last level is far from the core, blocks that fit into L2 are \
+            faster: what pays is to fit the nearest cache that the job can be cut to.",
     seen: &[],
-    about: "The formula counts the threads that this system knows. A guest is told the whole \
-            cache and shares it with strangers, so that it may get less than its share, or, while \
-            they sleep, more. Blocks that the last level holds still beat the whole array, but it \
-            is so far from the core that blocks which fit into L2 are faster still: what pays is \
-            to fit the nearest cache that the job can be cut to.",
     plot: Some(Plot::lines(
         Axis::bytes("block"),
         Axis::log("read"),
@@ -135,40 +135,56 @@ const LLC_SHARE: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        measured("E25.1", UNSURE, "CPUID and sysfs agree on the share", |e| {
-            let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
-            between("by CPUID over by sysfs", agreement, 1.0, 1.0)
-        }),
+        reported(
+            "E25.1",
+            ours("two sources of one number: the document has sysfs alone"),
+            "CPUID and sysfs agree on the share of the last level that one hardware thread has",
+            |e| {
+                let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
+                between("by CPUID over by sysfs", agreement, 1.0, 1.0)
+            },
+        ),
+        // The size of the last level over the bits of shared_cpu_map is a safe lower limit.
         measured(
             "E25.2",
-            UNSURE,
-            "the share is a safe lower limit: measuring finds as much or more",
+            drepper("6.2.3"),
+            "the share of the last level that sysfs gives is a safe lower limit: a random walk \
+             finds as much or more",
             |e| {
                 let share = e.at(SYSFS, 0.0)?;
                 let found = capacity_found(e.machine)?;
                 at_least("capacity found over share", ratio(found, share), 1.0)
             },
         ),
-        measured(
+        // Sizes differ by factors of eight and more, so that assuming the smallest throws away 87
+        // % of the cache or more.
+        reported(
             "E25.3",
-            UNSURE,
-            "a program made for the paper's smallest last level throws 87 % of it away, or more",
+            drepper("6.2.3"),
+            "a program made for a last level of 1 MiB leaves 87 % or more of this core's share \
+             unused",
             |e| at_least("percent unused", e.at(WASTE, 0.0), 87.0),
-        ),
+        )
+        .then(87.0, ""),
+        // Match the working set to the cache: a job that is too large is done in smaller pieces.
         measured(
             "E25.4",
-            UNSURE,
-            "blocks of half the share are read more than 1.25 times as fast as the whole array",
+            drepper("6.2.3"),
+            "blocks of half this core's share of the last level are read more than 1.25 times \
+             as fast as the whole array",
             |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
                 let faster = ratio(half_the_share(e), e.at(WHOLE, array))?;
                 at_least("half the share over the whole array", faster, 1.25)
             },
         ),
+        // A working set too large for the cache makes large amounts of misses, even with
+        // prefetching.
         measured(
             "E25.5",
-            UNSURE,
-            "blocks of twice the share are no more than 10 % faster than of half the share",
+            drepper("6.2.3"),
+            "blocks of twice this core's share of the last level are no more than 10 % faster \
+             than blocks of half the share",
             |e| {
                 let share = share(e.machine).ok_or_else(no_share)?;
                 let twice = e.at(BLOCKS, (2 * share) as f64)?;
@@ -178,8 +194,9 @@ const LLC_SHARE: Experiment = Experiment {
         ),
         measured(
             "E25.6",
-            UNSURE,
-            "no smaller blocks are more than 10 % faster than of half the share",
+            ours("if smaller blocks are faster, the nearest cache pays, and not the last level"),
+            "no block smaller than half this core's share of the last level is more than 10 % \
+             faster than blocks of half the share",
             |e| {
                 let half = half(e.machine)?;
                 let smaller = e.series(BLOCKS)?.into_iter().filter(|(x, _)| *x < half);

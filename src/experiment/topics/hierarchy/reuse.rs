@@ -28,10 +28,9 @@ const CACHE_GAIN: Experiment = Experiment {
                each?",
     source: "Drepper 3: with memory at 200 cycles and the cache at 15, 2,000,000 cycles become \
              168,500, \"an improvement of 91.5%\"",
+    about: "The first level has 3 to 5 cycles on all cores since the paper; memory has moved \
+            away from the core in cycles, and hardly in nanoseconds.",
     seen: &[],
-    about: "The arithmetic is right, and the gain larger, because the first level has stayed at 4 \
-            or 5 cycles and memory has moved away. Where the paper's 1 % of first uses cost an \
-            eighth of the time that was left, they now cost about as much as all the hits.",
     plot: Some(Plot::bars(
         Axis::linear("uses of each element"),
         Axis::log("100 elements"),
@@ -84,10 +83,13 @@ const CACHE_GAIN: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        measured(
+        // With memory at 200 cycles and the cache at 15, 100 elements used 100 times take 168,500
+        // cycles instead of 2,000,000: 91.5 % better.
+        computed(
             "D1.1",
-            UNSURE,
-            "at 200 and 15 cycles, 2,000,000 cycles become 168,500: 91.5 % less",
+            drepper("3"),
+            "at 200 cycles for memory and 15 for a cache, 2,000,000 cycles become 168,500, \
+             which is 91.5 % less",
             |e| {
                 let at = |series| e.at(series, 100.0);
                 all_of([
@@ -96,20 +98,30 @@ const CACHE_GAIN: Experiment = Experiment {
                     between("percent saved", at(SAVED), 91.5, 91.6),
                 ])
             },
-        ),
+        )
+        .then(91.5, ""),
         measured(
             "D1.2",
-            UNSURE,
-            "with the latencies of this machine's L1d and memory it is at least as much",
+            ours("the computation of the document with the latencies of this machine"),
+            "a cache with the latencies of this machine's L1d and memory saves 91.5 % or more \
+             of the time of 100 elements used 100 times",
             |e| {
                 let here = here(e)?;
                 at_least("percent saved here", here.saved, 91.5)
             },
+        )
+        .holding(
+            "The gain of the document is exceeded: L1d is nearer, and memory further, than its \
+             15 and 200 cycles.",
         ),
         measured(
             "D1.3",
-            UNSURE,
-            "the hits, not the first uses, take most of the time that is left",
+            ours(
+                "whether first uses or repeated ones are worth optimizing depends on which take \
+             longer",
+            ),
+            "of 100 elements used 100 times the hits in L1d take more time than the first uses \
+             in memory",
             |e| {
                 let (near, far) = latencies(e)?;
                 let uses = Reuse::DREPPER.uses as f64;
@@ -117,6 +129,11 @@ const CACHE_GAIN: Experiment = Experiment {
                 let hits = hits.ok_or_else(|| Untestable("a latency is not positive".into()))?;
                 at_least("time of hits over that of first uses", hits, 1.0)
             },
+        )
+        .holding("The repeated uses are worth more than the first ones.")
+        .failing(
+            "The 1 % of first uses, from memory, takes at least as long as all repeated uses \
+             together.",
         ),
     ],
 };

@@ -41,11 +41,11 @@ const CACHE_RATIO: Experiment = Experiment {
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
              memory (about: 4MB cache and 4GB main memory)\"",
+    about: "Desktops of 32 GiB with 32 MiB of last level lie where the rule has them. Servers \
+            have from a few hundred MiB to more than a GiB of last level beside their TiB. A \
+            virtual machine shows the cache of its host and the memory of its own, so that its \
+            ratio says nothing of either.",
     seen: &[],
-    about: "Desktops still are where the rule has them: 32 MiB beside 32 GiB. Servers have from a \
-            few hundred MiB to more than a GiB of last level beside their TiB. A virtual machine \
-            shows the cache of its host and the memory of its own, so that its ratio says \
-            nothing of either.",
     plot: None,
     cases: |machine| {
         vec![
@@ -61,16 +61,19 @@ const CACHE_RATIO: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[measured(
+    // The size of the cache has always been around a thousandth of main memory: 4 MB and 4 GB.
+    claims: &[reported(
         "D2.1",
-        UNSURE,
-        "memory is around 1000 times as large as the last level: 500 to 2000 times",
+        drepper("3"),
+        "main memory is around 1000 times as large as the last level of cache: 500 to 2000 \
+             times",
         |e| {
             let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
             between("memory over last level", ratio, 500.0, 2000.0)
         },
-    )],
+    )
+    .then(1024.0, "4 MB of cache, 4 GB of memory (2007)")],
 };
 
 const THREADS: &str = "hyper-threads a core";
@@ -105,12 +108,11 @@ const SCHEMATICS: Experiment = Experiment {
     question: "Do threads share the first level, cores the last one, and processors none?",
     source: "Drepper 3.1, Figures 3.1 (one cache between core and memory), 3.2 (three levels, with \
              L1d and L1i apart) and 3.3 (two processors of two cores of two threads)",
+    about: "L2 went back from the processor to the core, so that the third is the level that \
+            cores share, and where a processor is built of several dies or complexes, each of \
+            them has a last level of its own. A virtual machine is told what its host chooses, \
+            which says nothing about the hardware.",
     seen: &[],
-    about: "Three levels with a divided first one are what every server and desktop has. L2 went \
-            back from the processor to the core, so that it is the last level that cores share, and \
-            where a processor is built of several dies or complexes, each of them has a last \
-            level of its own: all cores of a processor share one on fewer and fewer machines. \
-            A virtual machine is told what its host chooses.",
     plot: None,
     cases: |_| {
         let each = COUNTED.iter().zip(0..);
@@ -126,48 +128,60 @@ const SCHEMATICS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // Three levels of cache, the first divided into L1d and L1i.
+        reported(
             "D3.1",
-            UNSURE,
-            "there are three levels of cache, the first of them divided into L1d and L1i",
+            drepper("3.1, Figure 3.2"),
+            "the system reports three levels of cache, the first of them divided into L1d and \
+             L1i",
             |e| {
                 all_of([
                     between(LEVELS, count(e, LEVELS), 3.0, 3.0),
                     between(SPLIT, count(e, SPLIT), 2.0, 2.0),
                 ])
             },
-        ),
-        measured(
+        )
+        .then(3.0, ""),
+        // The threads of a core share the level 1 caches.
+        reported(
             "D3.2",
-            UNSURE,
-            "the hyper-threads of a core share its first level",
+            drepper("3.1, Figure 3.3"),
+            "the hyper-threads of a core share its first level of cache, as the system reports",
             |e| {
                 several(e, THREADS, "no core shows more than one hyper-thread")?;
                 between(DIVIDED, count(e, DIVIDED), 0.0, 0.0)
             },
         ),
-        measured(
+        // The cores have individual level 1 caches.
+        reported(
             "D3.3",
-            UNSURE,
-            "every core has a first level of its own",
+            drepper("3.1, Figure 3.3"),
+            "every core has a first level of cache of its own, as the system reports",
             |e| {
                 several(e, CORES, "there is one core")?;
                 between(JOINT, count(e, JOINT), 0.0, 0.0)
             },
         ),
-        measured(
+        // All cores of the CPU share the higher-level caches.
+        reported(
             "D3.4",
-            UNSURE,
-            "all cores of a processor share one last level",
+            drepper("3.1, Figure 3.3"),
+            "all cores of a processor share one last level of cache, as the system reports",
             |e| {
                 several(e, CORES, "there is one core")?;
                 between(LAST, count(e, LAST), 1.0, 1.0)
             },
         ),
-        measured("D3.5", UNSURE, "processors share no cache", |e| {
-            several(e, PACKAGES, "there is one processor")?;
-            between(ACROSS, count(e, ACROSS), 0.0, 0.0)
-        }),
+        // The two processors do not share any caches.
+        reported(
+            "D3.5",
+            drepper("3.1, Figure 3.3"),
+            "two processors share no cache, as the system reports",
+            |e| {
+                several(e, PACKAGES, "there is one processor")?;
+                between(ACROSS, count(e, ACROSS), 0.0, 0.0)
+            },
+        ),
     ],
 };
 
@@ -199,15 +213,14 @@ const ARRANGEMENT: Experiment = Experiment {
     source: "Drepper 3.5.3: early multi-core processors have separate L2 caches and none beyond; \
              Intel's dual cores share one, and its quad cores have one for each pair of cores; AMD's \
              family 10h has separate L2 caches and a unified L3",
+    about: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own \
+            (1), all cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and \
+            one L3 (4), own L2 and several L3 (5), an L2 for some cores under an L3 (6), one \
+            core (7). Processors of several complexes or dies have an L3 in each, so that \
+            threads that share data belong on the cores of one, and threads that do not on \
+            different ones. Clusters of efficient cores share an L2. A guest is told what its \
+            host chooses. What sharing costs is D44's matter, and what it saves X12's.",
     seen: &[],
-    about: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own (1), all \
-            cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and one L3 (4), \
-            own L2 and several L3 (5), an L2 for some cores under an L3 (6), one core (7). AMD's \
-            way has become everybody's, and AMD itself went on: a processor of several complexes \
-            or dies has an L3 in each, so that threads that share data belong on the cores of one, \
-            and threads that do not on different ones. Pairs and fours that share an L2 are back \
-            in clusters of efficient cores. A guest is told what its host chooses. What sharing \
-            costs is D44's matter, and what it saves X12's.",
     plot: None,
     cases: |_| {
         vec![counted(ARRANGED, 0, |_, _| {
@@ -218,16 +231,20 @@ const ARRANGEMENT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // Separate L2 and nothing beyond; one L2 for a dual core; one for each pair of a quad
+        // core; separate L2 and a unified L3.
+        reported(
             "D43.1",
-            UNSURE,
-            "the caches are arranged in one of the four ways of 2007",
+            drepper("3.5.3"),
+            "the caches of the cores are arranged in one of the four ways of 2007, as the \
+             system reports",
             |e| between(ARRANGED, arranged(e), 1.0, 4.0),
         ),
-        measured(
+        // Later Intel models share the L2 of dual cores, or of each pair of a quad core.
+        reported(
             "D43.2",
-            UNSURE,
-            "cores share a second level, as on Intel's processors of 2007",
+            drepper("3.5.3"),
+            "cores share a second level of cache, as on Intel's processors of 2007",
             |e| {
                 let arranged = arranged(e)?;
                 let shared = [
@@ -245,10 +262,12 @@ const ARRANGEMENT: Experiment = Experiment {
                 )
             },
         ),
-        measured(
+        // AMD's family 10h has separate L2 caches and a unified L3.
+        reported(
             "D43.3",
-            UNSURE,
-            "each core has its second level and all share the third, as on AMD's family 10h",
+            drepper("3.5.3"),
+            "each core has a second level of cache and all share the third, as on AMD's family \
+             10h",
             |e| {
                 let wanted = number(Arrangement::SharedL3);
                 between(ARRANGED, arranged(e), wanted, wanted)
@@ -296,12 +315,11 @@ const SIBLINGS: Experiment = Experiment {
                helper thread can be bound, and is L2 as large as the system says?",
     source: "Drepper 6.3.4: `NUMA_cpu_level_mask` of level 1, `CPU_XOR` with the CPU itself, and \
              `sysconf(_SC_LEVEL2_CACHE_SIZE)`",
+    about: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is \
+            the same mask. XOR with the CPU itself leaves nothing where a core has one thread: \
+            the sign, in the paper, to do without a helper. `sysconf` asks CPUID, and the kernel \
+            does too: they can differ in a guest, and between cores of two kinds.",
     seen: &[],
-    about: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is the \
-            same mask. It holds the CPU itself, so that XOR takes just this one out, and \
-            nothing is left where a core has one thread: the sign, in the paper, to do without a \
-            helper. `sysconf` asks CPUID, and the kernel does too: they can differ in a guest, and \
-            between cores of two kinds.",
     plot: None,
     cases: |machine| {
         let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
@@ -343,16 +361,21 @@ const SIBLINGS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // The mask of level 1 for a CPU, XOR the CPU itself, leaves the other hyper-threads: so
+        // the CPU is in its mask.
+        reported(
             "E43.1",
-            UNSURE,
-            "every CPU is in its mask, so that XOR takes it out",
+            drepper("6.3.4"),
+            "the kernel's mask of the hyper-threads of a CPU holds the CPU itself, so that XOR \
+             takes it out",
             |e| between(ABSENT, count(e, ABSENT), 0.0, 0.0),
         ),
-        measured(
+        // What the XOR leaves is where a helper thread is bound, which shares the cache.
+        reported(
             "E43.2",
-            UNSURE,
-            "what XOR leaves are the CPUs that share the L1d",
+            drepper("6.3.4"),
+            "the hyper-threads that XOR leaves of the kernel's mask are the CPUs that share the \
+             L1d",
             |e| {
                 if count(e, OTHERS)?.hi < 1.0 {
                     let none = "no core here has a hyper-thread beside the first";
@@ -361,9 +384,10 @@ const SIBLINGS: Experiment = Experiment {
                 between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)
             },
         ),
-        measured(
+        // The size of L2 is asked for by sysconf(_SC_LEVEL2_CACHE_SIZE).
+        reported(
             "E43.3",
-            UNSURE,
+            drepper("6.3.4"),
             "sysconf, the kernel and CPUID agree on the bytes of L2",
             |e| {
                 let told = count(e, BY_SYSCONF)?.lo;

@@ -41,16 +41,14 @@ const FIG_7_1: Experiment = Experiment {
     question: "How many of a list walk's instructions miss, and what does that make of the cycles \
                an instruction?",
     source: "Drepper 7.1, Figures 7.1 to 7.3, counted by oprofile on a Core 2",
+    about: "The misses that are drawn are simulated in the caches of the paper's Core 2, those \
+            of a CPU with counters are counted. At random the figure stays at two thirds to nine \
+            tenths of the simulation, and its 1 % of L1d misses at 2^16 cannot be: half of the \
+            elements are not in L1d there, and Figure 7.1 shows the latency of L2. It also has \
+            as many lines again brought in by prefetchers as the program asked for at random; a \
+            prefetcher that follows streams finds few of them in the simulation. Cycles per \
+            instruction of a dependent walk are the latency of a step over its instructions.",
     seen: &[],
-    about: "The misses that are drawn are simulated in the caches of the paper's Core 2, those of \
-            this machine are counted where it has counters. In order the simulation is within \
-            2 % of Figure 7.3. At random the figure stays at two thirds to nine tenths of it, and its 1 % \
-            of L1d misses at 2^16 cannot be: half of the elements are not in L1d there, and \
-            Figure 7.1 shows the latency of L2. It also has as many lines again brought in by \
-            prefetchers as the program asked for at random; a prefetcher that follows streams \
-            finds few of them in the simulation. A CPU of today hides an L1d hit no better than \
-            in 2007, so that its cycles an instruction are the latency of a step over its \
-            instructions.",
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
@@ -86,10 +84,11 @@ const FIG_7_1: Experiment = Experiment {
     curves,
     events: events::WALK,
     claims: &[
-        measured(
+        // 3.08 to 3.13 % of the instructions of a sequential walk miss L1d from 2^16 bytes on.
+        simulated(
             "F3.1",
-            UNSURE,
-            "simulated, a list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
+            drepper("7.1, Figure 7.3"),
+            "a simulated list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
              bytes on, as counted in Figure 7.3 (5 % allowed)",
             |e| {
                 let parts = COUNTED_IN_ORDER.map(|(power, counted)| {
@@ -100,11 +99,12 @@ const FIG_7_1: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        // L2 of 4 MiB has next to no misses up to 2^21 bytes, and many from 2^23 on.
+        simulated(
             "F3.2",
-            UNSURE,
-            "simulated, L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less than \
-             0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
+            drepper("7.1, Figures 7.2 and 7.3"),
+            "a simulated L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less \
+             than 0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
             |e| {
                 let of = |order, power| missed(e, order, Missed::L2Lines, power);
                 all_of([IN_ORDER, AT_RANDOM].map(|order| {
@@ -115,11 +115,13 @@ const FIG_7_1: Experiment = Experiment {
                 }))
             },
         ),
-        measured(
+        // Of the lines that a sequential walk brings into L2 one in 58 is missed by the program:
+        // prefetching was first.
+        simulated(
             "F3.3",
-            UNSURE,
-            "simulated, of the lines that a list in order needs in L2 at 2^23 bytes fewer than a \
-             tenth are missed there: the prefetcher was first (Figure 7.3: one in 58)",
+            drepper("7.1, Figure 7.3"),
+            "of the lines that a simulated list in order needs in L2 at 2^23 bytes fewer than a \
+             tenth are missed there: the prefetcher was first",
             |e| {
                 let of = |which| missed(e, IN_ORDER, which, 23);
                 let lines = of(Missed::L2Lines)?.middle();
@@ -132,12 +134,14 @@ const FIG_7_1: Experiment = Experiment {
                     0.1,
                 )
             },
-        ),
-        measured(
+        )
+        .then(0.017, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        // L1d misses per instruction at random over those in order from 2^18 to 2^23 bytes.
+        simulated(
             "F3.4",
-            UNSURE,
-            "simulated, a list at random misses L1d 4 to 8 times as often as one in order from \
-             2^18 to 2^23 bytes (the paper: 5.1 to 7.0 times)",
+            drepper("7.1, Figures 7.2 and 7.3"),
+            "a simulated list at random misses L1d 4 to 8 times as often as one in order from \
+             2^18 to 2^23 bytes",
             |e| {
                 let parts = [18, 20, 21, 22, 23].map(|power| {
                     let of = |order| missed(e, order, Missed::L1d, power);
@@ -146,11 +150,13 @@ const FIG_7_1: Experiment = Experiment {
                 });
                 all_of(parts)
             },
-        ),
-        measured(
+        )
+        .then_between(5.1, 7.0, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        // TLB misses begin between 2^20 and 2^21 bytes.
+        simulated(
             "F3.5",
-            UNSURE,
-            "simulated, a list at random begins to miss a TLB of 256 entries between 2^20 bytes \
+            drepper("7.1, Figure 7.2"),
+            "a simulated list at random begins to miss a TLB of 256 entries between 2^20 bytes \
              (less than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
             |e| {
                 let of = |power| missed(e, AT_RANDOM, Missed::Tlb, power);
@@ -160,11 +166,12 @@ const FIG_7_1: Experiment = Experiment {
                 ])
             },
         ),
-        measured(
+        // L1d misses per instruction at random over those in order at 2^29 bytes.
+        counted(
             "F3.6",
-            UNSURE,
-            "counted, an instruction of a list at random misses L1d more than 3 times as often in \
-             memory as one of a list in order (the paper at 2^29: 4.2 times)",
+            drepper("7.1, Figures 7.2 and 7.3"),
+            "an instruction of a list at random misses L1d more than 3 times as often in memory \
+             as one of a list in order, as counted",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let each = |order| per_instruction(e, order, x, Quantity::L1dMisses);
@@ -174,14 +181,17 @@ const FIG_7_1: Experiment = Experiment {
                     3.0,
                 )
             },
-        ),
-        measured(
+        )
+        .then(4.2, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
+        // 0.88 cycles per instruction in L1d, 14.3 at 2^29 bytes.
+        counted(
             "F3.7",
-            UNSURE,
-            "counted, a list at random takes more than 10 times as many cycles an instruction in \
-             memory as in L1d (Figure 7.1: 0.88 and 14.3)",
+            drepper("7.1, Figure 7.1"),
+            "a list at random takes more than 10 times as many cycles per instruction in memory \
+             as in L1d, as counted",
             cycles_an_instruction,
-        ),
+        )
+        .then(16.3, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
     ],
 };
 

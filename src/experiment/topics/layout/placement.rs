@@ -60,12 +60,12 @@ const ALIGNMENT: Experiment = Experiment {
     source: "Drepper 6.2.1 on posix_memalign and the attribute aligned, of variables and of types. \
              Rust has the type's alone, repr(align(64)), and passes it to the allocator, which \
              calls posix_memalign",
+    about: "In C a type that asks is aligned by the compiler wherever the compiler places it, \
+            but malloc does not know; in Rust allocation asks by itself. What does not ask gets \
+            what the allocator gives to everything: of glibc's 16 bytes, so that most objects of \
+            a line's size lie across two. Other allocators sort objects by size and may align \
+            what is as large as a line without being asked.",
     seen: &[],
-    about: "In C a type that asks is aligned by the compiler wherever the compiler places it, but \
-            malloc does not know; in Rust allocation asks by itself. What does not ask gets what \
-            the allocator gives to everything: of the system's allocator 16 bytes, so that most \
-            objects of a line's size lie across two. Other allocators sort objects by size and \
-            may align what is as large as a line without being asked.",
     plot: None,
     cases: |_| {
         let asked = PLACES.into_iter().map(|(place, _)| {
@@ -91,10 +91,13 @@ const ALIGNMENT: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured(
+        // A type or variable with the attribute aligned, and posix_memalign, give the alignment
+        // that is asked for.
+        computed(
             "E14.1",
-            UNSURE,
-            "what asks begins on a line wherever it lives: static, on the stack, boxed, in vectors",
+            drepper("6.2.1, on alignment"),
+            "objects that ask for a line begin on a line wherever they live: static, on the \
+             stack, boxed, in vectors",
             |e| {
                 let mut parts = Vec::new();
                 for (place, name) in PLACES {
@@ -103,11 +106,15 @@ const ALIGNMENT: Experiment = Experiment {
                 }
                 all_of(parts)
             },
-        ),
-        measured(
+        )
+        .then(100.0, ""),
+        // malloc aligns to the most demanding standard type alone, usually long double, which is
+        // 16 bytes.
+        counted(
             "E14.2",
-            UNSURE,
-            "unasked, allocation gives multiples of 16 bytes, and a line to fewer than half",
+            drepper("6.2.1, on alignment"),
+            "allocation gives objects that do not ask multiples of 16 bytes, and a line to \
+             fewer than half of them",
             |e| {
                 let all = BOXES as f64;
                 all_of([
@@ -116,9 +123,11 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        measured(
+        // Of an array with the attribute only the first element is aligned, unless the size of an
+        // element is a multiple of the alignment; with the type's attribute all are.
+        computed(
             "E14.3",
-            UNSURE,
+            drepper("6.2.1, on alignment"),
             "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are on a \
              line, and all if they ask themselves, which makes them 64 bytes",
             |e| {
@@ -130,10 +139,13 @@ const ALIGNMENT: Experiment = Experiment {
                 ])
             },
         ),
-        measured(
+        // posix_memalign is not free: alignment leads to fragmentation and higher memory
+        // consumption.
+        counted(
             "E14.4",
-            UNSURE,
-            "asking is not free: boxes of a line that ask take more than 1.2 times the memory",
+            drepper("6.2.1, on alignment"),
+            "boxes of a line that ask for one take more than 1.2 times the memory of boxes that \
+             do not",
             |e| {
                 let more = ratio(e.at(SPACING_ASKED, 0.0), e.at(SPACING, 0.0))?;
                 at_least("asked over unasked", more, 1.2)

@@ -16,9 +16,9 @@ const SIZE_FORMULA: Experiment = Experiment {
     title: "Cache size = line size x associativity x number of sets",
     question: "Do the caches of this machine obey the formula?",
     source: "Drepper 3.3.1",
+    about: "The formula is arithmetic. The number of sets need not be a power of two, since \
+            last-level caches hash addresses onto slices.",
     seen: &[],
-    about: "The formula is arithmetic and holds; what changed is that the number of sets need not \
-            be a power of two any more, since last-level caches hash addresses onto slices.",
     plot: None,
     cases: |_| {
         vec![Case::new(
@@ -34,10 +34,11 @@ const SIZE_FORMULA: Experiment = Experiment {
     },
     curves: plain_curves,
     events: &[],
-    claims: &[measured(
+    // The size of a cache is line size times associativity times number of sets.
+    claims: &[reported(
         "D11.1",
-        UNSURE,
-        "for every cache that the kernel reports, size = line x ways x sets",
+        drepper("3.3.1"),
+        "every cache that the kernel reports has the size line x ways x sets",
         |e| {
             between(
                 "caches that disagree",
@@ -81,10 +82,10 @@ const FIG_3_9: Experiment = Experiment {
     title: "A sequential and a random list",
     question: "Are the lists of the walks what they are meant to be?",
     source: "Drepper 3.3.2, Figure 3.9",
-    seen: &[],
-    about: "Nothing: both are circular lists, one in the order of the addresses with a single \
-            link back, one in random order. They are built by inserting every element behind a \
+    about: "Both are circular lists, the one in the order of the addresses with a single link \
+            back, the other in random order. They are built by inserting every element behind a \
             random earlier one, which makes all cycles equally likely.",
+    seen: &[],
     plot: None,
     cases: |_| {
         let mut cases = Vec::new();
@@ -112,10 +113,11 @@ const FIG_3_9: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        measured(
+        // In both tests the elements form a circular list.
+        computed(
             "D12.1",
-            UNSURE,
-            "both lists are one cycle through all elements",
+            drepper("3.3.1, Figure 3.9"),
+            "a sequential and a random list are each one cycle through all elements",
             |e| {
                 let mut parts = Vec::new();
                 for order in ["sequential", "random"] {
@@ -128,10 +130,11 @@ const FIG_3_9: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        // The sequential list has one back reference, from the last element.
+        computed(
             "D12.2",
-            UNSURE,
-            "the sequential list has one link back, the random one half of its links, 48 to 52 %",
+            drepper("3.3.1, Figure 3.9"),
+            "a sequential list of 50,000 elements has one link back",
             |e| {
                 let x = LENGTHS[3] as f64;
                 all_of([
@@ -149,7 +152,8 @@ const FIG_3_9: Experiment = Experiment {
                     ),
                 ])
             },
-        ),
+        )
+        .then(1.0, ""),
     ],
 };
 
@@ -197,8 +201,8 @@ const STRUCT_L: Experiment = Experiment {
     question: "Does a working set of 2^N bytes hold 2^N / sizeof(struct l) elements, all on one \
                cycle?",
     source: "Drepper 3.3.2",
+    about: "A pointer and a long are 8 bytes each on a 64-bit Unix, as they were then.",
     seen: &[],
-    about: "Nothing: a pointer and a long are still 8 bytes each on a 64-bit Unix.",
     plot: None,
     cases: |_| {
         SIZES
@@ -224,11 +228,13 @@ const STRUCT_L: Experiment = Experiment {
     },
     curves: plain_curves,
     events: events::WALK,
-    claims: &[measured(
+    // A working set of 2^N bytes holds 2^N / sizeof(struct l) elements; NPAD=7 makes 64 bytes
+    // on 64-bit systems.
+    claims: &[computed(
         "D13.1",
-        UNSURE,
-        "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB holds \
-         2^20 / sizeof of them on one cycle",
+        drepper("3.3.2"),
+        "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
+             holds 2^20 / sizeof of them on one cycle",
         |e| {
             let mut parts = Vec::new();
             for (npad, bytes) in SIZES {

@@ -30,14 +30,16 @@ const SYNONYMS: Experiment = Experiment {
                set of L1d give up?",
     source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so do not map a page at two of \
              them; the caches behind it are physical; replacement is LRU",
-    seen: &[],
     about: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
             which is why its size grows by ways. AMD's Zen predicts the way by a hash of the \
-            linear address, and a line has one such mark: reached by another address it counts as \
-            a miss, is found by its physical address, and gets the new mark, every time anew. Full \
-            sets are said to replace by LRU; its cost grows fast with the ways, and what is built \
-            are stand-ins. On Zen 4 loads of one set cost what they do under tree-PLRU, sequence by \
-            sequence, and not what they do under LRU.",
+            linear address, and a line has one such mark: reached by another address it counts \
+            as a miss, is found by its physical address, and gets the new mark, every time anew. \
+            The cost of LRU grows fast with the ways, and what is built are often stand-ins. \
+            Sequences of loads that tell policies apart are known for sets of 8 and of 12 ways.",
+    seen: &[seen(
+        "Zen 4",
+        "Loads of one set cost what they do under tree-PLRU, sequence by sequence.",
+    )],
     plot: Some(Plot::bars(
         Axis::linear("views"),
         Axis::linear("time of a dependent load"),
@@ -52,10 +54,13 @@ const SYNONYMS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
+        // The first level is tagged by virtual addresses: do not map one physical location at two
+        // of them.
         measured(
             "D32.1",
-            UNSURE,
-            "a line read at two addresses in turn costs more than at one, by 10 % at least",
+            drepper("3.3.5"),
+            "a line read at two virtual addresses in turn costs more than at one, by 10 % at \
+             least",
             |e| {
                 at_least(
                     "two addresses over one",
@@ -63,7 +68,9 @@ const SYNONYMS: Experiment = Experiment {
                     1.1,
                 )
             },
-        ),
+        )
+        .holding("The first level depends on the virtual address, as the document says.")
+        .failing("The first level finds a line under all its addresses."),
         replacement::LRU,
     ],
 };
@@ -88,13 +95,12 @@ const SELF_MODIFYING: Experiment = Experiment {
     question: "What does it cost to write a byte of a function before each call of it?",
     source: "Drepper 3.4.1: self-modifying code empties the pipeline and the decoded cache; avoid \
              it",
-    seen: &[],
-    about: "The CPU still watches every store for lines that it executes, by physical address: \
-            here code is written through another address than it runs at, since no page is ever \
-            writable and executable. It compares whole lines and sometimes whole pages, so data \
+    about: "The CPU watches every store for lines that it executes, by physical address: here \
+            code is written through another address than it runs at, since no page is ever \
+            writable and executable. It may compare whole lines or whole pages, so that data \
             kept beside code pays the same price without changing an instruction. Between cores \
-            the way of the line there and back is what counts, some hundred cycles and more, and \
-            emptying a pipeline that waits in any case adds little to it.",
+            the way of the line there and back comes on top.",
+    seen: &[],
     plot: Some(Plot::bars(
         Axis::linear("what is written"),
         Axis::log("time of a store and a call"),
@@ -117,9 +123,11 @@ const SELF_MODIFYING: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::SelfModifying],
     claims: &[
+        // A changed instruction that is in the pipeline already makes the processor throw away a
+        // lot of work.
         measured(
             "D34.1",
-            UNSURE,
+            drepper("3.4.1"),
             "patching code before each call costs more than 20 times patching data",
             |e| {
                 let slower = ratio(e.at(PATCHES[0].0, HERE), e.at(PATCHES[3].0, HERE))?;
@@ -128,7 +136,7 @@ const SELF_MODIFYING: Experiment = Experiment {
         ),
         measured(
             "D34.2",
-            UNSURE,
+            ours("L1i knows lines, not instructions: data beside code may pay for it"),
             "a store to data in the line of the code that runs costs as much as one to the code \
              itself, within a quarter",
             |e| {
@@ -140,9 +148,9 @@ const SELF_MODIFYING: Experiment = Experiment {
         ),
         measured(
             "D34.3",
-            UNSURE,
-            "a number that another core patches into code that runs takes half as long again to \
-             arrive as one in data, or longer",
+            ours("the document modifies code on one processor; this asks for two"),
+            "a number that another core patches into code that runs takes at least 1.5 times as \
+             long to arrive as one in data",
             |e| {
                 let here = Range { lo: HERE, hi: HERE };
                 let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;

@@ -25,14 +25,14 @@ const FIG_7_9: Experiment = Experiment {
     title: "Following a random list in large pages",
     question: "How much of a random walk's time do large pages save?",
     source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
+    about: "The paper's TLB reached as far as 256 KiB; second levels of today reach 6 to 16 MiB, \
+            and what they translate costs some cycles a load instead of a page walk. Beyond that \
+            the saving is a page walk, which finds its tables in the caches most of the time. In \
+            a virtual machine large pages extend the TLB's reach only if the hypervisor backs \
+            them with pages as large; if it does not, an entry is good for one of the smaller \
+            ones, the curves are one as long as the TLB reaches, and what is left to save behind \
+            that is one level of the guest's own tables in each page walk.",
     seen: &[],
-    about: "The paper's TLB reached as far as 256 KiB; second levels today reach 6 to 16 MiB, and \
-            what they translate costs some cycles a load instead of a page walk. Beyond that the \
-            saving is a page walk, which finds its tables in the caches most of the time. In a \
-            virtual machine large pages extend the TLB's reach only if the hypervisor backs them \
-            with pages as large; if it does not, an entry holds one of the smaller ones, the \
-            curves are one as long as the TLB reaches, and what is left to save behind that is \
-            one level of the guest's own tables in each page walk.",
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-7.9.csv",
         machine: PENTIUM_4,
@@ -43,11 +43,13 @@ const FIG_7_9: Experiment = Experiment {
     curves: plain_curves,
     events: &[Quantity::DtlbWalks, Quantity::DtlbWalkCycles],
     claims: &[
+        // Fewer TLB misses make a random walk up to 38 % faster: 459 cycles against 282 at 2^29
+        // bytes.
         measured(
             "F4.1",
-            UNSURE,
-            "in memory, far beyond what the TLBs reach, 4 KiB pages take more than 1.1 times as \
-             long as 2 MiB pages",
+            drepper("7.5.3, Figure 7.9; announced in 3.3.2"),
+            "in memory, far beyond the reach of the TLBs, a random walk takes more than 1.1 \
+             times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
                 let bytes = e.machine.in_memory();
                 let x = e.machine.place_in_memory(bytes)?;
@@ -62,21 +64,25 @@ const FIG_7_9: Experiment = Experiment {
                 let range = Range { lo: x / 2.0, hi: x };
                 saving(e, HUGE, range, 1.1)
             },
-        ),
+        )
+        .then(1.63, PENTIUM_4),
+        // 34.9 cycles against 24.1 at 2^19 bytes.
         measured(
             "F4.2",
-            UNSURE,
-            "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, 4 KiB pages take more \
-             than 1.2 times as long as 2 MiB pages (the paper: 1.45 times)",
+            drepper("7.5.3, Figure 7.9"),
+            "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, a random walk \
+             takes more than 1.2 times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
                 let x = BEYOND_FIRST as f64;
                 saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
             },
-        ),
+        )
+        .then(1.45, PENTIUM_4),
         measured(
             "F4.3",
-            UNSURE,
-            "in memory 4 KiB pages take more than 1.1 times as long as 1 GiB pages",
+            ours("pages of 1 GiB came after the document"),
+            "in memory a random walk takes more than 1.1 times as long in 4 KiB pages as in 1 \
+             GiB pages",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 saving(e, GIANT, Range { lo: x, hi: x }, 1.1)

@@ -67,17 +67,17 @@ const ENTRIES: Experiment = Experiment {
     title: "How many pages the TLBs hold",
     question: "At how many pages does a step begin to cost more, although the lines are cached?",
     source: "none of the documents; published figures: Intel's and AMD's optimisation manuals",
-    seen: &[],
     about: "A random ring with one line in each page, at another offset in each: no set of L1d \
-            overflows, and what the same number of lines side by side costs is taken off, so that \
-            steps of the caches drop out and those of the TLBs remain. The first is where the L1 \
-            dTLB ends; up to the second, where the second level ends, a step costs some cycles \
-            more, and behind it a page walk. Second levels are set-associative: pages whose \
-            numbers are multiples of 16 share few sets where the set is the low bits of the \
-            number, and miss with a fraction of the entries in use; where it is a hash, they do \
-            not. CPUID is not always right: Golden Cove's tells of 64 entries for loads, its \
-            manual of 96. In large pages one line each shows the entries also on a guest whose hypervisor \
-            backs them with small ones: what those do not give there is reach.",
+            overflows, and what the same number of lines side by side costs is taken off, so \
+            that steps of the caches drop out and those of the TLBs remain. The first is where \
+            the L1 dTLB ends; up to the second, where the second level ends, a step costs some \
+            cycles more, and behind it a page walk. Second levels are set-associative: pages \
+            whose numbers are multiples of 16 share few sets where the set is the low bits of \
+            the number, and miss with a fraction of the entries in use; where it is a hash, they \
+            do not. CPUID is not always right: Golden Cove's tells of 64 entries for loads, its \
+            manual of 96. In large pages one line each shows the entries also on a guest whose \
+            hypervisor backs them with small ones: what those do not give there is reach.",
+    seen: &[],
     plot: Some(Plot::lines(
         Axis::log("pages"),
         Axis::log("time"),
@@ -98,9 +98,9 @@ const ENTRIES: Experiment = Experiment {
     claims: &[
         measured(
             "X9.1",
-            UNSURE,
-            "pages that the L1 dTLB holds cost nothing: a line of each of 16 pages takes as long \
-             as 16 lines side by side, within 10 %",
+            ours("the base of the steps: pages that the TLB translates must cost nothing"),
+            "a line of each of 16 pages, which every L1 dTLB holds, takes as long as 16 lines \
+             side by side, within 10 %",
             |e| {
                 let x = FEW as f64;
                 between(
@@ -113,16 +113,16 @@ const ENTRIES: Experiment = Experiment {
         ),
         measured(
             "X9.2",
-            UNSURE,
-            "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or else \
-             reported by CPUID), give or take a quarter",
+            ours("published and reported entries are to be confirmed"),
+            "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or \
+             else reported by CPUID), give or take a quarter",
             |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
         ),
         measured(
             "X9.3",
-            UNSURE,
-            "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or else \
-             reported by CPUID), give or take a quarter",
+            ours("published and reported entries are to be confirmed"),
+            "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or \
+             else reported by CPUID), give or take a quarter",
             |e| {
                 let last = ABOUT_LARGE[ABOUT_LARGE.len() - 1];
                 as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
@@ -130,14 +130,14 @@ const ENTRIES: Experiment = Experiment {
         ),
         measured(
             "X9.4",
-            UNSURE,
-            "the second-level TLB has as many entries for 4 KiB pages as published for this core \
-             (or else reported by CPUID), give or take a quarter",
+            ours("published and reported entries are to be confirmed"),
+            "the second-level TLB has as many entries for 4 KiB pages as published for this \
+             core (or else reported by CPUID), give or take a quarter",
             |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
         ),
         measured(
             "X9.5",
-            UNSURE,
+            ours("a TLB of sets misses early where page numbers are multiples of a power of two"),
             "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss the \
              second-level TLB by conflicts, as it has room for as many",
             |e| {

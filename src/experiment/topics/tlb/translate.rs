@@ -24,12 +24,15 @@ const TRANSLATION: Experiment = Experiment {
     source: "beside Drepper 6.3.2, where prefetches of bad addresses are free; L. Torvalds, \
              \"Software prefetching considered harmful\", linux-arch, May 2011, on those of null \
              at the end of lists",
-    seen: &[],
-    about: "A prefetch needs a translation like a load, and the CPU walks the page tables for it, \
-            several walks at a time. A page that nobody has mapped has no translation that a TLB \
-            could keep, so that each prefetch of it walks anew, and is dropped at the end: some \
-            CPUs pay for that each time, which made Linux take its prefetches out of list walks; \
-            others, Zen 4 among them, drop it without delay.",
+    about: "A prefetch needs a translation like a load, and the CPU walks the page tables for \
+            it, several walks at a time. A page that nobody has mapped has no translation that a \
+            TLB could keep, so that each prefetch of it walks anew, and is dropped at the end: \
+            some CPUs pay for that each time, which made Linux take its prefetches out of list \
+            walks; others drop it without delay.",
+    seen: &[seen(
+        "Zen 4",
+        "A prefetch of null is dropped without delay.",
+    )],
     plot: Some(Plot::lines(
         Axis::log("pages"),
         Axis::log("time an access"),
@@ -57,7 +60,7 @@ const TRANSLATION: Experiment = Experiment {
     claims: &[
         measured(
             "X11.1",
-            UNSURE,
+            ours("prefetches are advised for lists, whose pages are often in no TLB"),
             "a prefetch whose page is in no TLB costs four times and more of one whose page is",
             |e| {
                 let dearer = ratio(e.at(PREFETCH, MANY as f64), e.at(PREFETCH, FEW as f64))?;
@@ -66,8 +69,8 @@ const TRANSLATION: Experiment = Experiment {
         ),
         measured(
             "X11.2",
-            UNSURE,
-            "it costs no more than 1.2 times a load of the same",
+            ours("a prefetch is worth nothing that costs as much as the miss"),
+            "a prefetch whose page is in no TLB costs no more than 1.2 times a load of the same",
             |e| {
                 let share = ratio(e.at(PREFETCH, MANY as f64), e.at(LOAD, MANY as f64))?;
                 at_most("prefetch over load, 16384 pages", share, 1.2)
@@ -75,9 +78,11 @@ const TRANSLATION: Experiment = Experiment {
         ),
         measured(
             "X11.3",
-            UNSURE,
+            ours(
+                "prefetches of the null at the end of lists were what Linux gave prefetching up for",
+            ),
             "a prefetch of null costs four times and more of one whose page is in the TLB: it \
-             walks each time",
+             walks the page tables each time",
             |e| {
                 let dearer = ratio(e.at(NULL, 1.0), e.at(PREFETCH, FEW as f64))?;
                 at_least("null over 16 pages", dearer, 4.0)

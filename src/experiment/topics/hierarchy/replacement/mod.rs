@@ -112,13 +112,15 @@ fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
 const SURE: f64 = 0.9;
 
 /// The claim about the policy.
+// Most caches evict the least recently used line first.
 pub(crate) const LRU: Claim = measured(
     "D32.2",
-    UNSURE,
-    "a full set of L1d gives up the line that was used longest ago: of the policies that are known \
-     LRU alone explains what sequences of loads cost",
+    drepper("3.3.5"),
+    "a full set of L1d gives up the line that was used longest ago: of the known \
+             policies LRU alone explains what sequences of loads cost",
     judge,
-);
+)
+.failing("What is built into L1d is an approximation of LRU, or another policy.");
 
 fn judge(e: &Evidence<'_>) -> Judged {
     let found = replaced(e)?;
