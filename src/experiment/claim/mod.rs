@@ -3,6 +3,7 @@
 pub mod counted;
 pub mod evidence;
 pub mod extreme;
+pub mod guest;
 pub mod paired;
 pub mod statement;
 pub mod verdict;

@@ -116,6 +116,12 @@ impl Calibration {
         if self.guest { 2.0 } else { 1.0 }
     }
 
+    /// Whether this is a virtual machine: its last level may be shared with strangers, and what it
+    /// is told of processors and caches is its host's choice.
+    pub fn is_guest(&self) -> bool {
+        self.guest
+    }
+
     /// The core, if it is known.
     pub fn core(&self) -> Option<&'static Core> {
         self.core

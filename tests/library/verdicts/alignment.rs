@@ -8,7 +8,10 @@ use super::planted::{Planted, Row, Value, by_level, row, time};
 const L1D: &str = ".1";
 const MEMORY: &str = ".2";
 const PAGE: &str = ".3";
-const MOVDQU: &str = ".4";
+const L2: &str = ".5";
+const IN_ORDER: &str = ".6";
+const DRAMATIC: &str = ".7";
+const MOVDQU: &str = ".8";
 
 /// Misaligned over aligned, level by level, and a split page over a split line.
 fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
@@ -21,6 +24,17 @@ fn splits(machine: &Machine, slower: [f64; 4], page: f64) -> Planted {
             "stores by movdqa" | "stores by movdqu" => 8.0,
             "sequential, aligned" | "random, aligned" => aligned,
             _ => aligned * by_level(machine, x, slower),
+        })
+    })
+}
+
+/// Misaligned over aligned everywhere, in order and at random.
+fn orders(machine: &Machine, in_order: f64, at_random: f64) -> Planted {
+    Planted::new("E15", machine, |series, _| {
+        time(match series {
+            "sequential, misaligned" => 16.0 * in_order,
+            "random, misaligned" => 16.0 * at_random,
+            _ => 16.0,
         })
     })
 }
@@ -38,8 +52,8 @@ fn moves(machine: &Machine, factor: f64) -> Planted {
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("E15", MOVDQU, Holds, |m| moves(m, 1.0)),
-        row("E15", MOVDQU, DoesNotHold, |m| moves(m, 2.0)).says("stores by movdqu over movdqa 2.0"),
+        row("E15", MOVDQU, Holds, |m| moves(m, 2.0)),
+        row("E15", MOVDQU, DoesNotHold, |m| moves(m, 1.0)).says("loads by movdqu over movdqa 1.0"),
         row("E15", MOVDQU, Inconclusive, |m| moves(m, 1.05)),
         row("E15", MOVDQU, Untestable, |m| {
             moves(m, 1.0).without(|series, _| series == "stores by movdqa")
@@ -82,5 +96,34 @@ pub fn rows() -> Vec<Row> {
             })
         })
         .says("no room"),
+        row("E15", L2, Holds, |m| splits(m, [4.0, 4.1, 2.0, 1.3], 2.0)),
+        row("E15", L2, DoesNotHold, |m| splits(m, [2.0; 4], 2.0)),
+        row("E15", L2, Inconclusive, |m| {
+            splits(m, [3.0, 3.0, 2.0, 1.3], 2.0)
+        }),
+        row("E15", L2, Untestable, |m| {
+            let l2 = m.ranges.l2;
+            splits(m, [4.0; 4], 2.0).without(|_, x| l2.holds(x))
+        }),
+        row("E15", IN_ORDER, Holds, |m| {
+            splits(m, [4.0, 4.1, 2.0, 1.3], 2.0)
+        }),
+        row("E15", IN_ORDER, DoesNotHold, |m| {
+            splits(m, [4.0, 4.1, 2.0, 1.1], 2.0)
+        }),
+        row("E15", IN_ORDER, Inconclusive, |m| {
+            splits(m, [4.0, 4.1, 2.0, 1.2], 2.0)
+        }),
+        row("E15", IN_ORDER, Untestable, |m| {
+            let memory = m.ranges.memory;
+            splits(m, [4.0; 4], 2.0).without(|_, x| memory.holds(x))
+        }),
+        row("E15", DRAMATIC, Holds, |m| orders(m, 4.0, 2.0)),
+        row("E15", DRAMATIC, DoesNotHold, |m| orders(m, 2.0, 4.0)),
+        row("E15", DRAMATIC, Inconclusive, |m| orders(m, 2.0, 2.0)),
+        row("E15", DRAMATIC, Untestable, |m| {
+            orders(m, 4.0, 2.0).without(|series, _| series == "random, aligned")
+        })
+        .says("no point of `random, aligned`"),
     ]
 }

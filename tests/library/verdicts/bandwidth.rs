@@ -3,6 +3,7 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
+use super::machines::with_dtlb;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 const LOADS: &str = ".1";
@@ -14,6 +15,7 @@ const L2: &str = ".1";
 const THROUGH: &str = ".2";
 const MEMORY: &str = ".3";
 const COPY_WRITE: &str = ".4";
+const DTLB: &str = ".5";
 
 const KEEPS: &str = ".1";
 const TEN: &str = ".2";
@@ -84,6 +86,19 @@ const OPTERON: [[f64; 4]; 3] = [
     [18.8, 6.0, 2.9, 0.55],
     [8.9, 1.4, 1.3, 0.55],
 ];
+
+/// Figure 3.24 on a machine whose L1 dTLB has so many entries, with reads of 5.7 bytes per cycle
+/// within its reach and of so many beyond.
+fn beyond_the_dtlb(m: &Machine, entries: u32, beyond: f64) -> Planted {
+    let machine = with_dtlb(m, entries);
+    Planted::new("D36", &machine, |series, _| {
+        time(if series.starts_with("read, 4/3") {
+            beyond
+        } else {
+            5.7
+        })
+    })
+}
 
 /// Reads of 2, writes and copies of 1 everywhere but for what is said.
 fn but(id: &str, m: &Machine, what: &str, levels: [f64; 4]) -> Planted {
@@ -200,6 +215,16 @@ fn fig_3_24() -> Vec<Row> {
             but("D36", m, "copy", [1.0, 1.0, 1.0, 0.8])
         }),
         row("D36", COPY_WRITE, Untestable, |m| missing("D36", m, "copy")),
+        // 48 entries reach 192 KiB, of which two thirds and four thirds lie in L2.
+        row("D36", DTLB, Holds, |m| beyond_the_dtlb(m, 48, 5.3)),
+        row("D36", DTLB, DoesNotHold, |m| beyond_the_dtlb(m, 48, 5.7)),
+        row("D36", DTLB, Inconclusive, |m| {
+            beyond_the_dtlb(m, 48, 5.7 / 1.03)
+        }),
+        row("D36", DTLB, Untestable, |m| figure("D36", m, PENTIUM_4))
+            .says("does not tell the entries of the L1 dTLB"),
+        row("D36", DTLB, Untestable, |m| beyond_the_dtlb(m, 4096, 5.3))
+            .says("do not both lie in the"),
     ]
 }
 

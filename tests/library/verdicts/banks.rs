@@ -9,6 +9,7 @@ const FLAT: &str = ".1";
 const TWO: &str = ".2";
 const ALIAS: &str = ".3";
 const OTHERS: &str = ".4";
+const BANK: &str = ".5";
 
 /// What eight loads take at a distance, and a load so far behind a store.
 fn places(machine: &Machine, loads: fn(f64) -> f64, behind: fn(f64) -> f64) -> Planted {
@@ -101,5 +102,17 @@ pub fn rows() -> Vec<Row> {
             usual(m).without(|series, x| series == "a load behind a store" && x == 2048.0)
         })
         .says("was not measured at 2048"),
+        row("E19", BANK, Holds, |m| {
+            places(m, |x| if x == 128.0 { 8.0 } else { 4.0 }, |_| 4.0)
+        })
+        .says("128 bytes apart over 16 2.0"),
+        row("E19", BANK, DoesNotHold, usual),
+        row("E19", BANK, Inconclusive, |m| {
+            places(m, |x| if x == 128.0 { 4.4 } else { 4.0 }, |_| 4.0)
+        }),
+        row("E19", BANK, Untestable, |m| {
+            usual(m).without(|series, x| series.starts_with("eight") && x == 128.0)
+        })
+        .says("was not measured at 128"),
     ]
 }

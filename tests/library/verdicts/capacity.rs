@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
+use super::machines::guest;
 use super::planted::{Planted, Row, Value, by_level, row, time};
 
 const KNEE: &str = ".1";
@@ -59,6 +60,10 @@ pub fn rows() -> Vec<Row> {
             random(m, [5.0, 16.0, 70.0, 84.0])
         })
         .says("memory over the last level 1.20"),
+        row("D18", WORTH, Inconclusive, |m| {
+            random(&guest(m), [5.0, 16.0, 70.0, 84.0])
+        })
+        .says("others may have had the last level"),
         row("D18", WORTH, Inconclusive, |m| {
             random(m, [5.0, 16.0, 70.0, 105.0])
         }),

@@ -16,7 +16,8 @@ fn levels(id: &str, machine: &Machine, costs: [f64; 5]) -> Planted {
     })
 }
 
-const ALL: &str = ".1";
+const WITHOUT_L3: &str = ".1";
+const WITH_L3: &str = ".2";
 const TWICE: &str = ".1";
 
 /// Claims judged on counts alone.
@@ -24,24 +25,46 @@ pub const EXACT: &[super::Exact] = &[("D11", ".1")];
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D7", ALL, Holds, |m| {
+        row("D7", WITHOUT_L3, Holds, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])
         }),
-        row("D7", ALL, DoesNotHold, |m| {
-            levels("D7", m, [1.0, 5.0, 16.0, 20.0, 400.0])
-        })
-        .says("last level over L2 1.25"),
-        row("D7", ALL, DoesNotHold, |m| {
+        row("D7", WITHOUT_L3, DoesNotHold, |m| {
             levels("D7", m, [4.0, 5.0, 16.0, 70.0, 400.0])
         })
         .says("L1d over register 1.25"),
-        row("D7", ALL, DoesNotHold, |m| {
+        row("D7", WITHOUT_L3, DoesNotHold, |m| {
+            levels("D7", m, [1.0, 5.0, 16.0, 18.0, 20.0])
+        })
+        .says("memory over L2 1.25"),
+        row("D7", WITHOUT_L3, Inconclusive, |m| {
+            levels("D7", m, [1.0, 5.0, 7.5, 24.0, 400.0])
+        }),
+        row("D7", WITHOUT_L3, Untestable, |m| {
+            let mut small = m.clone();
+            small.largest = m.ranges.memory.lo as usize / 2;
+            levels("D7", &small, [1.0, 5.0, 16.0, 70.0, 400.0])
+        })
+        .says("lives in memory alone"),
+        row("D7", WITHOUT_L3, Untestable, |m| {
+            Planted::new("D7", m, |_, _| {
+                Value::WithoutCoreClock(Interval::exact(5.0))
+            })
+        })
+        .says("has no value in cycles"),
+        row("D7", WITH_L3, Holds, |m| {
+            levels("D7", m, [1.0, 5.0, 16.0, 70.0, 400.0])
+        }),
+        row("D7", WITH_L3, DoesNotHold, |m| {
+            levels("D7", m, [1.0, 5.0, 16.0, 20.0, 400.0])
+        })
+        .says("last level over L2 1.25"),
+        row("D7", WITH_L3, DoesNotHold, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 400.0, 400.0])
         }),
-        row("D7", ALL, Inconclusive, |m| {
+        row("D7", WITH_L3, Inconclusive, |m| {
             levels("D7", m, [1.0, 5.0, 16.0, 24.0, 400.0])
         }),
-        row("D7", ALL, Untestable, |m| {
+        row("D7", WITH_L3, Untestable, |m| {
             let mut narrow = m.clone();
             // The last level is the second.
             let l2 = narrow.ranges.capacities[1];
@@ -50,18 +73,6 @@ pub fn rows() -> Vec<Row> {
             levels("D7", &narrow, [1.0, 5.0, 16.0, 70.0, 400.0])
         })
         .says("no working set was found that lives in last level alone"),
-        row("D7", ALL, Untestable, |m| {
-            let mut small = m.clone();
-            small.largest = m.ranges.memory.lo as usize / 2;
-            levels("D7", &small, [1.0, 5.0, 16.0, 70.0, 400.0])
-        })
-        .says("lives in memory alone"),
-        row("D7", ALL, Untestable, |m| {
-            Planted::new("D7", m, |_, _| {
-                Value::WithoutCoreClock(Interval::exact(5.0))
-            })
-        })
-        .says("has no value in cycles"),
         row("B11", TWICE, Holds, |m| {
             levels("B11", m, [0.3, 1.5, 5.0, 25.0, 90.0])
         }),

@@ -3,10 +3,33 @@
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
-use super::planted::{Planted, Row, Value, row};
+use super::machines::with_core;
+use super::planted::{Planted, Row, Value, row, time};
 
 const INCLUSIVE: &str = ".1";
 const STATED: &str = ".2";
+const TOGETHER: &str = ".3";
+
+const AMD: &str = "Zen 4";
+const INTEL: &str = "Golden Cove";
+
+/// How often a line is lost in each repetition on a core of this name.
+fn of_core(machine: &Machine, core: &str, lost: [f64; 5]) -> Planted {
+    let machine = with_core(machine, core);
+    planted(&machine, lost, None)
+}
+
+/// What lines of one set of L2 cost on a core of this name: more lines than either of L1d and L2
+/// has ways, and more than both have.
+fn together(machine: &Machine, core: &str, [some, all]: [f64; 2]) -> Planted {
+    let machine = with_core(machine, core);
+    let ways = |level| machine.data_cache(level).unwrap().ways.unwrap();
+    let both = f64::from(ways(1) + ways(2));
+    Planted::new("D5", &machine, |series, x| match series {
+        "lines of one set of L2" => time(if x > both { all } else { some }),
+        _ => Value::Counted(0.1),
+    })
+}
 
 /// How often a line is lost in each repetition, and what CPUID says of the last level.
 fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {
@@ -16,6 +39,7 @@ fn planted(machine: &Machine, lost: [f64; 5], stated: Option<bool>) -> Planted {
     }
     Planted::new("D5", &machine, |series, repeat| match series {
         "times a hot line is lost" => Value::Counted(lost[repeat as usize - 1]),
+        "lines of one set of L2" => time(50.0),
         _ => Value::Counted(0.1),
     })
 }
@@ -26,18 +50,45 @@ const SOMETIMES: [f64; 5] = [0.4, 1.0, 3.0, 5.0, 4.0];
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D5", INCLUSIVE, Holds, |m| planted(m, OFTEN, None)).says("[3.80, 5.40]"),
-        row("D5", INCLUSIVE, DoesNotHold, |m| planted(m, NEVER, None)),
+        row("D5", INCLUSIVE, Holds, |m| of_core(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
+        row("D5", INCLUSIVE, Holds, |m| of_core(m, AMD, NEVER)).says("on AMD's"),
+        row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, INTEL, NEVER)),
+        row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {
-            planted(m, SOMETIMES, None)
+            of_core(m, AMD, SOMETIMES)
+        }),
+        row("D5", INCLUSIVE, Untestable, |m| planted(m, OFTEN, None))
+            .says("not known as one of Intel or of AMD"),
+        row("D5", INCLUSIVE, Untestable, |m| {
+            of_core(m, INTEL, OFTEN).without(|series, _| series != "times a hot line is lost")
         }),
         row("D5", INCLUSIVE, Untestable, |m| {
-            planted(m, OFTEN, None).without(|series, _| series != "times a hot line is lost")
-        }),
-        row("D5", INCLUSIVE, Untestable, |m| {
-            planted(m, OFTEN, None).without(|_, repeat| repeat > 3.0)
+            of_core(m, INTEL, OFTEN).without(|_, repeat| repeat > 3.0)
         })
         .says("too seldom"),
+        // The planted machines hit L2 in 14 and 16 cycles.
+        row("D5", TOGETHER, Holds, |m| together(m, AMD, [16.0, 60.0])),
+        row("D5", TOGETHER, Holds, |m| together(m, INTEL, [60.0, 60.0])),
+        row("D5", TOGETHER, DoesNotHold, |m| {
+            together(m, AMD, [40.0, 60.0])
+        }),
+        row("D5", TOGETHER, DoesNotHold, |m| {
+            together(m, INTEL, [16.0, 60.0])
+        }),
+        row("D5", TOGETHER, Inconclusive, |m| {
+            let l2 = m.ranges.l2;
+            let hit = m.ladder.iter().find(|rung| l2.holds(rung.working_set));
+            let hit = hit.unwrap().cost.middle();
+            together(m, AMD, [0.75 * hit + 0.25 * 60.0, 60.0])
+        }),
+        row("D5", TOGETHER, Untestable, |m| {
+            together(m, AMD, [16.0, 16.0])
+        })
+        .says("pages are scattered over its sets"),
+        row("D5", TOGETHER, Untestable, |m| {
+            together(m, AMD, [16.0, 60.0]).on(m.clone())
+        })
+        .says("not known as one of Intel or of AMD"),
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-use linefill::cpu::{Cache, CacheKind, Ports};
-use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Rung};
+use linefill::cpu::{Cache, CacheKind, Core, Ports};
+use linefill::experiment::{Calibration, Counting, CpuOrder, Machine, Ranges, Reach, Rung};
 use linefill::os::sysfs::CpuLocation;
 use linefill::stats::Interval;
 use linefill::time::Rate;
@@ -163,6 +163,36 @@ pub fn zen() -> Model {
             stores: [16, 32, 32],
         }),
         seats: seats(8, 8, 4, 8),
+    }
+}
+
+/// The same machine as a virtual one.
+pub fn guest(machine: &Machine) -> Machine {
+    Machine {
+        calibration: Calibration::known(Vec::new(), true, None),
+        ..machine.clone()
+    }
+}
+
+/// The same machine with the core of this name.
+pub fn with_core(machine: &Machine, name: &str) -> Machine {
+    Machine {
+        calibration: Calibration::known(Vec::new(), false, Core::named(name)),
+        ..machine.clone()
+    }
+}
+
+/// The same machine with an L1 dTLB of so many entries for 4 KiB pages.
+pub fn with_dtlb(machine: &Machine, entries: u32) -> Machine {
+    let dtlb = Reach {
+        level: 1,
+        pages: vec![4096],
+        entries,
+        ways: None,
+    };
+    Machine {
+        calibration: Calibration::known(vec![dtlb], false, None),
+        ..machine.clone()
     }
 }
 

@@ -4,6 +4,7 @@ use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::stats::Interval;
 
+use super::machines::guest;
 use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const TWENTY: &str = ".1";
@@ -54,6 +55,11 @@ pub fn rows() -> Vec<Row> {
             levels(m, [5.0, 16.0, 16.5, 17.0])
         })
         .says("KiB of the last level"),
+        // Strangers may have the last level of a virtual machine.
+        row("D8", STEPS, Inconclusive, |m| {
+            levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
+        })
+        .says("others may have had the last level"),
         row("D8", STEPS, Inconclusive, |m| {
             // The lower ends of the intervals are flat: noise as large as the steps.
             Planted::new("D8", m, |_, x| {

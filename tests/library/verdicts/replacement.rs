@@ -168,7 +168,8 @@ pub fn rows() -> Vec<Row> {
             exactly(m, Truth::Known("tree-PLRU"))
         })
         .says("tree-PLRU, as"),
-        row("D32", LRU, Inconclusive, |m| exactly(m, Truth::Two)).says("none of the policies known"),
+        row("D32", LRU, Inconclusive, |m| exactly(m, Truth::Two))
+            .says("none of the policies known"),
         row("D32", LRU, Inconclusive, |m| {
             served(m, Truth::Known("LRU"), |series, time| {
                 let share = if series.contains("in turn") {

@@ -7,11 +7,15 @@ use super::planted::{Planted, Row, Value, by_level, noisy, row, time};
 
 const LATENCY: &str = ".1";
 const HIDDEN: &str = ".2";
+const LEVELS: &str = ".3";
+const HALFWAY: &str = ".4";
 const APART: &str = ".1";
 const LINE: &str = ".2";
 const WRITES: &str = ".1";
 const WRITE_BACK: &str = ".2";
 const ADDNEXT: &str = ".3";
+const AS_FOLLOW: &str = ".4";
+const SOONER: &str = ".5";
 
 /// Figure 3.10: `near` times the published latency in L1d, and `far` times that in memory.
 fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
@@ -20,6 +24,11 @@ fn walk(machine: &Machine, near: f64, far: f64) -> Planted {
     Planted::new("D14", machine, |_, x| {
         time(by_level(machine, x, [near, near, near, far]))
     })
+}
+
+/// Figure 3.10 with these costs of a step, level by level.
+fn plateaus(machine: &Machine, costs: [f64; 4]) -> Planted {
+    Planted::new("D14", machine, |_, x| time(by_level(machine, x, costs)))
 }
 
 /// Figure 3.11: core cycles per step in memory for NPAD 0, 7, 15 and 31.
@@ -67,7 +76,38 @@ pub fn rows() -> Vec<Row> {
         row("D14", HIDDEN, Untestable, |m| {
             walk(m, 1.0, 2.0).without(holds(m.ranges.memory))
         })
-        .says("no point of `NPAD=0` lies in the range from"),
+        .says("`NPAD=0` was not measured at"),
+        row("D14", LEVELS, Holds, |m| plateaus(m, [4.0, 8.0, 8.5, 9.1])),
+        row("D14", LEVELS, DoesNotHold, |m| {
+            plateaus(m, [4.0, 4.1, 4.5, 9.1])
+        })
+        .says("L2 over L1d 1.0"),
+        row("D14", LEVELS, DoesNotHold, |m| {
+            plateaus(m, [4.0, 8.0, 8.0, 8.0])
+        })
+        .says("memory over L2 1.0"),
+        row("D14", LEVELS, Inconclusive, |m| {
+            plateaus(m, [4.0, 4.4, 8.0, 9.0])
+        }),
+        row("D14", LEVELS, Untestable, |m| {
+            plateaus(m, [4.0, 8.0, 8.5, 9.1]).without(holds(m.ranges.l2))
+        }),
+        // A random access to L2 takes the planted machines 14 or 16 cycles.
+        row("D14", HALFWAY, Holds, |m| plateaus(m, [4.0, 8.0, 8.5, 9.1])),
+        row("D14", HALFWAY, DoesNotHold, |m| {
+            plateaus(m, [4.0, 14.0, 14.0, 14.0])
+        }),
+        row("D14", HALFWAY, Inconclusive, |m| {
+            let l2 = m.ranges.l2;
+            let access = m.ladder.iter().find(|rung| l2.holds(rung.working_set));
+            plateaus(m, [0.75 * access.unwrap().cost.middle(); 4])
+        }),
+        row("D14", HALFWAY, Untestable, |m| {
+            let mut without = m.clone();
+            without.ladder.clear();
+            plateaus(m, [4.0, 8.0, 8.5, 9.1]).on(without)
+        })
+        .says("the ladder has no rung"),
         row("D15", APART, Holds, |m| apart(m, [6.0, 14.0, 26.0, 40.0])),
         row("D15", APART, DoesNotHold, |m| {
             apart(m, [6.0, 14.0, 26.0, 20.0])
@@ -101,8 +141,12 @@ pub fn rows() -> Vec<Row> {
         row("D17", WRITES, Inconclusive, |m| {
             writes(m, [1.0, 1.0, 1.0, 1.5], [1.0; 4])
         }),
+        // Of a shared last level there may be nothing.
+        row("D17", WRITES, Holds, |m| {
+            writes(m, [1.0, 1.0, 0.9, 1.5], [1.0; 4]).without(holds(m.ranges.llc))
+        }),
         row("D17", WRITES, Untestable, |m| {
-            writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.llc))
+            writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.memory))
         })
         .says("`Inc` and `Follow` have no point in common"),
         row("D17", WRITE_BACK, Holds, |m| {
@@ -135,5 +179,31 @@ pub fn rows() -> Vec<Row> {
         row("D17", ADDNEXT, Untestable, |m| {
             writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.l2))
         }),
+        row("D17", AS_FOLLOW, Holds, |m| writes(m, [1.2; 4], [1.0; 4])),
+        row("D17", AS_FOLLOW, DoesNotHold, |m| {
+            writes(m, [1.2; 4], [1.3; 4])
+        }),
+        row("D17", AS_FOLLOW, Inconclusive, |m| {
+            writes(m, [1.2; 4], [1.1; 4])
+        }),
+        row("D17", AS_FOLLOW, Untestable, |m| {
+            writes(m, [1.0; 4], [1.0; 4]).without(holds(m.ranges.l2))
+        }),
+        row("D17", SOONER, Holds, |m| {
+            writes(m, [1.0; 4], [1.0, 1.0, 1.3, 1.0])
+        }),
+        row("D17", SOONER, DoesNotHold, |m| {
+            writes(m, [1.0; 4], [1.3, 1.3, 0.9, 1.3])
+        }),
+        row("D17", SOONER, Inconclusive, |m| {
+            writes(m, [1.0; 4], [1.0; 4])
+        }),
+        row("D17", SOONER, Untestable, |m| {
+            let mut unknown = m.clone();
+            unknown.ranges.capacities[1].reported = None;
+            unknown.ranges.capacities[1].measured = None;
+            writes(m, [1.0; 4], [1.0; 4]).on(unknown)
+        })
+        .says("no working set of twice the size of L2"),
     ]
 }

@@ -7,6 +7,7 @@ use super::planted::{Planted, Row, Value, row};
 const FORMULA: &str = ".1";
 const CYCLE: &str = ".1";
 const BACK: &str = ".2";
+const HALF: &str = ".3";
 const SIZES: &str = ".1";
 
 /// What is counted in a list of `length` elements that is as it should be.
@@ -24,7 +25,7 @@ fn elements(npad: f64) -> f64 {
 }
 
 /// Claims judged on counts alone.
-pub const EXACT: &[super::Exact] = &[("D12", ".1"), ("D12", ".2"), ("D13", ".1")];
+pub const EXACT: &[super::Exact] = &[("D12", ".1"), ("D12", ".2"), ("D12", ".3"), ("D13", ".1")];
 
 pub fn rows() -> Vec<Row> {
     vec![
@@ -58,11 +59,17 @@ pub fn rows() -> Vec<Row> {
         row("D12", BACK, Holds, |m| {
             Planted::new("D12", m, |series, x| Value::Counted(list(series, x)))
         }),
-        row("D12", BACK, DoesNotHold, |m| {
+        row("D12", HALF, DoesNotHold, |m| {
             Planted::new("D12", m, |series, x| match series {
                 "links back, random" => Value::Counted(0.47 * x),
                 _ => Value::Counted(list(series, x)),
             })
+        }),
+        row("D12", HALF, Holds, |m| {
+            Planted::new("D12", m, |series, x| Value::Counted(list(series, x)))
+        }),
+        row("D12", HALF, Untestable, |m| {
+            Planted::new("D12", m, |_, _| Value::Untestable("no memory"))
         }),
         row("D12", BACK, DoesNotHold, |m| {
             Planted::new("D12", m, |series, x| match series {

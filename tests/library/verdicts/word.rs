@@ -6,6 +6,7 @@ use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable
 use super::planted::{Planted, Row, by_level, noisy, row, time};
 
 const WORD: &str = ".1";
+const SLOWER: &str = ".2";
 const BACKWARDS: &str = ".1";
 
 /// Figure 3.30: the last word over the first, in memory, in both orders.
@@ -42,8 +43,19 @@ pub fn rows() -> Vec<Row> {
                 .without(|series, x| series == "random, first word" && memory.holds(x))
         })
         .says("`random, last word` and `random, first word` have no point in common"),
+        row("D42", SLOWER, Holds, |m| last_over_first(m, 1.02, 1.02)),
+        row("D42", SLOWER, DoesNotHold, |m| {
+            last_over_first(m, 1.02, 0.98)
+        })
+        .says("last over first word, random 0.98"),
+        row("D42", SLOWER, Inconclusive, |m| {
+            last_over_first(m, 1.0, 1.02)
+        }),
+        row("D42", SLOWER, Untestable, |m| {
+            last_over_first(m, 1.0, 1.0).without(|series, _| series == "random, last word")
+        })
+        .says("no point of `random, last word`"),
         row("E13", BACKWARDS, Holds, |m| backwards(m, 1.05, 0.005)),
-        row("E13", BACKWARDS, DoesNotHold, |m| backwards(m, 1.0, 0.005)),
         row("E13", BACKWARDS, DoesNotHold, |m| backwards(m, 0.9, 0.005)),
         row("E13", BACKWARDS, Inconclusive, |m| backwards(m, 1.05, 0.05)),
         row("E13", BACKWARDS, Untestable, |m| {

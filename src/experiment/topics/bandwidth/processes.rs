@@ -1,5 +1,6 @@
 //! Figure 3.31: what a process gets of a cache that another one uses as well.
 
+use crate::experiment::claim::guest::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
@@ -234,7 +235,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
         Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
     };
     let what = format!("where {what}s beside a writer fall over where they fall alone");
-    at_most(&what, ratio(sooner, fallen), 1.0)
+    unless_strangers(e, at_most(&what, ratio(sooner, fallen), 1.0))
 }
 
 /// Judges that the more the other process wants of the cache, the less this one gets, where both
@@ -254,18 +255,15 @@ fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
             shared.level
         )));
     }
-    all_of([
+    let parts = [
         at_most(
-            &format!("{what}s of half of the cache beside a reader over alone"),
-            ratio(reader, nobody),
-            1.0,
-        ),
-        at_most(
-            "beside a writer over beside a reader",
+            &format!("{what}s of half of the cache beside a writer over beside a reader"),
             ratio(writer, reader),
             1.0,
         ),
-    ])
+        at_most("beside a reader over alone", ratio(reader, nobody), 1.0),
+    ];
+    unless_strangers(e, all_of(parts))
 }
 
 pub(crate) const FIG_3_31: Experiment = Experiment {

@@ -141,11 +141,36 @@ const FIG_6_6: Experiment = Experiment {
                 at_most(&what, worst.value, FLAT)
             },
         ),
+        // L1d of AMD receives two words per cycle only if they lie in different banks, or in one with
+        // the same index: bits 6 to 4 are the bank, bits 14 to 7 the index.
+        measured(
+            "E19.5",
+            drepper("6.2.1, Figure 6.6"),
+            "eight loads take more than 1.1 times as long where the bits 6 to 4 of their \
+             addresses agree and bits 14 to 7 differ (128 bytes apart) as where the banks differ \
+             (16 bytes apart)",
+            |e| {
+                let one_bank = alike(e, 128)?;
+                let slower = ratio(one_bank, alike(e, 16)?)?;
+                at_least("128 bytes apart over 16", slower, FLAT)
+            },
+        )
+        .then(2.0, "AMD (2007)")
+        .failing("The banks of the figure are not those of this L1d, or it has none."),
     ],
 };
 
 fn loads(first: usize) -> String {
     format!("eight loads, the first at byte {first}")
+}
+
+/// What loads at a distance take, the median over the places of the first.
+fn alike(e: &Evidence<'_>, distance: usize) -> Result<Interval, Untestable> {
+    let places = firsts(e.machine).into_iter();
+    let all: Result<Vec<Interval>, Untestable> = places
+        .map(|first| e.at(&loads(first), distance as f64))
+        .collect();
+    Interval::median_of(&all?).ok_or_else(none)
 }
 
 /// Bytes of the line at which the first load may lie.

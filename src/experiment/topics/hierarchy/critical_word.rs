@@ -67,29 +67,46 @@ const FIG_3_30: Experiment = Experiment {
             .collect()
     },
     events: events::WALK,
-    claims: &[measured(
-        "D42.1",
-        ours(
-            "lines cross the fabric of today in one or two pieces, so that the place of a word \
+    claims: &[
+        measured(
+            "D42.1",
+            ours(
+                "lines cross the fabric of today in one or two pieces, so that the place of a word \
              should not show",
-        ),
-        "in memory a walk takes the same time, to 2 %, whether the pointer is the first \
+            ),
+            "in memory a walk takes the same time, to 2 %, whether the pointer is the first \
              word of the line or the last",
-        |e| {
-            let memory = e.machine.ranges.memory;
-            let mut parts = Vec::new();
-            for (label, first, last) in PAIRS {
-                let slower = paired(e, last, first, memory)?;
-                parts.push(between(
-                    &format!("last over first word, {label}"),
-                    slower,
-                    0.98,
-                    1.02,
-                ));
-            }
-            all_of(parts)
-        },
-    )],
+            |e| {
+                let memory = e.machine.ranges.memory;
+                let mut parts = Vec::new();
+                for (label, first, last) in PAIRS {
+                    let slower = paired(e, last, first, memory)?;
+                    parts.push(between(
+                        &format!("last over first word, {label}"),
+                        slower,
+                        0.98,
+                        1.02,
+                    ));
+                }
+                all_of(parts)
+            },
+        ),
+        // Beyond L2 the walk is about 0.7 % slower with the critical word at the end of the line.
+        measured(
+            "D42.2",
+            drepper("3.5.2, Figure 3.30"),
+            "in memory a walk takes longer if the pointer is the last word of the line than if it \
+             is the first, in order and at random",
+            |e| {
+                let memory = e.machine.ranges.memory;
+                all_of(PAIRS.map(|(label, first, last)| {
+                    let slower = paired(e, last, first, memory)?;
+                    at_least(&format!("last over first word, {label}"), slower, 1.0)
+                }))
+            },
+        )
+        .then(1.007, "Core 2"),
+    ],
 };
 
 const DIRECTIONS: [(&str, Direction); 2] = [
@@ -137,7 +154,7 @@ const STRUCT_RULES: Experiment = Experiment {
         |e| {
             let memory = e.machine.ranges.memory;
             let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
-            at_least("backwards over forwards", slower, 1.02)
+            at_least("backwards over forwards", slower, 1.0)
         },
     )],
 };

@@ -3,8 +3,9 @@
 // Flushes a line of a ring by address.
 #![allow(unsafe_code)]
 
-use crate::cpu::{CacheKind, clflush, mfence};
+use crate::cpu::{CacheKind, Vendor, clflush, mfence};
 use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::WalkSetup;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
@@ -31,8 +32,9 @@ const IN_L1: usize = 8 << 10;
 const INCLUSIVE: Experiment = Experiment {
     id: "D5",
     name: "drepper-inclusive-exclusive",
-    title: "Is the last level inclusive?",
-    question: "Does a line that is used all the time leave L1d and L2 when the last level is turned over?",
+    title: "Inclusive and exclusive caches",
+    question: "Does a line that is used all the time leave L1d and L2 when the last level is turned \
+               over, and what do L1d and L2 hold together?",
     source: "Drepper 3.2: caches of Intel are inclusive, those of AMD exclusive",
     about: "A page of lines is walked again and again while four times the last level's size and \
             more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do \
@@ -50,12 +52,21 @@ const INCLUSIVE: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
+        // The model of an eviction that is pushed down a level is that of exclusive caches, which AMD
+        // prefers; Intel implements inclusive ones.
         measured(
             "D5.1",
-            UNSURE,
-            "the last level is inclusive: a line that is used all the time is lost twice or more \
-             while four times the last level's size streams past",
-            |e| at_least("times a line is lost", losses(e), LOSSES),
+            drepper("3.2"),
+            "the last level of Intel's CPUs is inclusive and that of AMD's is not: a line that is \
+             used all the time is lost twice or more, on AMD's more seldom, while four times the \
+             last level's size streams past",
+            |e| {
+                let lost = losses(e)?;
+                match vendor(e.machine)? {
+                    Vendor::Intel => at_least("on Intel's, times a line is lost", lost, LOSSES),
+                    _ => at_most("on AMD's, times a line is lost", lost, LOSSES),
+                }
+            },
         ),
         measured(
             "D5.2",
@@ -76,8 +87,94 @@ const INCLUSIVE: Experiment = Experiment {
                 }
             },
         ),
+        // Exclusive, a line of L1d is not in L2; inclusive, each line of L1d is also in L2, which wastes
+        // memory for what lies in two places.
+        measured(
+            "D5.3",
+            drepper("3.2"),
+            "L1d and L2 are exclusive on AMD's CPUs and inclusive on Intel's: lines of one set of \
+             L2, more than either level has ways but fewer than both together, stay in the two on \
+             AMD's, and do not on Intel's",
+            held_together,
+        )
+        .failing("The two vendors' first and second levels are not what they were in 2007."),
     ],
 };
+
+/// Who makes the CPU: one of the two that the document names.
+fn vendor(machine: &Machine) -> Result<Vendor, Untestable> {
+    let core = machine.calibration.core();
+    let vendor = core.map(|core| core.vendor);
+    match vendor {
+        Some(vendor @ (Vendor::Intel | Vendor::Amd)) => Ok(vendor),
+        _ => Err(Untestable::because(
+            "this core is not known as one of Intel or of AMD, which the claim is about",
+        )),
+    }
+}
+
+/// The series of lines that all fall into one set of L2, by their number.
+const ONE_SET: &str = "lines of one set of L2";
+
+/// The share of a miss beyond L2 that a line costs at most if both levels hold it. Where they do not,
+/// LRU misses always, and no policy that is known keeps so many of the lines that loads come below.
+const HELD: f64 = 0.25;
+
+/// Numbers of lines of one set of L2, and bytes after which L2's sets repeat.
+struct Crowd {
+    /// More than either of L1d and L2 has ways, fewer than both.
+    between: usize,
+    /// Twice as many as both have.
+    beyond: usize,
+    apart: usize,
+}
+
+fn crowd(machine: &Machine) -> Option<Crowd> {
+    let ways = |level| machine.data_cache(level)?.ways.map(|ways| ways as usize);
+    let (l1, l2) = (ways(1)?, ways(2)?);
+    let bytes = machine.data_cache(2)?.size as usize;
+    (l1 > 1 && l2 > 1).then(|| Crowd {
+        between: l1.max(l2) + l1.min(l2) / 2,
+        beyond: 2 * (l1 + l2),
+        apart: bytes / l2,
+    })
+}
+
+/// Judges whether the lines between stay, by what a step costs more than one that hits L2, over what
+/// it costs more where no two levels can hold the lines.
+fn held_together(e: &Evidence<'_>) -> Judged {
+    let Some(Crowd {
+        between, beyond, ..
+    }) = crowd(e.machine)
+    else {
+        return Err(Untestable::because("CPUID reports no ways of L1d and L2"));
+    };
+    let l2 = e.machine.ranges.l2;
+    let rungs = e.machine.ladder.iter();
+    let inside: Vec<Interval> = rungs
+        .filter(|rung| l2.holds(rung.working_set))
+        .map(|rung| rung.cost)
+        .collect();
+    let hit = Interval::median_of(&inside)
+        .ok_or_else(|| Untestable(format!("the ladder has no rung in the {l2}")))?;
+    let (some, all) = (
+        e.at(ONE_SET, between as f64)?,
+        e.at(ONE_SET, beyond as f64)?,
+    );
+    if ratio(all, hit)?.hi < 1.5 {
+        return Err(Untestable(format!(
+            "{beyond} lines of what should be one set of L2 cost {all} core cycles, and a hit in \
+             L2 {hit}: pages are scattered over its sets, or addresses hashed"
+        )));
+    }
+    let more = |of: Interval| Interval::new(of.lo - hit.hi, of.hi - hit.lo);
+    let share = share_of_miss(more(some), more(all))?;
+    let what = format!("{between} lines, the share of a miss beyond L2");
+    match vendor(e.machine)? {
+        Vendor::Amd => at_most(&what, share, HELD),
+        _ => at_least(&what, share, HELD),
+    }
+}
 
 /// What CPUID says of the last level.
 fn stated(machine: &Machine) -> Result<bool, Untestable> {
@@ -118,6 +215,14 @@ fn cases(machine: &Machine) -> Vec<Case> {
                 seed: machine.seed + repeat,
             };
             cases.push(Case::new(series, repeat as f64, setup));
+        }
+    }
+    if let Some(crowd) = crowd(machine) {
+        for count in [crowd.between, crowd.beyond] {
+            let layout = Layout::npad(7).spaced(crowd.apart);
+            let order = Order::Random { seed: machine.seed };
+            let setup = WalkSetup::follow(layout, count * LINE, order);
+            cases.push(Case::new(ONE_SET, count as f64, setup).in_huge_pages());
         }
     }
     cases

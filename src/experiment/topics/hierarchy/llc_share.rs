@@ -1,6 +1,7 @@
 //! Drepper 6.2.3, the last level: what of it a program may count on, and work cut to that size.
 
 use crate::cpu::Caches;
+use crate::experiment::claim::guest::{told_by_hardware, unless_strangers};
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -141,6 +142,7 @@ const LLC_SHARE: Experiment = Experiment {
             "CPUID and sysfs agree on the share of the last level that one hardware thread has",
             |e| {
                 let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
+                told_by_hardware(e)?;
                 between("by CPUID over by sysfs", agreement, 1.0, 1.0)
             },
         ),
@@ -153,7 +155,10 @@ const LLC_SHARE: Experiment = Experiment {
             |e| {
                 let share = e.at(SYSFS, 0.0)?;
                 let found = capacity_found(e.machine)?;
-                at_least("capacity found over share", ratio(found, share), 1.0)
+                unless_strangers(
+                    e,
+                    at_least("capacity found over share", ratio(found, share), 1.0),
+                )
             },
         ),
         // Sizes differ by factors of eight and more, so that assuming the smallest throws away 87
@@ -163,7 +168,11 @@ const LLC_SHARE: Experiment = Experiment {
             drepper("6.2.3"),
             "a program made for a last level of 1 MiB leaves 87 % or more of this core's share \
              unused",
-            |e| at_least("percent unused", e.at(WASTE, 0.0), 87.0),
+            |e| {
+                let unused = e.at(WASTE, 0.0)?;
+                told_by_hardware(e)?;
+                at_least("percent unused", unused, 87.0)
+            },
         )
         .then(87.0, ""),
         // Match the working set to the cache: a job that is too large is done in smaller pieces.
@@ -175,7 +184,10 @@ const LLC_SHARE: Experiment = Experiment {
             |e| {
                 let array = e.machine.place_in_memory(array(e.machine))?;
                 let faster = ratio(half_the_share(e), e.at(WHOLE, array))?;
-                at_least("half the share over the whole array", faster, 1.25)
+                unless_strangers(
+                    e,
+                    at_least("half the share over the whole array", faster, 1.25),
+                )
             },
         ),
         // A working set too large for the cache makes large amounts of misses, even with
@@ -204,11 +216,8 @@ const LLC_SHARE: Experiment = Experiment {
                     .map(|(_, speed)| speed.widened(0.01))
                     .reduce(Interval::most)
                     .ok_or_else(|| Untestable("no smaller blocks were read".to_owned()))?;
-                at_least(
-                    "half the share over the fastest",
-                    ratio(half_the_share(e), fastest),
-                    0.9,
-                )
+                let speed = ratio(half_the_share(e), fastest)?;
+                unless_strangers(e, at_least("half the share over the fastest", speed, 0.9))
             },
         ),
     ],

@@ -93,9 +93,9 @@ const CACHE_GAIN: Experiment = Experiment {
             |e| {
                 let at = |series| e.at(series, 100.0);
                 all_of([
+                    between("percent saved", at(SAVED), 91.5, 91.6),
                     between("cycles without", at(WITHOUT), 2e6, 2e6),
                     between("cycles with", at(WITH), 168_500.0, 168_500.0),
-                    between("percent saved", at(SAVED), 91.5, 91.6),
                 ])
             },
         )

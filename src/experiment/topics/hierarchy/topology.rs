@@ -1,6 +1,7 @@
 //! Drepper 3 and 3.1: how large a cache is beside memory, and who shares which (Figures 3.1 to
 //! 3.3); 3.5.3: how cores share the levels beyond the first; 6.3.4: how a program asks for it.
 
+use crate::experiment::claim::guest::told_by_hardware;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::mem::Region;
@@ -69,6 +70,7 @@ const CACHE_RATIO: Experiment = Experiment {
              times",
         |e| {
             let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
+            told_by_hardware(e)?;
             let ratio = ratio.ok_or_else(|| Untestable("a size is not positive".to_owned()))?;
             between("memory over last level", ratio, 500.0, 2000.0)
         },
@@ -135,6 +137,8 @@ const SCHEMATICS: Experiment = Experiment {
             "the system reports three levels of cache, the first of them divided into L1d and \
              L1i",
             |e| {
+                count(e, LEVELS)?;
+                told_by_hardware(e)?;
                 all_of([
                     between(LEVELS, count(e, LEVELS), 3.0, 3.0),
                     between(SPLIT, count(e, SPLIT), 2.0, 2.0),
@@ -189,11 +193,11 @@ fn count(e: &Evidence<'_>, name: &str) -> Result<Interval, Untestable> {
     e.at(name, 0.0)
 }
 
-/// Whether there are two or more of what a claim is about.
+/// Whether there are two or more of what a claim is about, by the hardware's own account.
 fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestable> {
     match count(e, name)?.hi < 2.0 {
         true => Err(Untestable(otherwise.to_owned())),
-        false => Ok(()),
+        false => told_by_hardware(e),
     }
 }
 
@@ -282,6 +286,7 @@ fn arranged(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     if arranged.lo == number(Arrangement::OneCore) {
         return Err(Untestable("each processor here has one core".to_owned()));
     }
+    told_by_hardware(e)?;
     Ok(arranged)
 }
 
@@ -381,6 +386,7 @@ const SIBLINGS: Experiment = Experiment {
                     let none = "no core here has a hyper-thread beside the first";
                     return Err(Untestable(none.to_owned()));
                 }
+                told_by_hardware(e)?;
                 between(ASTRAY, count(e, ASTRAY), 0.0, 0.0)
             },
         ),

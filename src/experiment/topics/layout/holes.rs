@@ -46,9 +46,9 @@ const END: usize = offset_of!(Foo, b) + size_of::<c_int>();
 
 /// Figure 6.3, line by line.
 const FOO: [Counted; 7] = [
+    ("bytes of foo", size_of::<Foo>(), 72.0),
     ("bytes before fill", offset_of!(Foo, fill), 8.0),
     ("bytes before b", offset_of!(Foo, b), 64.0),
-    ("bytes of foo", size_of::<Foo>(), 72.0),
     ("cache lines", size_of::<Foo>().div_ceil(LINE), 2.0),
     ("bytes of holes", END - MEMBERS, 4.0),
     ("bytes of padding", size_of::<Foo>() - END, 4.0),

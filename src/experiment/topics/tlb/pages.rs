@@ -61,16 +61,7 @@ const FIG_3_12: Experiment = Experiment {
             drepper("3.3.2, Figure 3.12"),
             "a line of each of 256 pages, more than any L1 dTLB has entries, costs more than \
              1.3 times a line of each of 24 pages",
-            |e| {
-                let rise = |series| {
-                    let few = e.at(series, at_pages(FEW_PAGES))?;
-                    ratio(e.at(series, at_pages(MANY_PAGES)), few)
-                };
-                all_of([
-                    at_least("256 pages over 24", rise(ROTATING), 1.3),
-                    at_most("the same in 2 MiB pages", rise(ROTATING_HUGE), 1.3),
-                ])
-            },
+            |e| at_least("256 pages over 24", rise(e, ROTATING), 1.3),
         )
         .then_between(17.0, 40.0, "Pentium 4, with conflicts in L1d besides"),
         measured(
@@ -131,8 +122,31 @@ const FIG_3_12: Experiment = Experiment {
                 )
             },
         ),
+        measured(
+            "D16.5",
+            ours("if the TLB is the cause, larger pages are the cure"),
+            "2 MiB pages keep a line of each of 256 pages below 1.3 times a line of each of 24 \
+             pages",
+            |e| {
+                at_most(
+                    "256 pages over 24, in 2 MiB pages",
+                    rise(e, ROTATING_HUGE),
+                    1.3,
+                )
+            },
+        )
+        .failing(
+            "A hypervisor that backs large pages with small ones leaves the TLB no more reach: an \
+             entry covers the smaller of the two.",
+        ),
     ],
 };
+
+/// What a step costs in many pages over what it costs in few.
+fn rise(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
+    let few = e.at(series, at_pages(FEW_PAGES))?;
+    ratio(e.at(series, at_pages(MANY_PAGES)), few)
+}
 
 /// By how many core cycles `of` exceeds `less`.
 fn more(of: Interval, less: Interval) -> Interval {
