@@ -28,11 +28,11 @@ pub use crate::experiment::claim::statement::{
 pub use crate::experiment::claim::verdict::{
     Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
 };
-pub use crate::experiment::machine::calibration::{Calibration, Reach, Stream, calibrating};
+pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
 pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_rungs};
 pub use crate::experiment::machine::predict::{
-    Forecast, Model, Parameters, Prediction, prediction,
+    Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
 pub use crate::experiment::quality::doubt::Doubt;

@@ -9,10 +9,9 @@ use super::record::{MACHINE, Record, VerdictLine};
 use super::selection::select;
 use super::sheet::{self, Row};
 use crate::experiment::{
-    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Point, Prediction, Verdict, all,
-    mark_remote, merged, prediction,
+    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Outcome, Point, Prediction,
+    Verdict, all, mark_remote, merged, prediction,
 };
-use crate::stats::median;
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
 /// ends early could make a claim about its end fail, or hold, for no reason.
@@ -118,11 +117,9 @@ impl Analysis {
         answers.filter_map(|answer| Some((answer.experiment, answer.prediction.as_ref()?)))
     }
 
-    /// The median of their errors, if there are any.
-    pub fn predicted(&self) -> Option<f64> {
-        let mut errors: Vec<f64> = self.predictions().map(|(_, of)| of.error).collect();
-        errors.sort_by(f64::total_cmp);
-        median(&errors)
+    /// What they come to, each set-up counted once.
+    pub fn predicted(&self) -> Option<Outcome> {
+        Outcome::of(self.predictions().map(|(_, of)| of))
     }
 
     /// The machine sheet.

@@ -63,25 +63,30 @@ pub fn tally(lines: &[VerdictLine]) -> String {
 
 /// How far predictions lie from what was measured; empty if nothing was predicted.
 pub fn predictions(analysis: &Analysis) -> String {
-    let Some(median) = analysis.predicted() else {
+    let Some(outcome) = analysis.predicted() else {
         return String::new();
     };
     let percent = |error: f64| format!("{:.0} %", error * 100.0);
     let each = |poor: bool| {
         let some = analysis.predictions();
         let some = some.filter(move |(_, of)| of.poor() == poor);
-        let each = some.map(|(experiment, of)| format!("{} {}", experiment.id, percent(of.error)));
+        let each = some.filter_map(|(experiment, of)| {
+            Some(format!("{} {}", experiment.id, percent(of.error()?)))
+        });
         each.collect::<Vec<String>>()
     };
-    let (good, poor) = (each(false), each(true));
+    let own = analysis.predictions();
+    let own = own.filter(|(_, of)| of.error().is_none());
+    let own: Vec<String> = own.map(|(of, _)| of.id.to_owned()).collect();
     let mut text = format!(
-        "predicted beside measured, median error over {} experiments: {}\n",
-        good.len() + poor.len(),
-        percent(median)
+        "predicted beside measured, median error of {} points: {}\n",
+        outcome.points,
+        percent(outcome.error)
     );
     for (what, ids) in [
-        ("within their bar", good),
-        ("poor, and the report says why", poor),
+        ("within their bar", each(false)),
+        ("poor, and the report says why", each(true)),
+        ("from their own quantity, not counted", own),
     ] {
         if !ids.is_empty() {
             text += &format!("  {what}: {}\n", ids.join(", "));

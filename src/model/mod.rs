@@ -4,7 +4,6 @@
 //! the caller uses, and needs neither an operating system nor an allocator.
 
 mod chain;
-mod contested;
 mod distance;
 mod faster;
 mod hyperthread;
@@ -17,7 +16,6 @@ mod sum;
 mod walk;
 
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
-pub use contested::Contested;
 pub use distance::{step_with_prefetch, steps_ahead};
 pub use faster::saved;
 pub use hyperthread::{HyperThread, least_hit_rate};

@@ -1,19 +1,21 @@
 //! What predictions know of a machine besides its ladder: the rate at which each level delivers and
-//! takes lines, what a page beyond the first TLB costs, a line's way to another core, and a locked
-//! addition.
+//! takes lines, what the prefetchers leave of memory's latency, what a page beyond the first TLB
+//! costs, a line's way to another core, a floating-point addition, and the arithmetic of a batch of
+//! orders.
 //!
 //! Every run measures these points once, beside the ladder and under its name. They are parameters:
 //! a point of an experiment that has the same set-up is no test of a prediction.
 
 use crate::cpu::Core;
+use crate::experiment::shared::addition::AdditionSetup;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
-use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::shared::orders::OrdersSetup;
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{Case, Machine, Measured, Point, Range, SampleOf, State, Unit};
-use crate::kernel::{BLOCK, IncrementWay, Motion, RoundTripWay};
-use crate::mem::LINE;
-use crate::pattern::{Layout, Order};
+use crate::experiment::{Case, Machine, Measured, Point, Range, State, Unit};
+use crate::kernel::{BLOCK, Motion, RoundTripWay};
+use crate::mem::{LINE, PAGE};
+use crate::pattern::{Arrangement, Layout, Order, Orders};
 use core::iter::successors;
 
 /// What streams do.
@@ -49,14 +51,56 @@ impl Stream {
     }
 }
 
+/// Walks in memory whose next address a prefetcher can tell: what it leaves of the latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// To the next line.
+    NextLine,
+    /// Over three lines to the fourth: inside the window of 512 bytes that the paper names.
+    FourLines,
+    /// To the same line of the next page.
+    Page,
+}
+
+impl Left {
+    /// All of them.
+    pub const ALL: [Left; 3] = [Left::NextLine, Left::FourLines, Left::Page];
+
+    /// The series of its point.
+    pub const fn series(self) -> &'static str {
+        match self {
+            Left::NextLine => "a walk in memory to the next line",
+            Left::FourLines => "a walk in memory to every fourth line",
+            Left::Page => "a walk in memory to the next page",
+        }
+    }
+
+    /// The order in which all lines are visited.
+    const fn order(self) -> Order {
+        match self {
+            Left::NextLine => Order::Sequential,
+            Left::FourLines => Order::Strided { elements: 4 },
+            Left::Page => Order::Strided {
+                elements: PAGE / LINE,
+            },
+        }
+    }
+}
+
 /// The series of the step to another page each time.
 const PAGES: &str = "a walk in order, one line a page";
 
 /// The series of the line that goes to another core and back.
 const ROUND_TRIP: &str = "a line to the nearest core and back, by lock cmpxchg";
 
-/// The series of the addition whose line is there.
-const ADDITION: &str = "a locked addition to a line of one's own";
+/// The series of the sum.
+const FLOAT_ADDITION: &str = "a floating-point addition that waits for the one before";
+
+/// The series of the arithmetic of a batch of orders, and how the orders lie.
+const ORDERS: [(&str, Arrangement); 2] = [
+    ("a batch of orders in L1d", Arrangement::Split),
+    ("a batch of orders in L1d, by vectors", Arrangement::Apart),
+];
 
 /// Pages that no first-level TLB holds and every second-level one does, with lines that fit L1d.
 const A_FEW_PAGES: usize = 256;
@@ -86,8 +130,12 @@ pub struct Calibration {
     page_step: Option<f64>,
     /// Core cycles of a line's way to the nearest core and back.
     round_trip: Option<f64>,
-    /// Core cycles of a locked addition to a line that is there.
-    addition: Option<f64>,
+    /// Core cycles of a step, by what the prefetchers see of the walk.
+    left: Vec<(Left, f64)>,
+    /// Core cycles of a floating-point addition that waits for the one before.
+    float_addition: Option<f64>,
+    /// Core cycles of the arithmetic of a batch of orders, one by one and by vectors.
+    orders: [Option<f64>; 2],
     tlbs: Vec<Reach>,
     guest: bool,
     core: Option<&'static Core>,
@@ -137,8 +185,13 @@ impl Calibration {
             match point.series.as_str() {
                 PAGES => self.page_step = Some(cycles),
                 ROUND_TRIP => self.round_trip = Some(cycles),
-                ADDITION => self.addition = Some(cycles),
+                FLOAT_ADDITION => self.float_addition = Some(cycles),
                 series => {
+                    let left = Left::ALL.into_iter().find(|of| of.series() == series);
+                    self.left.extend(left.map(|left| (left, cycles)));
+                    if let Some(way) = ORDERS.iter().position(|(of, _)| *of == series) {
+                        self.orders[way] = Some(cycles);
+                    }
                     let stream = Stream::ALL.into_iter().find(|of| of.series() == series);
                     let lines = (BLOCK / LINE) as f64;
                     let row = stream.map(|stream| (stream, point.x, cycles / lines));
@@ -184,9 +237,20 @@ impl Calibration {
         self.round_trip
     }
 
-    /// Core cycles of a locked addition to a line of one's own.
-    pub fn addition(&self) -> Option<f64> {
-        self.addition
+    /// Core cycles of a step in memory that the prefetchers foresee.
+    pub fn left(&self, left: Left) -> Option<f64> {
+        let mut rows = self.left.iter();
+        rows.find(|(of, _)| *of == left).map(|(_, cycles)| *cycles)
+    }
+
+    /// Core cycles of a floating-point addition that waits for the one before.
+    pub fn float_addition(&self) -> Option<f64> {
+        self.float_addition
+    }
+
+    /// Core cycles of the arithmetic of a batch of orders.
+    pub(crate) fn orders(&self, vectors: bool) -> Option<f64> {
+        self.orders[usize::from(vectors)]
     }
 }
 
@@ -234,6 +298,20 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
         )
     };
     cases.push(Case::new(PAGES, A_FEW_PAGES as f64, pages));
+    for left in Left::ALL {
+        let walk = WalkSetup::follow(Layout::npad(7), memory, left.order());
+        cases.push(Case::new(left.series(), memory as f64, walk));
+    }
+    cases.push(Case::new(FLOAT_ADDITION, 0.0, AdditionSetup));
+    for (series, arrangement) in ORDERS {
+        let batch = arrangement.bytes(Orders::BATCH);
+        let orders = OrdersSetup {
+            batches: (ranges.l1.hi as usize / batch).max(1),
+            arrangement,
+            seed: machine.seed,
+        };
+        cases.push(Case::new(series, ranges.l1.hi, orders));
+    }
     let near = machine.cpu_order.nearest();
     if let Some(Ok(cpus)) = near.map(|near| machine.cpu_order.pair(near)) {
         let trip = RoundTripSetup {
@@ -241,13 +319,6 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             cpus: cpus.to_vec(),
         };
         cases.push(Case::new(ROUND_TRIP, 0.0, trip));
-        let addition = IncrementSetup {
-            way: IncrementWay::FetchAdd,
-            spacing: Spacing::Shared,
-            cpus: vec![cpus[0]],
-            pace: SampleOf::Slowest,
-        };
-        cases.push(Case::new(ADDITION, 0.0, addition));
     }
     cases
 }

@@ -99,10 +99,7 @@ impl Setup for BandwidthSetup {
                 ..none
             },
         };
-        Some(Forecast {
-            cycles: moved(parameters, self.bytes, flow)?,
-            model: &STREAMS,
-        })
+        moved(parameters, self.bytes, flow, &STREAMS)
     }
 }
 
@@ -251,6 +248,7 @@ impl BandwidthTeamSetup {
 
 static STREAMS: Model = Model {
     name: "the lowest roof: ports, or lines at the rate of a stream",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "how far loads and stores overlap on their way to memory, and stores past the caches \
                  that come with them",

@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
-use crate::model::Contested;
 use crate::os::Worker;
 
 /// Where the words of the threads lie.
@@ -60,49 +59,4 @@ impl Setup for IncrementSetup {
         let members = members.collect::<Result<_, Untestable>>()?;
         Ok(Workload::at_once(members, self.pace, 1))
     }
-
-    /// Of words that share a line, which goes around between the threads.
-    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let one_line = match self.spacing {
-            Spacing::Shared => true,
-            Spacing::Apart(bytes) => bytes * self.cpus.len() <= LINE,
-        };
-        let mut cpus = self.cpus.clone();
-        cpus.sort_unstable();
-        cpus.dedup();
-        (one_line && cpus.len() > 1 && cpus.len() == self.cpus.len()).then_some(())?;
-        let line = Contested {
-            threads: cpus.len() as f64,
-            round_trip: parameters.round_trip()?,
-        };
-        Some(match self.way {
-            IncrementWay::Plain => Forecast {
-                cycles: line.buffered(parameters.pending_stores()?.into(), parameters.l1()?),
-                model: &BUFFERED,
-            },
-            IncrementWay::CompareExchange => Forecast {
-                cycles: line.loading_first(parameters.addition()?),
-                model: &WAITING,
-            },
-            IncrementWay::FetchAdd | IncrementWay::SpinLock => Forecast {
-                cycles: line.waiting(parameters.addition()?),
-                model: &WAITING,
-            },
-        })
-    }
 }
-
-static BUFFERED: Model = Model {
-    name: "a line that each core has for a quarter of a round trip, and a store buffer that empties \
-           into it",
-    bar: 0.25,
-    leaves_out: "how long the directory keeps a request that comes while the line is on its way",
-};
-
-static WAITING: Model = Model {
-    name: "a line that each core has for a quarter of a round trip, and adds to as to its own",
-    bar: 0.25,
-    leaves_out: "that a compare-and-exchange fails if another core came between it and its load, and \
-                 that a lock is given back by a store of its own, for which the line may have to come \
-                 once more",
-};

@@ -42,10 +42,7 @@ impl Setup for FillSetup {
             },
             _ => return None,
         };
-        Some(Forecast {
-            cycles: moved(parameters, self.bytes, flow)?,
-            model: &LINES,
-        })
+        moved(parameters, self.bytes, flow, &LINES)
     }
 }
 
@@ -93,15 +90,13 @@ impl Setup for LoadSetup {
             width: Some(self.width),
             ..Flow::default()
         };
-        Some(Forecast {
-            cycles: moved(parameters, self.bytes, flow)?,
-            model: &LINES,
-        })
+        moved(parameters, self.bytes, flow, &LINES)
     }
 }
 
 static LINES: Model = Model {
     name: "lines at the rate of a stream",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "additions that wait for each other where lines come fast",
 };

@@ -1,5 +1,6 @@
 //! Set-ups that the figures of several topics use.
 
+pub mod addition;
 pub mod bandwidth;
 pub mod burst;
 pub mod company;
@@ -7,6 +8,7 @@ pub mod count;
 pub mod hint;
 pub mod increment;
 pub mod lines;
+pub mod orders;
 pub mod pending;
 pub mod pollution;
 pub mod register;

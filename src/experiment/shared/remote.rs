@@ -53,6 +53,7 @@ pub struct RemoteSetup {
 
 static TRANSFER: Model = Model {
     name: "the latency of where the line is",
+    basis: Basis::Calibration,
     bar: 0.25,
     leaves_out: "what a load saves that asks for nothing but a copy",
 };
@@ -276,15 +277,16 @@ impl Setup for RemoteSetup {
     /// own is too short to be told beside the fences of a shot.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.want == Want::Read).then_some(())?;
-        let cycles = match self.held {
-            Held::Nowhere => parameters.memory()?,
-            Held::Modified | Held::Exclusive => parameters.round_trip()? / 2.0,
-            Held::Own | Held::Shared => return None,
-        };
-        Some(Forecast {
-            cycles,
-            model: &TRANSFER,
-        })
+        match self.held {
+            Held::Nowhere => Some(Forecast {
+                own_quantity: true,
+                ..TRANSFER.forecast(parameters.memory()?)
+            }),
+            Held::Modified | Held::Exclusive => {
+                Some(TRANSFER.forecast(parameters.round_trip()? / 2.0))
+            }
+            Held::Own | Held::Shared => None,
+        }
     }
 }
 

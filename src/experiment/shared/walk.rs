@@ -72,6 +72,11 @@ impl Setup for WalkSetup {
             Order::Random { .. } => random(parameters, places, None),
             Order::RandomInBlocks { pages, .. } => random(parameters, places, Some(pages)),
             Order::Sequential | Order::Backward => in_order(parameters, places, stores),
+            // All elements are visited, in so many rounds.
+            Order::Strided { elements } => {
+                let stride = elements * places.stride;
+                in_order(parameters, Places { stride, ..places }, stores)
+            }
             _ => None,
         }
     }

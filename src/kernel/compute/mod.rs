@@ -1,5 +1,6 @@
 //! Kernels that calculate: registers, matrices, tensors, records, shuffles, clusters.
 
+pub(super) mod addition;
 pub(super) mod matmul;
 pub(super) mod nearest;
 pub(super) mod orders;
@@ -9,6 +10,7 @@ pub(super) mod shuffle;
 pub(super) mod tensor;
 pub(super) mod tile;
 
+pub use addition::Addition;
 pub use matmul::{Matmul, MatmulError, MatmulWay};
 #[doc(hidden)]
 pub use nearest::{Means, NearestWay, Sum, add_to_nearest};
@@ -25,6 +27,7 @@ use crate::kernel::verify::Oracle;
 /// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, features: Features) {
     oracle.register();
+    oracle.addition();
     oracle.orders(features);
     oracle.shuffles();
     oracle.tensors();

@@ -43,6 +43,7 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
         not_run: missing
             .map(|of| (of.id.to_owned(), of.title.to_owned()))
             .collect(),
+        predicted: analysis.predicted(),
     })
 }
 
@@ -282,11 +283,14 @@ fn predicted(found: &Prediction, curves: &[CurveView]) -> PredictionView {
         let measured = curves.iter().any(|curve| curve.label == found.label);
         measured && !found.points.is_empty()
     });
-    let names = found.models.iter().map(|model| model.name.to_owned());
+    let names = found.models.iter();
+    let names = names.map(|model| format!("{} ({})", model.name, model.basis.name()));
+    let points = found.counted().count();
     PredictionView {
         curves: views(drawn),
-        error: found.error,
-        points: found.points,
+        error: found.error(),
+        points,
+        own_quantity: found.points.len() - points,
         bar: found.bar,
         models: names.collect(),
         lacks: found.lacks.iter().map(|&lack| lack.to_owned()).collect(),

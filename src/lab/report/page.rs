@@ -72,7 +72,7 @@ fn contents(view: &ReportView) -> Markup {
                 li { a href="#findings" { "Findings" } }
                 li { a href="#claims" { "All claims" } }
                 li { a href="#machine" { "The machine" } }
-                @if view.predicted().is_some() {
+                @if view.predicted.is_some() {
                     li { a href="#predictions" { "Predicted beside measured" } }
                 }
             }
@@ -301,25 +301,34 @@ fn sheet_row(row: &Row, kernel: bool, notes: bool) -> Markup {
 
 /// The table of all predictions, and what they come to; nothing if nothing was predicted.
 fn predictions(view: &ReportView) -> Markup {
-    let Some(median) = view.predicted() else {
+    let Some(outcome) = view.predicted else {
         return html! {};
     };
     let poor = view.predictions().filter(|(_, of)| of.poor()).count();
     let mut rows: Vec<(&Section, &PredictionView)> = view.predictions().collect();
     // Poor ones first, and the worst of them at the top.
-    rows.sort_by(|(_, a), (_, b)| (b.error / b.bar).total_cmp(&(a.error / a.bar)));
+    let part = |of: &PredictionView| of.error.map_or(-1.0, |error| error / of.bar);
+    rows.sort_by(|(_, a), (_, b)| part(b).total_cmp(&part(a)));
     html! {
         section #predictions aria-labelledby="predictions-title" {
             h2 #predictions-title { "Predicted beside measured" }
             p.lead {
-                "The median error over " (rows.len()) " experiments is " (percent(median)) "; "
+                "The median error of " (outcome.points) " points is " (percent(outcome.error))
+                "; of the experiments "
                 @if poor == 0 { "none misses its bar." } @else { (poor) " miss their bar." }
             }
             p {
                 "Predictions follow from the machine's parameters: the ladder, the rate of a stream \
-                 in each level, a step to another page, a line's way to another core, CPUID, and \
-                 what is published of the core. None is fitted to a curve that is predicted. An \
-                 error is the median of |predicted / measured - 1| over an experiment's times."
+                 in each level, what the prefetchers leave of memory's latency, a step to another \
+                 page, a line's way to another core, a floating-point addition, CPUID, and what is \
+                 published of the core. Each experiment's figure names its models, and says of each \
+                 whether its numbers are from calibration, from published values, or fitted. An \
+                 error is the median of |predicted / measured - 1| over the times. A point that \
+                 several experiments share counts once in the first number; "
+                (outcome.own_quantity) " points whose own quantity the calibration measured, such as \
+                 walks in random order that go as the ladder's, count nowhere. How long a core keeps \
+                 a line that others want is published of no core, so that contended lines are not \
+                 predicted."
             }
             div.scroll role="region" tabindex="0" aria-label="Errors of predictions" {
                 table.sheet {
@@ -343,7 +352,11 @@ fn predicted_row(section: &Section, of: &PredictionView) -> Markup {
     html! {
         tr {
             th scope="row" { a href={ "#" (section.id) } { (section.id) } " " (section.title) }
-            td { (percent(of.error)) @if of.poor() { ", poor" } }
+            td {
+                @if let Some(error) = of.error {
+                    (percent(error)) @if of.poor() { ", poor" }
+                } @else { "from its own quantity" }
+            }
             td { (percent(of.bar)) }
             td { (of.points) }
             td { @if of.poor() { (prose(&of.lacks.join("; and "))) } }

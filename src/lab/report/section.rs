@@ -229,8 +229,13 @@ fn predicted(prediction: &PredictionView) -> Markup {
         } @else {
             " Dashed curves, or paler bars: predicted"
         }
-        " from the machine's parameters (" (prediction.models.join("; ")) "); half of "
-        (prediction.points) " points lie within " (percent(prediction.error)) " of it."
+        " from the machine's parameters: " (prediction.models.join("; ")) "."
+        @if let Some(error) = prediction.error {
+            " Half of " (prediction.points) " points lie within " (percent(error)) " of it."
+        }
+        @if prediction.own_quantity > 0 {
+            " From their own quantity, and not counted: " (prediction.own_quantity) " points."
+        }
         @if prediction.poor() {
             " That is a poor prediction: no more than " (percent(prediction.bar)) " was wanted. Where \
              it is wrong it leaves out " (prediction.lacks.join("; and ")) "."

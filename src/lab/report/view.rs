@@ -1,9 +1,8 @@
 //! What a report shows, as plain data: no record and no experiment is needed to render it.
 
-use crate::experiment::Verdict;
+use crate::experiment::{Outcome, Verdict};
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
-use crate::stats::median;
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +21,8 @@ pub struct ReportView {
     pub sections: Vec<Section>,
     /// Ids and titles of the experiments that were not.
     pub not_run: Vec<(String, String)>,
+    /// What the predictions come to, if any point tests a model.
+    pub predicted: Option<Outcome>,
 }
 
 impl ReportView {
@@ -46,13 +47,6 @@ impl ReportView {
             let prediction = section.figure.as_ref()?.prediction.as_ref()?;
             Some((section, prediction))
         })
-    }
-
-    /// The median of their errors, if there are any.
-    pub fn predicted(&self) -> Option<f64> {
-        let mut errors: Vec<f64> = self.predictions().map(|(_, of)| of.error).collect();
-        errors.sort_by(f64::total_cmp);
-        median(&errors)
     }
 
     /// Every claim with its section.
@@ -138,10 +132,12 @@ pub struct Figure {
 pub struct PredictionView {
     /// The predicted curves, labelled as those that were measured.
     pub curves: Vec<CurveView>,
-    /// The median of |predicted / measured - 1| over the points.
-    pub error: f64,
+    /// The median of |predicted / measured - 1| over the points that test a model, if there are any.
+    pub error: Option<f64>,
     /// How many points those are.
     pub points: usize,
+    /// How many others are predicted from their own quantity.
+    pub own_quantity: usize,
     /// The error up to which the prediction counts as good.
     pub bar: f64,
     /// The models it is from.
@@ -153,7 +149,7 @@ pub struct PredictionView {
 impl PredictionView {
     /// Whether half of the points miss the bar.
     pub fn poor(&self) -> bool {
-        self.error > self.bar
+        self.error.is_some_and(|error| error > self.bar)
     }
 }
 

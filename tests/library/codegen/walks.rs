@@ -6,6 +6,7 @@ use super::kernel::{Kernel, traffic};
 use super::{Stated, stated};
 
 pub const STATED: &[Stated] = &[
+    stated("linefill_addition", 0, 0, 0, 0),
     stated("linefill_register", 0, 0, 0, 0),
     stated("linefill_walk_follow", 1, 0, 8, 0),
     stated("linefill_walk_inc", 2, 1, 16, 8),

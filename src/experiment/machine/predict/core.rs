@@ -4,16 +4,8 @@ use crate::cpu::{Core, Fact};
 use crate::experiment::machine::predict::Parameters;
 
 /// A published number of the machine's core.
-pub(crate) fn published(
-    parameters: &Parameters<'_>,
-    fact: impl Fn(&Core) -> Fact<u32>,
-) -> Option<u32> {
+fn published(parameters: &Parameters<'_>, fact: impl Fn(&Core) -> Fact<u32>) -> Option<u32> {
     fact(parameters.calibration().core()?).value()
-}
-
-/// Core cycles of a floating-point addition that the next one waits for, if published.
-pub(in crate::experiment) fn add_latency(parameters: &Parameters<'_>) -> Option<f64> {
-    published(parameters, |core| core.float_add).map(f64::from)
 }
 
 /// Operations that the core has under way at most, if published.

@@ -1,17 +1,40 @@
 //! A predicted time, the model behind it, and the parameters that models have.
 
 use crate::experiment::machine::calibration::{Calibration, Stream};
-use crate::experiment::machine::predict::core::published;
 use crate::experiment::{Machine, Measured, Range};
 use crate::mem::{LINE, PAGE};
 use crate::model::{Level, Placement, Translation, Walk};
 use crate::stats::median;
+
+/// Where the numbers of a model come from: the weakest of its sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// CPUID, and points that every run measures before any experiment.
+    Calibration,
+    /// Besides, a value that is published of the core.
+    Published,
+    /// Besides, a constant that was chosen to match measured curves of some core.
+    Fitted,
+}
+
+impl Basis {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Basis::Calibration => "from calibration",
+            Basis::Published => "from published values",
+            Basis::Fitted => "fitted",
+        }
+    }
+}
 
 /// How times are predicted.
 #[derive(Debug, PartialEq)]
 pub struct Model {
     /// What it goes by, for a reader of a table.
     pub name: &'static str,
+    /// Where its numbers come from.
+    pub basis: Basis,
     /// The median error up to which a prediction counts as good.
     pub bar: f64,
     /// What it leaves out, to be said where it is wrong: a sentence's end.
@@ -25,6 +48,39 @@ pub struct Forecast {
     pub cycles: f64,
     /// The model that says so.
     pub model: &'static Model,
+    /// Whether the calibration measured this very quantity, so that the prediction is no test of the
+    /// model.
+    pub own_quantity: bool,
+}
+
+impl Model {
+    /// A time that follows from other quantities than the predicted one.
+    pub(in crate::experiment) fn forecast(&'static self, cycles: f64) -> Forecast {
+        Forecast {
+            cycles,
+            model: self,
+            own_quantity: false,
+        }
+    }
+}
+
+impl Forecast {
+    /// The same of work that takes at least so many cycles, whatever it waits for.
+    pub(in crate::experiment) fn at_least(self, cycles: f64) -> Self {
+        if cycles <= self.cycles {
+            return self;
+        }
+        self.model.forecast(cycles)
+    }
+
+    /// What `model` makes of this time: of the same quantity still, if hardly anything.
+    pub(in crate::experiment) fn then(self, cycles: f64, model: &'static Model) -> Self {
+        let same = (cycles / self.cycles - 1.0).abs() <= self.model.bar;
+        Forecast {
+            own_quantity: self.own_quantity && same,
+            ..model.forecast(cycles)
+        }
+    }
 }
 
 /// A machine's parameters, for a point in pages of one size.
@@ -81,14 +137,9 @@ impl<'a> Parameters<'a> {
         self.apart.or(self.calibration().round_trip())
     }
 
-    /// Core cycles of a locked addition to a line of one's own.
-    pub(in crate::experiment) fn addition(&self) -> Option<f64> {
-        self.calibration().addition()
-    }
-
-    /// Stores that the core holds until they have gone to L1d, as published.
-    pub(in crate::experiment) fn pending_stores(&self) -> Option<u32> {
-        published(self, |core| core.store_buffer)
+    /// Core cycles of a floating-point addition that waits for the one before.
+    pub(in crate::experiment) fn float_addition(&self) -> Option<f64> {
+        self.calibration().float_addition()
     }
 
     /// The ladder's cost in a range.

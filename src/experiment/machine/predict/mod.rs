@@ -1,13 +1,12 @@
 //! What the machine's parameters predict for an experiment's own cases.
 //!
 //! The parameters are the ladder, CPUID, what is published of the core, and the few points of
-//! [`calibrating`]. None is fitted to a curve that is predicted.
+//! [`calibrating`]. Each [`Model`] says whether a constant of it was fitted to curves. A point whose
+//! quantity the calibration measured is drawn, and not counted.
 
 use crate::experiment::machine::calibration::{calibrating, cycles};
-pub(in crate::experiment) use crate::experiment::machine::predict::core::{
-    add_latency, in_flight, window,
-};
-pub use crate::experiment::machine::predict::forecast::{Forecast, Model, Parameters};
+pub(in crate::experiment) use crate::experiment::machine::predict::core::{in_flight, window};
+pub use crate::experiment::machine::predict::forecast::{Basis, Forecast, Model, Parameters};
 pub(in crate::experiment) use crate::experiment::machine::predict::stream::{Flow, moved};
 pub(in crate::experiment) use crate::experiment::machine::predict::walk::{
     Places, in_order, random,
@@ -25,10 +24,8 @@ mod walk;
 pub struct Prediction {
     /// The experiment's curves, drawn from predicted points, in the unit of the evidence.
     pub curves: Vec<Curve>,
-    /// The median of |predicted / measured - 1| over the times that have both.
-    pub error: f64,
-    /// How many times those are.
-    pub points: usize,
+    /// The points that have both times, each set-up once.
+    pub points: Vec<Compared>,
     /// The largest error with which the prediction counts as good.
     pub bar: f64,
     /// By which models.
@@ -37,15 +34,67 @@ pub struct Prediction {
     pub lacks: Vec<&'static str>,
 }
 
+/// A predicted time beside the measured one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The whole set-up. Experiments share points: those of one set-up are one measurement.
+    pub setup: String,
+    /// |predicted / measured - 1|.
+    pub error: f64,
+    /// Whether the calibration measured this very quantity.
+    pub own_quantity: bool,
+}
+
 impl Prediction {
-    /// Whether half of the points miss the bar.
+    /// The points that test a model.
+    pub fn counted(&self) -> impl Iterator<Item = &Compared> {
+        self.points.iter().filter(|point| !point.own_quantity)
+    }
+
+    /// The median error of those; `None` if all points are predicted from their own quantity.
+    pub fn error(&self) -> Option<f64> {
+        middle(self.counted().map(|point| point.error).collect())
+    }
+
+    /// Whether half of the counted points miss the bar.
     pub fn poor(&self) -> bool {
-        self.error > self.bar
+        self.error().is_some_and(|error| error > self.bar)
     }
 }
 
-/// What is predicted for the points of an experiment, if anything is that is not a parameter
-/// itself.
+fn middle(mut errors: Vec<f64>) -> Option<f64> {
+    errors.sort_by(f64::total_cmp);
+    median(&errors)
+}
+
+/// How well the predictions of a record did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The median error of the points that test a model, each set-up counted once.
+    pub error: f64,
+    /// How many points those are.
+    pub points: usize,
+    /// How many other points are predicted from their own quantity.
+    pub own_quantity: usize,
+}
+
+impl Outcome {
+    /// What predictions come to; `None` if no point tests a model.
+    pub fn of<'a>(predictions: impl Iterator<Item = &'a Prediction>) -> Option<Self> {
+        let mut points: Vec<&Compared> = predictions.flat_map(|of| &of.points).collect();
+        points.sort_by(|one, other| one.setup.cmp(&other.setup));
+        points.dedup_by(|one, other| one.setup == other.setup);
+        let (own, counted): (Vec<&Compared>, Vec<&Compared>) =
+            points.into_iter().partition(|point| point.own_quantity);
+        Some(Outcome {
+            error: middle(counted.iter().map(|point| point.error).collect())?,
+            points: counted.len(),
+            own_quantity: own.len(),
+        })
+    }
+}
+
+/// What is predicted for the points of an experiment, if anything is.
 pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Prediction> {
     let machine = evidence.machine;
     let parameters: Vec<String> = calibrating(machine)
@@ -53,7 +102,9 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
         .map(|case| format!("{:?}", case.setup))
         .collect();
     let mut predicted = Vec::new();
-    let mut errors: Vec<(f64, &'static Model)> = Vec::new();
+    let mut points: Vec<Compared> = Vec::new();
+    let mut models: Vec<&'static Model> = Vec::new();
+    let mut missed = Vec::new();
     for case in (experiment.cases)(machine) {
         let same = |point: &&Point| case.is_at(point);
         let Some(point) = evidence.points.iter().find(same) else {
@@ -63,19 +114,29 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
             continue;
         };
         let known = Parameters::at(machine, measured);
-        let Some(Forecast {
-            cycles: value,
-            model,
-        }) = case.setup.predict(&known)
-        else {
+        let Some(forecast) = case.setup.predict(&known) else {
             continue;
         };
-        let at = cycles(measured, machine);
+        let (value, at) = (forecast.cycles, cycles(measured, machine));
         if !(value.is_finite() && value > 0.0 && at > 0.0) {
             continue;
         }
-        if !parameters.contains(&format!("{:?}", case.setup)) {
-            errors.push(((value / at - 1.0).abs(), model));
+        let layout = format!("{:?}", case.setup);
+        let own_quantity = forecast.own_quantity || parameters.contains(&layout);
+        let setup = format!("{layout} in {:?}", case.pages);
+        if points.iter().all(|point| point.setup != setup) {
+            let error = (value / at - 1.0).abs();
+            points.push(Compared {
+                setup,
+                error,
+                own_quantity,
+            });
+            if !models.contains(&forecast.model) {
+                models.push(forecast.model);
+            }
+            if !own_quantity && error > forecast.model.bar {
+                missed.push(forecast.model.leaves_out);
+            }
         }
         predicted.push(Point {
             series: case.series,
@@ -83,14 +144,8 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
             state: State::Measured(Box::new(instead(measured, value))),
         });
     }
-    let mut sorted: Vec<f64> = errors.iter().map(|(error, _)| *error).collect();
-    sorted.sort_by(f64::total_cmp);
-    let error = median(&sorted)?;
-    let mut models: Vec<&'static Model> = Vec::new();
-    for (_, model) in &errors {
-        if !models.contains(model) {
-            models.push(model);
-        }
+    if points.is_empty() {
+        return None;
     }
     let bars = models.iter().map(|model| model.bar);
     let drawn = Evidence {
@@ -99,10 +154,9 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
     };
     Some(Prediction {
         curves: (experiment.curves)(&drawn),
-        error,
-        points: errors.len(),
+        points,
         bar: bars.fold(0.0, f64::max),
-        lacks: lacks(&errors),
+        lacks: lacks(&missed),
         models,
     })
 }
@@ -125,13 +179,13 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
     }
 }
 
-/// What the models leave out of those points that miss their bar.
-fn lacks(errors: &[(f64, &'static Model)]) -> Vec<&'static str> {
+/// What models leave out of the points that `missed` their bar, the most frequent first.
+fn lacks(missed: &[&'static str]) -> Vec<&'static str> {
     let mut found: Vec<(&'static str, usize)> = Vec::new();
-    for (_, model) in errors.iter().filter(|(error, model)| *error > model.bar) {
-        match found.iter_mut().find(|(lack, _)| *lack == model.leaves_out) {
+    for &lack in missed {
+        match found.iter_mut().find(|(known, _)| *known == lack) {
             Some((_, count)) => *count += 1,
-            None => found.push((model.leaves_out, 1)),
+            None => found.push((lack, 1)),
         }
     }
     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

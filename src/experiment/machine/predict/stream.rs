@@ -1,7 +1,7 @@
 //! Bytes that are moved as fast as they go: the lowest of several roofs.
 
 use crate::experiment::machine::calibration::Stream;
-use crate::experiment::machine::predict::Parameters;
+use crate::experiment::machine::predict::{Forecast, Model, Parameters};
 use crate::mem::LINE;
 
 /// What an operation moves.
@@ -19,13 +19,17 @@ pub(in crate::experiment) struct Flow {
     pub width: Option<usize>,
 }
 
-/// Core cycles of an operation that moves so much of `bytes` that are gone through again and again.
+/// The time of an operation that moves so much of `bytes` that are gone through again and again.
 /// Loads and non-temporal stores overlap; lines that come and lines that come and go share a way.
+///
+/// A stream of loads alone, or of one kind of stores, is what the calibration measured, unless the
+/// ports limit it.
 pub(in crate::experiment) fn moved(
     parameters: &Parameters<'_>,
     bytes: usize,
     flow: Flow,
-) -> Option<f64> {
+    model: &'static Model,
+) -> Option<Forecast> {
     let lines = |stream, moved: usize| {
         if moved == 0 {
             return Some(0.0);
@@ -44,7 +48,8 @@ pub(in crate::experiment) fn moved(
     let stored = lines(Stream::Stores, flow.stored + flow.updated)?;
     let through = loaded + stored;
     let past = lines(Stream::NonTemporal, flow.bypassing)?;
-    let mut cycles = through.max(past);
+    let lines = through.max(past);
+    let mut cycles = lines;
     if let Some(ports) = parameters.machine.ports {
         // A string instruction takes the widest accesses there are.
         let width = flow.width.unwrap_or(64);
@@ -60,5 +65,11 @@ pub(in crate::experiment) fn moved(
             cycles = cycles.max(roof(moved, a_cycle).unwrap_or(0.0));
         }
     }
-    (cycles > 0.0).then_some(cycles)
+    let kinds = [flow.loaded, flow.stored, flow.updated, flow.bypassing];
+    let one_kind = kinds.iter().filter(|&&bytes| bytes > 0).count() == 1;
+    (cycles > 0.0).then_some(Forecast {
+        cycles,
+        model,
+        own_quantity: one_kind && flow.updated == 0 && cycles <= lines,
+    })
 }

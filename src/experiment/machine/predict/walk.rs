@@ -1,26 +1,35 @@
 //! Steps of walks.
 
-use crate::experiment::machine::calibration::Stream;
-use crate::experiment::machine::predict::{Forecast, Model, Parameters};
+use crate::experiment::machine::calibration::{Left, Stream};
+use crate::experiment::machine::predict::{Basis, Forecast, Model, Parameters};
 use crate::mem::{LINE, PAGE};
 use crate::model::Walk;
 
 static RANDOM: Model = Model {
     name: "latencies by what each level finds again",
+    basis: Basis::Calibration,
     bar: 0.15,
     leaves_out: "neighbours in a shared cache, and rows of memory that are open already",
 };
 
 static IN_ORDER: Model = Model {
-    name: "lines in order, at the rate of a stream",
+    name: "lines in order, at the rate of a stream, or of what a prefetcher leaves of memory's latency",
+    basis: Basis::Calibration,
     bar: 0.15,
-    leaves_out: "which strides the prefetchers follow, and how well: up to a quarter of a page they \
-                 are taken to bring lines as fast as a stream of loads has them, beyond it none",
+    leaves_out: "what a prefetcher leaves of the latency of a cache, and how often it begins anew",
 };
 
-/// The largest stride that prefetchers are taken to follow: they stay in a page, where they have
-/// to see some steps first.
-const FOLLOWED: usize = PAGE / 4;
+static STRIDED: Model = Model {
+    name: "what a prefetcher leaves of memory's latency: of each stride up to a quarter of a page as \
+           much as of one of four lines, and of each longer one as much as of one of a page",
+    basis: Basis::Fitted,
+    bar: 0.25,
+    leaves_out: "at which stride the core's prefetchers stop: a quarter of a page is where a Zen 4's \
+                 did",
+};
+
+/// Up to this stride, one of four lines stands for all; beyond it, one of a page.
+const QUARTER_PAGE: usize = PAGE / 4;
 
 /// Elements of a walk: their number, the bytes from one to the next, and whether the offset in the
 /// page rotates.
@@ -44,6 +53,11 @@ impl Places {
         }
     }
 
+    /// Whether they lie in some of the sets alone.
+    const fn crowded(self) -> bool {
+        self.stride > LINE && !self.rotating
+    }
+
     /// Bytes that the levels see: elements larger than a line leave lines between them untouched.
     fn bytes(self) -> f64 {
         (self.count * self.stride.min(LINE)) as f64
@@ -60,10 +74,10 @@ fn common(mut a: usize, mut b: usize) -> usize {
 /// The same levels for lines that lie in some of the sets alone: L1d's are chosen by the address,
 /// those of others by as much of it as lies in the page.
 fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
-    let lines = places.stride / LINE;
-    if lines <= 1 || places.rotating {
+    if !places.crowded() {
         return walk;
     }
+    let lines = places.stride / LINE;
     for (index, level) in walk.levels.iter_mut().enumerate() {
         let sets = (level.bytes / level.ways / LINE as f64) as usize;
         let chosen = if index == 0 {
@@ -77,6 +91,8 @@ fn crowded(mut walk: Walk, places: Places, page: usize) -> Walk {
 }
 
 /// Core cycles of a step at random, `pages` of the walk's being in use at a time.
+///
+/// A walk over whole lines, to which page walks add next to nothing, is what the ladder measured.
 pub(in crate::experiment) fn random(
     parameters: &Parameters<'_>,
     places: Places,
@@ -86,58 +102,58 @@ pub(in crate::experiment) fn random(
     let translation = walk.translation.take();
     let walk = crowded(walk, places, parameters.page);
     let element = places.stride.min(LINE) as f64;
-    let mut cycles = walk.step(places.bytes(), element);
+    let found = walk.step(places.bytes(), element);
+    let mut translated = 0.0;
     if translation.is_some() {
         let whole = places.count * places.stride;
         let used = pages.map_or(whole, |pages| whole.min(pages * PAGE));
-        cycles += Walk {
+        translated = Walk {
             translation,
             ..walk
         }
         .translate(used as f64, places.stride as f64);
     }
+    let as_the_ladder = places.stride >= LINE && !places.crowded() && pages.is_none();
     Some(Forecast {
-        cycles,
-        model: &RANDOM,
+        own_quantity: as_the_ladder && translated <= RANDOM.bar * found,
+        ..RANDOM.forecast(found + translated)
     })
 }
 
 /// Core cycles of a step to the next element; `stores` if it is written.
+///
+/// A step over more than a line waits for what the prefetchers leave of a miss. That is measured in
+/// memory alone: in a cache, nothing is said of such a walk.
 pub(in crate::experiment) fn in_order(
     parameters: &Parameters<'_>,
     places: Places,
     stores: bool,
 ) -> Option<Forecast> {
-    if places.stride > FOLLOWED {
-        // Each lap comes by every line, and every page, once.
-        let mut walk = parameters.latencies()?;
-        let translation = walk.translation.take();
-        let walk = crowded(walk, places, parameters.page);
-        let mut cycles = walk.step(places.bytes(), LINE as f64);
-        if translation.is_some() {
-            let stride = places.stride.max(parameters.page) as f64;
-            let bytes = (places.count * places.stride) as f64;
-            cycles += Walk {
-                translation,
-                ..walk
-            }
-            .translate(bytes, stride);
+    let bytes = places.bytes();
+    let memory = parameters.machine.ranges.memory;
+    let left = |left: Left| parameters.calibration().left(left);
+    if places.stride > LINE {
+        if bytes <= parameters.machine.ranges.l1.hi && !places.crowded() {
+            return Some(IN_ORDER.forecast(parameters.l1()?));
         }
-        return Some(Forecast {
-            cycles,
-            model: &IN_ORDER,
-        });
+        let stride = match places.stride {
+            ..=QUARTER_PAGE => Left::FourLines,
+            _ => Left::Page,
+        };
+        return memory
+            .holds(bytes)
+            .then_some(STRIDED.forecast(left(stride)?));
     }
     let stream = if stores {
         Stream::Stores
     } else {
         Stream::Loads
     };
-    let lines = parameters.lines(stream, places.bytes())?;
-    let a_line = crowded(lines, places, parameters.page).step(places.bytes(), LINE as f64);
-    let lines = (places.stride as f64 / LINE as f64).min(1.0);
-    Some(Forecast {
-        cycles: parameters.l1()?.max(a_line * lines),
-        model: &IN_ORDER,
-    })
+    let mut lines = parameters.lines(stream, bytes)?;
+    if let Some(waits) = left(Left::NextLine) {
+        lines.memory = lines.memory.max(waits);
+    }
+    let share = places.stride as f64 / LINE as f64;
+    let a_line = lines.step(bytes, LINE as f64);
+    Some(IN_ORDER.forecast(parameters.l1()?.max(a_line * share)))
 }

@@ -297,18 +297,21 @@ impl Setup for BlockedSetup {
                 width: Some(16),
                 ..Flow::default()
             };
-            Some(moved(parameters, bytes, flow)?.max(4.0))
+            Some(moved(parameters, bytes, flow, &MODEL)?.at_least(4.0))
         };
+        let first = reading(self.array)?;
         let again = f64::from(self.times.saturating_sub(1));
+        let each = first.cycles + again * reading(self.block)?.cycles;
         Some(Forecast {
-            cycles: lines as f64 * (reading(self.array)? + again * reading(self.block)?),
-            model: &MODEL,
+            own_quantity: first.own_quantity && self.times == 1,
+            ..MODEL.forecast(lines as f64 * each)
         })
     }
 }
 
 static MODEL: Model = Model {
     name: "a block's first reading at the array's rate, the others at its own",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "what of the block the last level gives to neighbours, and prefetchers that start anew \
                  with each reading",

@@ -1,10 +1,8 @@
 //! Drepper 6.2.1, the order structure: two fields of a line are read.
 
-use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
-use crate::kernel::Outstanding;
-use crate::mem::Region;
+use crate::experiment::shared::orders::OrdersSetup;
 use crate::pattern::{Arrangement, HotOrder, Orders, WholeOrder};
 use crate::stats::Interval;
 use core::mem::{offset_of, size_of};
@@ -205,54 +203,3 @@ fn most(machine: &Machine) -> usize {
 fn nothing() -> Untestable {
     Untestable("no number of orders was measured that lies in memory".to_owned())
 }
-
-/// Orders, and the sum of what is not paid. An operation is a batch of 16 orders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct OrdersSetup {
-    /// Batches of orders.
-    pub batches: usize,
-    /// How they lie.
-    pub arrangement: Arrangement,
-    /// Decides the prices, and which are paid.
-    pub seed: u64,
-}
-
-impl OrdersSetup {
-    fn count(&self) -> usize {
-        self.batches * Orders::BATCH
-    }
-}
-
-impl Setup for OrdersSetup {
-    fn bytes(&self) -> usize {
-        self.arrangement.bytes(self.count())
-    }
-
-    fn prepare<'m>(
-        &self,
-        region: Region<'m>,
-        context: &Context,
-    ) -> Result<Workload<'m>, Untestable> {
-        let orders = Orders::new(region, self.arrangement, self.count(), self.seed)?;
-        let sum = Outstanding::new(orders, &context.features)?;
-        let period = sum.pass();
-        Ok(Workload::steady(sum, period))
-    }
-
-    fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
-        let flow = Flow {
-            loaded: self.arrangement.bytes(Orders::BATCH),
-            ..Flow::default()
-        };
-        Some(Forecast {
-            cycles: moved(parameters, self.bytes(), flow)?,
-            model: &SUMS,
-        })
-    }
-}
-
-static SUMS: Model = Model {
-    name: "lines at the rate of a stream",
-    bar: 0.25,
-    leaves_out: "the arithmetic, which takes longer than the lines do as long as those come from a cache",
-};

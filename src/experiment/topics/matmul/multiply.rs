@@ -1,6 +1,6 @@
 //! Matrix multiplications: timed, checked against the plain loops, and traced into a cache.
 
-use crate::experiment::machine::predict::{add_latency, window};
+use crate::experiment::machine::predict::window;
 use crate::experiment::prelude::*;
 use crate::kernel::{Access, Kernel, Kind, Matmul, MatmulWay, TileMatmul, TileWay};
 use crate::mem::{LINE, Region};
@@ -102,6 +102,7 @@ impl<'m> Multiplication<'m> {
 
 static SUMS: Model = Model {
     name: "sums of additions that wait for each other",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "the loops around the sum, and the misses of a column whose lines share sets",
 };
@@ -148,11 +149,9 @@ impl Setup for MatmulSetup {
         // An operation is a line of the result.
         let multiply_adds = self.side * (LINE / size_of::<f64>());
         let ahead = window(parameters)? / OPERATIONS;
-        let each = addition_in_sums(add_latency(parameters)?, self.side as f64, ahead);
-        Some(Forecast {
-            cycles: each * multiply_adds as f64,
-            model: &SUMS,
-        })
+        let addition = parameters.float_addition()?;
+        let each = addition_in_sums(addition, self.side as f64, ahead);
+        Some(SUMS.forecast(each * multiply_adds as f64))
     }
 }
 

@@ -169,15 +169,14 @@ impl Setup for LanesSetup {
 
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let step = random(parameters, Places::lines(self.lines()), None)?;
-        Some(Forecast {
-            cycles: step.cycles / in_flight(parameters, self.lanes)?,
-            model: &SIDE_BY_SIDE,
-        })
+        let in_flight = in_flight(parameters, self.lanes)?;
+        Some(step.then(step.cycles / in_flight, &SIDE_BY_SIDE))
     }
 }
 
 static SIDE_BY_SIDE: Model = Model {
     name: "a random step, so many at a time as there are buffers",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "page walks, of which fewer are under way at once than misses",
 };

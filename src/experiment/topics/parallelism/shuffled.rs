@@ -76,10 +76,8 @@ impl Setup for ChainsSetup {
             rotating: false,
         };
         let step = random(parameters, places, None)?;
-        Some(Forecast {
-            cycles: step.cycles / in_flight(parameters, self.chains as usize)?,
-            model: &CHAINS,
-        })
+        let in_flight = in_flight(parameters, self.chains as usize)?;
+        Some(step.then(step.cycles / in_flight, &CHAINS))
     }
 }
 
@@ -100,6 +98,7 @@ fn period(count: usize) -> u64 {
 
 static CHAINS: Model = Model {
     name: "a random step, so many at a time as there are chains",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "the instructions of an exchange, and what memory takes that serves one chain alone",
 };

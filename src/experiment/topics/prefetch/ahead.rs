@@ -58,7 +58,8 @@ impl Setup for PrefetchSetup {
             stride: self.layout.stride(),
             rotating: false,
         };
-        let miss = random(parameters, places, None)?.cycles;
+        let step = random(parameters, places, None)?;
+        let miss = step.cycles;
         let hit = parameters.l1()?;
         // A multiplication takes three cycles.
         let work = f64::from(self.work) * 3.0;
@@ -69,15 +70,13 @@ impl Setup for PrefetchSetup {
                 step_with_prefetch(miss, work + hit, distance)
             }
         };
-        Some(Forecast {
-            cycles,
-            model: &AHEAD,
-        })
+        Some(step.then(cycles, &AHEAD))
     }
 }
 
 static AHEAD: Model = Model {
     name: "work and a random step, or the longer of work and a share of the step",
+    basis: Basis::Calibration,
     bar: 0.25,
     leaves_out: "hints that the CPU drops, and page walks that a prefetch does not make",
 };

@@ -273,15 +273,13 @@ impl Setup for MatrixSetup {
                 ..none
             },
         };
-        Some(Forecast {
-            cycles: moved(parameters, self.bytes(), flow)?.max(1.0),
-            model: &ROWS,
-        })
+        Some(moved(parameters, self.bytes(), flow, &ROWS)?.at_least(1.0))
     }
 }
 
 static ROWS: Model = Model {
     name: "a store a cycle, or lines at the rate of a stream",
+    basis: Basis::Published,
     bar: 0.25,
     leaves_out: "stores that leave a line in parts",
 };

@@ -1,0 +1,22 @@
+/* A chain of floating-point additions that touches no memory: how long a sum waits for each.
+
+   rdi  bits of a double
+   rsi  additions, not 0
+   rax  result: the bits of the double with 1 added to it that often
+
+   No renamer folds `addsd`. The loop's own instructions run beside the addition. */
+
+#include "linefill.h"
+
+/* No load, no store. */
+kernel linefill_addition
+        movq    xmm0, rdi
+        mov     eax, 1
+        cvtsi2sd xmm1, rax
+        .balign 32
+1:      addsd   xmm0, xmm1
+        dec     rsi
+        jnz     1b
+        movq    rax, xmm0
+        ret
+kernel_end linefill_addition
