@@ -8,7 +8,7 @@ use core::fmt;
 
 use raw_cpuid::{CpuId, CpuIdReader, CpuIdReaderNative};
 
-use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
+use super::token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
 
 /// One capability that not every x86-64 CPU has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,8 @@ pub enum Feature {
     Cldemote,
     /// `prefetchw` does something.
     Prefetchw,
+    /// SSE4a, which AMD's CPUs alone have: `movntsd` and `movntss`.
+    Sse4a,
     /// `rdtscp`.
     Rdtscp,
     /// The time-stamp counter runs at one rate in every power state.
@@ -38,7 +40,7 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, each after those it builds on.
-    pub const ALL: [Feature; 10] = [
+    pub const ALL: [Feature; 11] = [
         Feature::Sse41,
         Feature::Avx2,
         Feature::Fma,
@@ -47,6 +49,7 @@ impl Feature {
         Feature::Clwb,
         Feature::Cldemote,
         Feature::Prefetchw,
+        Feature::Sse4a,
         Feature::Rdtscp,
         Feature::InvariantTsc,
     ];
@@ -62,6 +65,7 @@ impl Feature {
             Feature::Clwb => "clwb",
             Feature::Cldemote => "cldemote",
             Feature::Prefetchw => "prefetchw",
+            Feature::Sse4a => "sse4a",
             Feature::Rdtscp => "rdtscp",
             Feature::InvariantTsc => "invariant-tsc",
         }
@@ -140,6 +144,7 @@ impl Features {
             // AMD's 64-bit CPUs before the flag have it by 3DNow!: AMD64 APM volume 3, "PREFETCHW".
             let prefetchw = extended.has_prefetchw() || extended.has_3dnow();
             features.set(Feature::Prefetchw, prefetchw);
+            features.set(Feature::Sse4a, extended.has_sse4a());
             features.set(Feature::Rdtscp, extended.has_rdtscp());
         }
         if let Some(power) = cpu.get_advanced_power_mgmt_info() {
@@ -229,6 +234,11 @@ impl Features {
         self.has(Feature::Prefetchw)
     }
 
+    /// Proof of SSE4a.
+    pub fn sse4a(self) -> Option<Sse4a> {
+        self.has(Feature::Sse4a).then(Sse4a::proven)
+    }
+
     /// Proof of `rdtscp`.
     pub fn rdtscp(self) -> Option<Rdtscp> {
         self.has(Feature::Rdtscp).then(Rdtscp::proven)
@@ -312,7 +322,9 @@ mod tests {
     fn features_are_those_of_the_products() {
         use Feature::*;
         let list = |name| of(name, AVX_512).iter().collect::<Vec<_>>();
-        assert_eq!(list("sapphire-rapids"), Feature::ALL);
+        let mut server = Feature::ALL.to_vec();
+        server.retain(|feature| *feature != Sse4a);
+        assert_eq!(list("sapphire-rapids"), server);
         let mut zen4 = Feature::ALL.to_vec();
         zen4.retain(|feature| *feature != Cldemote);
         assert_eq!(list("zen4-guest"), zen4);
@@ -337,7 +349,9 @@ mod tests {
             InvariantTsc,
         ];
         assert_eq!(list("alder-lake-p"), hybrid);
-        assert_eq!(list("zen2"), hybrid);
+        let mut zen2 = hybrid.to_vec();
+        zen2.insert(6, Sse4a);
+        assert_eq!(list("zen2"), zen2);
         // By 3DNow!, before the flag existed.
         assert_eq!(list("k8"), [Prefetchw]);
         assert_eq!(list("dothan"), []);
@@ -378,7 +392,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "unknown CPU feature `avx3`; known are sse4.1, avx2, fma, avx512, clflushopt, clwb, \
-             cldemote, prefetchw, rdtscp, invariant-tsc"
+             cldemote, prefetchw, sse4a, rdtscp, invariant-tsc"
         );
     }
 

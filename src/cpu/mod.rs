@@ -49,9 +49,10 @@ pub use prefetch::{Hint, prefetch, prefetchnta, prefetcht0, prefetcht1, prefetch
 pub use split::SplitLocks;
 #[cfg(target_feature = "sse2")]
 pub use stream::{
-    movntdq, movntdqa, movntpd, movntps, vmovntdq256, vmovntdq512, vmovntdqa256, vmovntdqa512,
+    movntdq, movntdqa, movntpd, movntps, movntq, movntsd, movntss, vmovntdq256, vmovntdq512,
+    vmovntdqa256, vmovntdqa512,
 };
 pub use stream::{movnti32, movnti64};
 pub use tlb::{PageSize, PageSizes, Tlb, TlbKind, Tlbs};
-pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse41};
+pub use token::{Avx2, Avx512, Cldemote, Clflushopt, Clwb, Fma, Rdtscp, Sse4a, Sse41};
 pub use tsc::{rdtsc, rdtscp};

@@ -17,7 +17,8 @@
 //! [`by_address`](super::by_address), such as [`movntdq_from`](super::movntdq_from), exist on every
 //! target.
 //!
-//! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTDQA"; Drepper,
+//! Source: Intel SDM volume 2B, "MOVNTI", "MOVNTDQ", "MOVNTPS", "MOVNTPD", "MOVNTQ", "MOVNTDQA"; AMD64
+//! APM volume 4, "MOVNTSD", "MOVNTSS"; Drepper,
 //! "What every programmer should know about memory", section 6.1.
 
 // Stores through raw pointers whose validity and alignment only the caller knows.
@@ -43,7 +44,11 @@ use super::token::Avx2;
 #[cfg(target_feature = "sse2")]
 use super::token::Avx512;
 #[cfg(target_feature = "sse2")]
+use super::token::Sse4a;
+#[cfg(target_feature = "sse2")]
 use super::token::Sse41;
+#[cfg(target_feature = "sse2")]
+use core::arch::asm;
 
 /// `movnti` of 32 bits: stores `value` at `dst` past the caches.
 ///
@@ -103,6 +108,61 @@ pub unsafe fn movntps(dst: *mut __m128, value: __m128) {
 pub unsafe fn movntpd(dst: *mut __m128d, value: __m128d) {
     // SAFETY: the caller vouches for `dst` and its alignment.
     unsafe { intrinsics::_mm_stream_pd(dst.cast(), value) };
+}
+
+/// `movntsd`: stores the lower double-precision number of `value` at `dst` past the caches.
+///
+/// # Safety
+/// `dst` is valid for a write of 8 bytes. The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
+#[doc(alias = "_mm_stream_sd")]
+#[inline]
+#[target_feature(enable = "sse4a")]
+pub unsafe fn movntsd(_has: Sse4a, dst: *mut f64, value: __m128d) {
+    // SAFETY: the token proves the instruction; the caller vouches for `dst`.
+    unsafe { intrinsics::_mm_stream_sd(dst, value) };
+}
+
+/// `movntss`: stores the lowest single-precision number of `value` at `dst` past the caches.
+///
+/// # Safety
+/// `dst` is valid for a write of 4 bytes. The token meets the `target_feature`.
+#[cfg(target_feature = "sse2")]
+#[doc(alias = "_mm_stream_ss")]
+#[inline]
+#[target_feature(enable = "sse4a")]
+pub unsafe fn movntss(_has: Sse4a, dst: *mut f32, value: __m128) {
+    // SAFETY: the token proves the instruction; the caller vouches for `dst`.
+    unsafe { intrinsics::_mm_stream_ss(dst, value) };
+}
+
+/// `movntq` of 64 bits: stores `value` at `dst` past the caches, from an MMX register.
+///
+/// Rust has neither MMX registers nor this intrinsic, so it is assembly: the value goes into register
+/// 0, and `emms` gives the registers back to the x87 unit, whose stack must be empty, as it is at
+/// every call.
+///
+/// # Safety
+/// `dst` is valid for a write of 8 bytes.
+#[cfg(target_feature = "sse2")]
+#[doc(alias = "_mm_stream_pi")]
+#[inline(always)]
+pub unsafe fn movntq(dst: *mut u64, value: u64) {
+    // SAFETY: the caller vouches for `dst`; every register that changes is named.
+    unsafe {
+        asm!(
+            "movq mm0, {value}",
+            "movntq [{dst}], mm0",
+            "emms",
+            value = in(reg) value,
+            dst = in(reg) dst,
+            out("mm0") _, out("mm1") _, out("mm2") _, out("mm3") _,
+            out("mm4") _, out("mm5") _, out("mm6") _, out("mm7") _,
+            out("st(0)") _, out("st(1)") _, out("st(2)") _, out("st(3)") _,
+            out("st(4)") _, out("st(5)") _, out("st(6)") _, out("st(7)") _,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// `vmovntdq` of 256 bits: stores `value` at `dst` past the caches.

@@ -35,6 +35,8 @@ tokens! {
     Clwb;
     /// `cldemote`, which elsewhere does nothing.
     Cldemote;
+    /// SSE4a: `movntsd` and `movntss`, which AMD's CPUs alone have.
+    Sse4a;
     /// `rdtscp`.
     Rdtscp;
 }

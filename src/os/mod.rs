@@ -64,7 +64,7 @@ pub use choice::measuring_cpu;
 pub use clock::{monotonic_raw_ns, pause};
 #[doc(hidden)]
 pub use code::{Alias, Code};
-pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via};
+pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};
 #[doc(hidden)]
 pub use neighbour::{BackgroundLoad, BackgroundProcess, NeighbourError};
 #[doc(hidden)]

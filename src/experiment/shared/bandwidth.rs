@@ -6,7 +6,7 @@ use crate::experiment::prelude::*;
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
 use crate::os::preempt::current_cpu;
-use crate::os::{BackgroundLoad, Worker};
+use crate::os::{BackgroundLoad, Worker, first_touched_on};
 
 /// What moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -162,7 +162,7 @@ impl Setup for BesideSetup {
 pub enum Owner {
     /// All threads have the same, and begin at places that lie evenly apart.
     All,
-    /// Each has as many of its own.
+    /// Each has as many of its own, which it has touched first: they lie on its own node.
     Each,
 }
 
@@ -234,6 +234,8 @@ impl BandwidthTeamSetup {
         let parts = region.into_bytes().chunks_exact_mut(self.bytes.max(1));
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
+            // Pages of the hugetlb pool stay where they are before Linux 5.18.
+            let _ = first_touched_on(part, cpu);
             let part = Region::new(part)?;
             let kernel = Bandwidth::new(part, self.motion, vector)?;
             *period = kernel.pass();

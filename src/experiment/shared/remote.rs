@@ -34,8 +34,14 @@ pub enum Held {
 pub enum Want {
     /// To read the line: a load.
     Read,
-    /// To own it: a locked addition, which must before it is done.
+    /// To own it: a locked addition. A core may begin the next before it owns the line (Zen 5
+    /// does), so that additions one after the other show what a program sees of their throughput.
+    /// Where the core has a copy of the line, its value is at hand, the next address with it, and
+    /// nothing shows how long the upgrade takes.
     Own,
+    /// The same with an `mfence` behind it, so that nothing begins before the line is owned: the
+    /// latency, of a transfer or of an upgrade, and that of the fence.
+    OwnFenced,
 }
 
 /// Accesses to lines that others hold.
@@ -237,6 +243,11 @@ impl Shot for Remote {
             at = match self.want {
                 Want::Read => word.load(Ordering::Relaxed),
                 Want::Own => add_nothing(word),
+                Want::OwnFenced => {
+                    let next = add_nothing(word);
+                    mfence();
+                    next
+                }
             };
         }
         at
@@ -260,7 +271,7 @@ impl Setup for RemoteSetup {
                 "it takes a CPU other than the measuring one".into(),
             ));
         }
-        let stores = u32::from(self.want == Want::Own);
+        let stores = u32::from(self.want != Want::Read);
         Ok(Workload::shot(
             Remote::new(self)?,
             Work {
@@ -306,7 +317,7 @@ mod tests {
             Held::Exclusive,
             Held::Shared,
         ] {
-            for want in [Want::Read, Want::Own] {
+            for want in [Want::Read, Want::Own, Want::OwnFenced] {
                 let setup = RemoteSetup {
                     held,
                     want,

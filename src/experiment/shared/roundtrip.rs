@@ -2,10 +2,12 @@
 
 use crate::experiment::prelude::*;
 use crate::kernel::{RoundTrip, RoundTripWay};
-use crate::mem::{LINE, Region};
-use crate::os::Worker;
+use crate::mem::{PAGE, Region};
+use crate::os::{Worker, first_touched_on};
 
-/// Threads that hand one line to each other.
+/// Threads that hand one line to each other. It lies on a page of its own, which is new and which
+/// the first of their CPUs has touched first: on a machine of several nodes, the line's home is that
+/// CPU's, and not the measuring one's for all pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoundTripSetup {
     /// How they wait and pass it on.
@@ -16,7 +18,8 @@ pub struct RoundTripSetup {
 
 impl Setup for RoundTripSetup {
     fn bytes(&self) -> usize {
-        LINE
+        // Wherever a region begins, a whole page lies in two.
+        2 * PAGE
     }
 
     fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
@@ -31,9 +34,16 @@ impl Setup for RoundTripSetup {
             )));
         }
         region.bytes_mut().fill(0);
+        let token = match self.cpus.first() {
+            Some(&cpu) => {
+                let page = first_touched_on(region.bytes_mut(), cpu)?.as_ptr().addr();
+                (page - region.bytes().as_ptr().addr()) / size_of::<u64>()
+            }
+            None => 0,
+        };
         let words = region.into_atomics();
         let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
-            let kernel = RoundTrip::new(words, 0, index, threads, self.way)
+            let kernel = RoundTrip::new(words, token, index, threads, self.way)
                 .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
             Ok(Worker {
                 cpu,

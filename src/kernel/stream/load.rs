@@ -38,6 +38,18 @@ impl LoadWay {
         }
     }
 
+    /// The kernel of `asm/load.S` that reads blocks.
+    fn in_blocks(self) -> Blocks {
+        match self {
+            LoadWay::Cached(Vector::Sse2) => linefill_load_blocks_cached,
+            LoadWay::Cached(Vector::Avx2(_)) => linefill_load_blocks_cached32,
+            LoadWay::Cached(Vector::Avx512(_)) => linefill_load_blocks_cached64,
+            LoadWay::NonTemporal(_, Vector::Sse2) => linefill_load_blocks_stream,
+            LoadWay::NonTemporal(_, Vector::Avx2(_)) => linefill_load_blocks_stream32,
+            LoadWay::NonTemporal(_, Vector::Avx512(_)) => linefill_load_blocks_stream64,
+        }
+    }
+
     /// The kernel by intrinsics, if the target has it.
     #[cfg(target_feature = "sse2")]
     fn compiled(self) -> Option<Loads> {
@@ -58,12 +70,20 @@ impl LoadWay {
     }
 }
 
+/// Lines of a block.
+const BLOCK: u64 = 8;
+
 /// Reads a region line by line, again and again. An operation is a line of 64 bytes.
+///
+/// A region of whole blocks of 8 lines is read a block at a time, so that not the loop decides how
+/// fast, but the loads.
 #[derive(Debug)]
 pub struct LoadLines<'m> {
     region: Region<'m>,
     way: LoadWay,
     loads: Loads,
+    /// What reads blocks, if something does and the region consists of blocks.
+    blocks: Option<Blocks>,
     line: u64,
 }
 
@@ -71,28 +91,36 @@ impl<'m> LoadLines<'m> {
     /// A read that begins at the region's first line. What the region holds is summed up, so the
     /// caller may want to write it first; untouched pages of a mapping all share one page.
     pub fn new(region: Region<'m>, way: LoadWay) -> Self {
+        let whole = (region.len() / LINE).is_multiple_of(BLOCK as usize);
         LoadLines {
             region,
             way,
             loads: way.assembled(),
+            blocks: whole.then(|| way.in_blocks()),
             line: 0,
         }
     }
 
-    /// The same read in another form.
+    /// The same read in another form. By intrinsics there are no blocks: it goes line by line.
     ///
-    /// They differ in the L1d, where the count of instructions decides, most with 4 loads a line.
-    /// By intrinsics a cached load is an operand of its addition, so that there are fewer: 9 % less
-    /// time on a Zen 5. A non-temporal load by its intrinsic takes a bare register for an address, and
-    /// each but the first of a line a `lea` before it: 11 % more.
+    /// Line by line they differ in the L1d, where the count of instructions decides, most with 4
+    /// loads a line. By intrinsics a cached load is an operand of its addition, so that there are
+    /// fewer: 9 % less time on a Zen 5. A non-temporal load by its intrinsic takes a bare register for
+    /// an address, and each but the first of a line a `lea` before it: 11 % more.
     ///
     /// # Errors
     /// If it is by intrinsics, and the target is soft-float.
     pub fn by(mut self, form: Form) -> Result<Self, NoIntrinsics> {
-        self.loads = match form {
-            Form::Assembly => self.way.assembled(),
-            Form::Intrinsics => self.way.compiled().ok_or(NoIntrinsics)?,
-        };
+        match form {
+            Form::Assembly => {
+                return Ok(LoadLines {
+                    line: self.line,
+                    ..Self::new(self.region, self.way)
+                });
+            }
+            Form::Intrinsics => self.loads = self.way.compiled().ok_or(NoIntrinsics)?,
+        }
+        self.blocks = None;
         Ok(self)
     }
 
@@ -118,11 +146,25 @@ impl Kernel for LoadLines<'_> {
         let mut sum = 0_u64;
         let mut left = operations;
         while left > 0 {
-            let lines = left.min(self.pass() - self.line);
             let at = self.region.bytes()[self.line as usize * LINE..].as_ptr();
-            // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed and starts
-            // on a line; the tokens prove the load.
-            let part = unsafe { loads(at, lines) };
+            let into_block = self.line % BLOCK;
+            let (lines, part) = match self.blocks {
+                Some(blocks) if into_block == 0 && left >= BLOCK => {
+                    let all = self.region.bytes().as_ptr_range();
+                    let count = left / BLOCK;
+                    // SAFETY: the region is borrowed, starts on a line and consists of blocks, of
+                    // which `at` is one; the tokens prove the load.
+                    let part = unsafe { blocks(at, count, all.start, all.end) };
+                    (count * BLOCK, part)
+                }
+                blocks => {
+                    let end = blocks.map_or(self.pass() - self.line, |_| BLOCK - into_block);
+                    let lines = left.min(end);
+                    // SAFETY: `lines` lines from `at` on lie in the region, which is borrowed and
+                    // starts on a line; the tokens prove the load.
+                    (lines, unsafe { loads(at, lines) })
+                }
+            };
             sum = sum.wrapping_add(part);
             self.advance(lines);
             left -= lines;
@@ -195,6 +237,43 @@ unsafe extern "sysv64" {
     pub fn linefill_load_stream64(at: *const u8, lines: u64) -> u64;
 }
 
+/// The shape of those that read blocks: reads `blocks` blocks of 8 lines from the one at `at` on,
+/// the one at `first` behind the one that ends at `end`, and returns the wrapping sum of their 8-byte
+/// words.
+///
+/// # Safety
+/// Blocks that are valid for reads lie from `first` to `end`, `at` among them; `blocks` is not 0; the
+/// CPU has the load.
+pub type Blocks =
+    unsafe extern "sysv64" fn(at: *const u8, blocks: u64, first: *const u8, end: *const u8) -> u64;
+
+macro_rules! blocks {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        unsafe extern "sysv64" {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See [`Blocks`].
+            pub fn $name(at: *const u8, blocks: u64, first: *const u8, end: *const u8) -> u64;
+        )*}
+    };
+}
+
+blocks! {
+    /// By `movdqa`.
+    linefill_load_blocks_cached
+    /// By `movntdqa`: the CPU has SSE4.1.
+    linefill_load_blocks_stream
+    /// By `vmovdqa` of 32 bytes: the CPU has AVX2.
+    linefill_load_blocks_cached32
+    /// By `vmovntdqa` of 32 bytes: the CPU has AVX2.
+    linefill_load_blocks_stream32
+    /// By `vmovdqa64`: the CPU has AVX-512.
+    linefill_load_blocks_cached64
+    /// By `vmovntdqa` of 64 bytes: the CPU has AVX-512.
+    linefill_load_blocks_stream64
+}
+
 /// The patterns on which the kernels are checked against their model.
 mod checks {
     use crate::cpu::Features;
@@ -205,9 +284,21 @@ mod checks {
     impl Oracle<'_, '_> {
         pub(crate) fn loads(&mut self, features: Features) {
             for (bytes, cached, streamed) in [
-                (16, "linefill_load_cached", "linefill_load_stream"),
-                (32, "linefill_load_cached32", "linefill_load_stream32"),
-                (64, "linefill_load_cached64", "linefill_load_stream64"),
+                (
+                    16,
+                    ["linefill_load_cached", "linefill_load_blocks_cached"],
+                    ["linefill_load_stream", "linefill_load_blocks_stream"],
+                ),
+                (
+                    32,
+                    ["linefill_load_cached32", "linefill_load_blocks_cached32"],
+                    ["linefill_load_stream32", "linefill_load_blocks_stream32"],
+                ),
+                (
+                    64,
+                    ["linefill_load_cached64", "linefill_load_blocks_cached64"],
+                    ["linefill_load_stream64", "linefill_load_blocks_stream64"],
+                ),
             ] {
                 let Some(vector) = Vector::of(bytes, features) else {
                     continue;
@@ -221,14 +312,18 @@ mod checks {
 
         /// Lines one after the other; and `in_blocks`: one that is all, blocks that leave lines
         /// over, and blocks of a line.
-        fn load(&mut self, name: &'static str, way: LoadWay, in_blocks: bool) {
+        fn load(&mut self, [name, blocks]: [&'static str; 2], way: LoadWay, in_blocks: bool) {
+            self.check(blocks, [8, 24, 64], |&lines, memory, then| {
+                let (region, _) = memory.split(lines * LINE)?;
+                then(&mut LoadLines::new(region, way))
+            });
             let forms = Form::on_vectors().iter();
             let lines = forms.flat_map(|form| [1, 2, 100].map(|lines| (lines, Ok(*form))));
-            let blocks = [(100, 2), (7, 3), (1, 1)].map(|block| (100, Err(block)));
-            let blocks = blocks.into_iter().filter(|_| in_blocks);
+            let parts = [(100, 2), (7, 3), (1, 1)].map(|part| (100, Err(part)));
+            let parts = parts.into_iter().filter(|_| in_blocks);
             self.check(
                 name,
-                lines.chain(blocks),
+                lines.chain(parts),
                 |&(lines, reading), memory, then| {
                     let (region, _) = memory.split(lines * LINE)?;
                     match reading {

@@ -2,6 +2,7 @@
 
 mod error;
 mod granted;
+mod home;
 mod mapping;
 mod populated;
 
@@ -11,6 +12,7 @@ use std::{fmt, io};
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
 pub use granted::{Granted, Via};
+pub use home::first_touched_on;
 pub use populated::Populated;
 
 use super::hugepages::{self, Transparent};

@@ -66,6 +66,12 @@ fn stores_and_loads_are_the_instructions_they_are_named_after() {
         ("linefill_load_stream32", Mnemonic::Vmovntdqa),
         ("linefill_load_cached64", Mnemonic::Vmovdqa64),
         ("linefill_load_stream64", Mnemonic::Vmovntdqa),
+        ("linefill_load_blocks_cached", Mnemonic::Movdqa),
+        ("linefill_load_blocks_stream", Mnemonic::Movntdqa),
+        ("linefill_load_blocks_cached32", Mnemonic::Vmovdqa),
+        ("linefill_load_blocks_stream32", Mnemonic::Vmovntdqa),
+        ("linefill_load_blocks_cached64", Mnemonic::Vmovdqa64),
+        ("linefill_load_blocks_stream64", Mnemonic::Vmovntdqa),
         ("linefill_rewrite", Mnemonic::Mov),
         ("linefill_rewrite_stream", Mnemonic::Movnti),
     ] {
@@ -85,6 +91,9 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
         ("linefill_load_cached", "linefill_load_stream"),
         ("linefill_load_cached32", "linefill_load_stream32"),
         ("linefill_load_cached64", "linefill_load_stream64"),
+        ("linefill_load_blocks_cached", "linefill_load_blocks_stream"),
+        ("linefill_load_blocks_cached32", "linefill_load_blocks_stream32"),
+        ("linefill_load_blocks_cached64", "linefill_load_blocks_stream64"),
         ("linefill_rewrite", "linefill_rewrite_stream"),
     ] {
         let (from, to) = (access(cached), access(streamed));

@@ -2,7 +2,7 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
-use crate::experiment::topics::coherence::transfer::remote;
+use crate::experiment::topics::coherence::transfer::{remote, upgrade};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
@@ -20,8 +20,10 @@ const LAPS: [(&str, Lap); 3] = [
     ("the second lap after a move", Lap::Second),
 ];
 
-const OWN: &str = "a write to a line of one's own";
-const READ: &str = "a write to a line that another core has read";
+const OWN: &str = "a locked addition to a line of one's own";
+const READ: &str = "a locked addition to a line that another core has read";
+const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind it";
+const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
 /// The measuring CPU, and the nearest one on another core.
 fn cpus(machine: &Machine) -> Result<[usize; 2], Untestable> {
@@ -74,15 +76,18 @@ const SITUATIONS: Experiment = Experiment {
             }
         }
         // As in the table of line states, so that they are measured once.
-        for (series, held, others) in [
-            (OWN, Held::Own, Vec::new()),
-            (READ, Held::Shared, vec![cpus[1]]),
+        for (series, held, want) in [
+            (OWN, Held::Own, Want::Own),
+            (READ, Held::Shared, Want::Own),
+            (OWN_FENCED, Held::Own, Want::OwnFenced),
+            (READ_FENCED, Held::Shared, Want::OwnFenced),
         ] {
-            cases.push(Case::new(
-                series,
-                LINE as f64,
-                remote(held, Want::Own, others),
-            ));
+            let others = if held == Held::Own {
+                Vec::new()
+            } else {
+                vec![cpus[1]]
+            };
+            cases.push(Case::new(series, LINE as f64, remote(held, want, others)));
         }
         cases
     },
@@ -132,8 +137,20 @@ const SITUATIONS: Experiment = Experiment {
         measured(
             "D24.4",
             UNSURE,
-            "a line that two cores need costs its writer more than 1.5 times as much as one of its \
-             own",
+            "until a line that another core has read is owned, more than half the time of a locked \
+             addition to a line of one's own passes: a fence behind each shows it",
+            |e| {
+                cpus(e.machine)?;
+                let at = |series| e.at(series, LINE as f64);
+                let upgrade = upgrade(at(READ_FENCED)?, at(OWN_FENCED)?, at(OWN)?);
+                at_least("upgrade over addition", upgrade, 0.5)
+            },
+        ),
+        measured(
+            "D24.5",
+            UNSURE,
+            "one after the other, locked additions to lines that another core has read take more \
+             than 1.5 times as long as to lines of one's own",
             |e| {
                 cpus(e.machine)?;
                 let at = |series| e.at(series, LINE as f64);

@@ -114,7 +114,7 @@ const ROUND_TRIPS: Experiment = Experiment {
 
 fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> Case {
     let cpus = cpus.to_vec();
-    Case::new(name, place(near), RoundTripSetup { way, cpus })
+    Case::new(name, place(near), RoundTripSetup { way, cpus }).in_its_own_pages()
 }
 
 /// What D23 measures of this: a hit, and the way to the nearest core and back.
@@ -178,9 +178,7 @@ const QUAD_CORE: Experiment = Experiment {
         let mut cases = vec![own_miss()];
         let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
         for (near, cpus) in pairs {
-            let (name, way) = WAYS[0];
-            let cpus = cpus.to_vec();
-            cases.push(Case::new(name, place(near), RoundTripSetup { way, cpus }));
+            cases.push(trip(WAYS[0], near, cpus));
         }
         cases
     },
@@ -238,7 +236,8 @@ fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
 }
 
 const LOADS: &str = "load";
-const STORES: &str = "locked addition";
+const ADDITIONS: &str = "locked addition";
+const FENCED: &str = "locked addition, a fence behind it";
 
 /// The places of the states on the axis.
 const HELD: [Held; 5] = [
@@ -257,7 +256,7 @@ fn held_at(held: Held) -> f64 {
 /// Of so many readers, as far as there are CPUs, a line is taken away from.
 const MOST_READERS: usize = 15;
 
-const READERS: &str = "locked addition, all others read the line";
+const READERS: &str = "locked addition, a fence behind it, all others read the line";
 
 const STATES: Experiment = Experiment {
     id: "X13",
@@ -311,11 +310,11 @@ const STATES: Experiment = Experiment {
         measured(
             "X13.3",
             UNSURE,
-            "writing a line that another core has read costs more than 3 times writing a line of \
-             one's own",
+            "one after the other, locked additions to lines that another core has read take more \
+             than 3 times as long as to lines of one's own",
             |e| {
                 nearest(e)?;
-                let at = |held| e.at(STORES, held_at(held));
+                let at = |held| e.at(ADDITIONS, held_at(held));
                 at_least(
                     "shared over own",
                     ratio(at(Held::Shared), at(Held::Own)),
@@ -326,14 +325,80 @@ const STATES: Experiment = Experiment {
         measured(
             "X13.4",
             UNSURE,
-            "the number of readers makes no difference of a half to the one who writes",
+            "the number of readers makes no difference of a half to the latency of a locked \
+             addition with a fence behind it",
             readers,
+        ),
+        measured(
+            "X13.5",
+            UNSURE,
+            "until a line that another core has read is owned, more than twice the time of a locked \
+             addition to a line of one's own passes: a fence behind each shows it",
+            |e| {
+                nearest(e)?;
+                let at = |series, held| e.at(series, held_at(held));
+                let upgrade = upgrade(
+                    at(FENCED, Held::Shared)?,
+                    at(FENCED, Held::Own)?,
+                    at(ADDITIONS, Held::Own)?,
+                );
+                at_least("upgrade over addition", upgrade, 2.0)
+            },
+        ),
+        measured(
+            "X13.6",
+            UNSURE,
+            "until a line that another core has read is owned, 0.5 to 2 times as much time passes \
+             as until one that it modified is",
+            |e| {
+                nearest(e)?;
+                let at = |held| e.at(FENCED, held_at(held));
+                let own = at(Held::Own)?;
+                let [upgrade, transfer] =
+                    [at(Held::Shared)?, at(Held::Modified)?].map(|there| longer(there, own));
+                between("upgrade over transfer", ratio(upgrade, transfer), 0.5, 2.0)
+            },
         ),
     ],
 };
 
+/// What `there` takes longer than `own`.
+fn longer(there: Interval, own: Interval) -> Interval {
+    Interval::new(there.lo - own.hi, there.hi - own.lo)
+}
+
+/// How many times the `addition` to a line of one's own passes until a shared line is owned: what
+/// a fenced addition to it takes longer than one to an `own` line, for which the fence is paid as
+/// well.
+///
+/// # Errors
+/// If the addition took no time.
+pub(crate) fn upgrade(
+    shared: Interval,
+    own: Interval,
+    addition: Interval,
+) -> Result<Interval, Untestable> {
+    let longer = longer(shared, own);
+    if addition.lo <= 0.0 {
+        return Err(Untestable(format!("a locked addition took {addition}")));
+    }
+    // The end of the addition that makes the quotient least, or most, depends on the sign.
+    let quotient = |end: f64, least: bool| {
+        let by = if (end > 0.0) == least {
+            addition.hi
+        } else {
+            addition.lo
+        };
+        end / by
+    };
+    Ok(Interval::new(
+        quotient(longer.lo, true),
+        quotient(longer.hi, false),
+    ))
+}
+
 fn readers(e: &Evidence<'_>) -> Judged {
-    let one = e.at(STORES, held_at(Held::Shared))?;
+    let one = e.at(FENCED, held_at(Held::Shared))?;
     let (readers, all) = e.last(READERS)?;
     at_most(&format!("{readers} readers over one"), ratio(all, one), 1.5)
 }
@@ -354,7 +419,9 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             let setup = remote(held, Want::Read, others.clone());
             cases.push(Case::new(LOADS, x, setup));
         }
-        cases.push(Case::new(STORES, x, remote(held, Want::Own, others)));
+        for (series, want) in [(ADDITIONS, Want::Own), (FENCED, Want::OwnFenced)] {
+            cases.push(Case::new(series, x, remote(held, want, others.clone())));
+        }
     }
     // One thread a core, the measuring one's left out.
     let cores = machine
@@ -367,7 +434,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             .iter()
             .map(|seat| seat.cpu)
             .collect();
-        let setup = remote(Held::Shared, Want::Own, others);
+        let setup = remote(Held::Shared, Want::OwnFenced, others);
         cases.push(Case::new(READERS, cores as f64, setup));
     }
     cases
@@ -407,7 +474,8 @@ const MATRIX: Experiment = Experiment {
                     way: RoundTripWay::CompareExchange,
                     cpus: vec![first, second],
                 };
-                cases.push(Case::new(first.to_string(), second as f64, setup));
+                let case = Case::new(first.to_string(), second as f64, setup);
+                cases.push(case.in_its_own_pages());
             }
         }
         cases

@@ -228,6 +228,41 @@ const COHERENCE: Experiment = Experiment {
             },
         ),
         measured(
+            "B8.10",
+            UNSURE,
+            "int++, fetch_add and compare_exchange on words that are apart scale: with a thread on \
+             each core an operation takes less than 1.2 times as long as alone",
+            |e| {
+                let threads = most(e)?;
+                all_of(WAYS[..3].iter().map(|(way, _)| {
+                    let at = |threads| e.at(&series(way, PADDED), threads as f64);
+                    let what = format!("{way}: {threads} threads over one");
+                    at_most(&what, ratio(at(threads), at(1)), 1.2)
+                }))
+            },
+        ),
+        measured(
+            "B8.11",
+            UNSURE,
+            "a turn of a Mutex costs 390 ns or more on account of its neighbours: so much longer it \
+             takes with 16 threads and more, side by side, than apart",
+            |e| overhead(e, WAYS[4].0, 390.0),
+        ),
+        measured(
+            "B8.12",
+            UNSURE,
+            "a fetch_add costs 730 ns or more on account of its neighbours: so much longer it takes \
+             with 16 threads and more, side by side, than apart",
+            |e| overhead(e, WAYS[1].0, 730.0),
+        ),
+        measured(
+            "B8.13",
+            UNSURE,
+            "a compare_exchange costs 770 ns or more on account of its neighbours: so much longer it \
+             takes with 16 threads and more, side by side, than apart",
+            |e| overhead(e, WAYS[2].0, 770.0),
+        ),
+        measured(
             "B8.9",
             UNSURE,
             "with one thread it is all the same where the word lies: to 10 %",
@@ -258,6 +293,36 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
         &format!("side by side over apart with {threads} threads"),
         slower,
         2.0,
+    )
+}
+
+/// The note's number of threads where it tells what an operation costs more.
+const NOTE_THREADS: usize = 16;
+
+/// Claims that an operation takes `least` nanoseconds longer side by side than apart.
+///
+/// # Errors
+/// If fewer threads were measured than the note has: the more there are, the longer each waits for
+/// the line.
+fn overhead(e: &Evidence<'_>, way: &str, least: f64) -> Judged {
+    let threads = most(e)?;
+    let e = &Evidence {
+        unit: Unit::Nanoseconds,
+        ..*e
+    };
+    let at = |place| e.at(&series(way, place), threads as f64);
+    let (dense, padded) = (at(DENSE)?, at(PADDED)?);
+    let longer = Interval::new(dense.lo - padded.hi, dense.hi - padded.lo);
+    if threads < NOTE_THREADS {
+        return Err(Untestable(format!(
+            "the note's number is of {NOTE_THREADS} threads on as many cores; with {threads} it is \
+             {longer} ns"
+        )));
+    }
+    at_least(
+        &format!("nanoseconds with {threads} threads"),
+        longer,
+        least,
     )
 }
 
