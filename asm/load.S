@@ -21,7 +21,8 @@
    linefill_load_blocks_cached32: 16 loads, 512 bytes
    linefill_load_blocks_stream32: 16 loads, 512 bytes
    linefill_load_blocks_cached64: 8 loads, 512 bytes
-   linefill_load_blocks_stream64: 8 loads, 512 bytes */
+   linefill_load_blocks_stream64: 8 loads, 512 bytes
+*/
 
 #include "linefill.h"
 

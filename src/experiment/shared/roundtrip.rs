@@ -16,6 +16,25 @@ pub struct RoundTripSetup {
     pub cpus: Vec<usize>,
 }
 
+impl RoundTripSetup {
+    /// The threads, whose token is the word `token`.
+    fn team<'m>(&self, region: Region<'m>, token: usize) -> Result<Workload<'m>, Untestable> {
+        let threads = self.cpus.len();
+        let words = region.into_atomics();
+        let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
+            let kernel = RoundTrip::new(words, token, index, threads, self.way)
+                .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
+            Ok(Worker {
+                cpu,
+                kernel: Box::new(kernel),
+            })
+        });
+        let members = members.collect::<Result<_, Untestable>>()?;
+        // All are as long under way; the median of them is the least disturbed.
+        Ok(Workload::in_step(members, SampleOf::Median, 1))
+    }
+}
+
 impl Setup for RoundTripSetup {
     fn bytes(&self) -> usize {
         // Wherever a region begins, a whole page lies in two.
@@ -41,17 +60,12 @@ impl Setup for RoundTripSetup {
             }
             None => 0,
         };
-        let words = region.into_atomics();
-        let members = self.cpus.iter().enumerate().map(|(index, &cpu)| {
-            let kernel = RoundTrip::new(words, token, index, threads, self.way)
-                .ok_or_else(|| Untestable("the token does not lie in the region".to_owned()))?;
-            Ok(Worker {
-                cpu,
-                kernel: Box::new(kernel),
-            })
-        });
-        let members = members.collect::<Result<_, Untestable>>()?;
-        // All are as long under way; the median of them is the least disturbed.
-        Ok(Workload::in_step(members, SampleOf::Median, 1))
+        self.team(region, token)
+    }
+
+    /// Where the line lies, and whose it is, makes no difference to its accesses.
+    fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        region.bytes_mut().fill(0);
+        self.team(region, 0)
     }
 }

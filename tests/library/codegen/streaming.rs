@@ -92,8 +92,14 @@ fn a_non_temporal_kernel_differs_from_the_cached_one_in_that_instruction_alone()
         ("linefill_load_cached32", "linefill_load_stream32"),
         ("linefill_load_cached64", "linefill_load_stream64"),
         ("linefill_load_blocks_cached", "linefill_load_blocks_stream"),
-        ("linefill_load_blocks_cached32", "linefill_load_blocks_stream32"),
-        ("linefill_load_blocks_cached64", "linefill_load_blocks_stream64"),
+        (
+            "linefill_load_blocks_cached32",
+            "linefill_load_blocks_stream32",
+        ),
+        (
+            "linefill_load_blocks_cached64",
+            "linefill_load_blocks_stream64",
+        ),
         ("linefill_rewrite", "linefill_rewrite_stream"),
     ] {
         let (from, to) = (access(cached), access(streamed));

@@ -31,7 +31,7 @@ const FEW_ACCESSES: usize = 1_000;
 const OPERATIONS: u64 = 20_000;
 
 /// Numbers and set-ups that are not compared: the experiment, and how its series begins.
-const LEFT_OUT: [(&str, &str); 36] = [
+const LEFT_OUT: [(&str, &str); 39] = [
     // Published numbers of the CPU that runs the test, and its topology.
     ("A4", "outstanding misses of L1d, as published"),
     ("E2", "write-combining buffers, as published"),
@@ -56,7 +56,8 @@ const LEFT_OUT: [(&str, &str); 36] = [
     ("B6", "3P"),
     ("B6", "own sums"),
     ("B10", ""),
-    ("D24", "a write to a line that another core"),
+    ("D24", "a locked addition to a line that another core"),
+    ("D24", "the same to a line that another core"),
     ("D34", "another core"),
     ("D44", "read, beside"),
     ("D44", "write, beside"),
@@ -70,6 +71,9 @@ const LEFT_OUT: [(&str, &str); 36] = [
     ("E35", ""),
     ("X3", "mmap(MAP_POPULATE)"),
     ("X7", "locked addition"),
+    // Instructions of AMD's CPUs.
+    ("E1", "bytes arrived by _mm_stream_sd"),
+    ("E1", "bytes arrived by _mm_stream_ss"),
     // A minute of a debug build together. `tests/kernels/kmeans.rs` has B1's iterations.
     ("C5", "nested, 64 KiB"),
     ("B1", ""),

@@ -3,12 +3,13 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
-use super::planted::{Planted, Row, row, time};
+use super::planted::{Planted, Row, Value, row, time};
 
 const STORE: &str = ".1";
 const ADD: &str = ".2";
 const HELPS: &str = ".3";
 const SHARED: &str = ".4";
+const LATENCY: &str = ".5";
 
 /// ns of a line that the other core modified, or that both read: not fetched, after prefetcht0,
 /// after prefetchw. Lines of one's own take 5.
@@ -25,7 +26,19 @@ const PAPER: Times = Times {
 };
 
 fn times(machine: &Machine, of: Times) -> Planted {
+    among(machine, of, 80.0, time(150.0))
+}
+
+/// The same; loads of lines that the other core modified take `there` beside 10 of one's own, and a
+/// round trip takes `trip`.
+fn among(machine: &Machine, of: Times, there: f64, trip: Value) -> Planted {
     Planted::new("E38", machine, |series, held| {
+        match series {
+            "load" if held == 0.0 => return time(there),
+            "load" => return time(10.0),
+            "round trip" => return trip,
+            _ => {}
+        }
         let times = match held {
             0.0 => of.there,
             1.0 => of.shared,
@@ -83,12 +96,29 @@ pub fn rows() -> Vec<Row> {
             shared(m, [50.0, 50.0, 45.0])
         }),
     ];
-    for claim in [STORE, ADD, HELPS, SHARED] {
+    rows.extend([
+        row("E38", LATENCY, Holds, |m| times(m, PAPER)).says("fenced locked addition, shared"),
+        row("E38", LATENCY, DoesNotHold, |m| {
+            shared(m, [50.0, 50.0, 50.0])
+        }),
+        row("E38", LATENCY, Inconclusive, |m| {
+            shared(m, [50.0, 50.0, 45.0])
+        }),
+        // One kind of evidence that the two are threads of one core is not enough.
+        row("E38", STORE, Holds, |m| among(m, PAPER, 15.0, time(150.0))),
+        row("E38", STORE, Holds, |m| among(m, PAPER, 80.0, ONE_CORE)),
+    ]);
+    for claim in [STORE, ADD, HELPS, SHARED, LATENCY] {
         rows.extend([
             row("E38", claim, Untestable, |m| times(&alone(m), PAPER)).says("it takes two cores"),
-            row("E38", claim, Untestable, |m| there(m, [6.0, 5.0, 5.0]))
-                .says("threads of one core, whatever the system says"),
+            row("E38", claim, Untestable, |m| {
+                among(m, PAPER, 15.0, ONE_CORE)
+            })
+            .says("threads of one core; and loads of lines that the other one modified take 1.5"),
         ]);
     }
     rows
 }
+
+/// A round trip whose lines lay in the L1d of both.
+const ONE_CORE: Value = Value::Untestable("the two CPUs are threads of one core");

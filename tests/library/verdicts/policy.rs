@@ -15,6 +15,7 @@ const IN_CACHE: &str = ".7";
 const THROUGH: &str = ".8";
 const BYPASSED: &str = ".9";
 const READ_BACK: &str = ".10";
+const NOT_BROUGHT: &str = ".11";
 
 pub const EXACT: &[super::Exact] = &[
     ("D22", ONE_WORD),
@@ -55,6 +56,16 @@ fn loads(machine: &Machine, cycles: [f64; 3]) -> Planted {
 /// Core cycles of a line that is read back after cached and after non-temporal stores.
 fn read(machine: &Machine, cycles: [f64; 2]) -> Planted {
     policies(machine, [time(1.0); 4], [4.0, 50.0, 400.0], cycles)
+}
+
+/// Core cycles of a load of a line that was in no cache when non-temporal stores wrote it; one from
+/// memory takes 400, and one of a line that was in L1d before takes 4.
+fn brought(machine: &Machine, absent: f64) -> Planted {
+    Planted::new("D22", machine, |series, _| match series {
+        "write-combining: non-temporal stores to a line in no cache" => time(absent),
+        "a line in no cache" => time(400.0),
+        _ => time(4.0),
+    })
 }
 
 fn policies(machine: &Machine, stores: [Value; 4], loads: [f64; 3], read: [f64; 2]) -> Planted {
@@ -150,6 +161,12 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D22", BYPASSED, Untestable, |m| {
             loads(m, [4.0; 3]).without(|series, _| series.starts_with("write-combining"))
+        }),
+        row("D22", NOT_BROUGHT, Holds, |m| brought(m, 390.0)),
+        row("D22", NOT_BROUGHT, DoesNotHold, |m| brought(m, 4.0)),
+        row("D22", NOT_BROUGHT, Inconclusive, |m| brought(m, 320.0)),
+        row("D22", NOT_BROUGHT, Untestable, |m| {
+            brought(m, 390.0).without(|series, _| series == "a line in no cache")
         }),
         row("D22", READ_BACK, Holds, |m| read(m, [2.0, 6.0])),
         row("D22", READ_BACK, DoesNotHold, |m| read(m, [2.0, 2.0])),

@@ -9,10 +9,12 @@ use super::siblings;
 const L2: &str = ".1";
 const L1: &str = ".2";
 const ONCE: &str = ".3";
-const SHARED: &str = ".4";
+const UPGRADE: &str = ".4";
+const SHARED: &str = ".5";
 
 /// The first and the second lap after a move over one at home, in L1d and in L2, and a write to a
-/// shared line over one to an own one.
+/// shared line over one to an own one, which takes 20 and 60 with a fence behind it; with a fence the
+/// shared one takes `shared` times these 20 longer.
 fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Planted {
     Planted::new("D24", machine, |series, x| {
         let stays = by_level(machine, x, [5.0, 16.0, 16.0, 16.0]);
@@ -21,7 +23,9 @@ fn plant(machine: &Machine, first: [f64; 2], second: f64, shared: f64) -> Plante
             "the thread stays" => stays,
             "the first lap after a move" => stays * first,
             "the second lap after a move" => stays * second,
-            "a write to a line of one's own" => 20.0,
+            "a locked addition to a line of one's own" => 20.0,
+            "the same to a line of one's own, with a fence behind it" => 60.0,
+            _ if series.ends_with("fence behind it") => 60.0 + 20.0 * shared,
             _ => 20.0 * shared,
         })
     })
@@ -60,6 +64,17 @@ pub fn rows() -> Vec<Row> {
             Planted::new("D24", m, |_, _| Value::Untestable("it may not move"))
         })
         .says("it may not move"),
+        row("D24", UPGRADE, Holds, paper).says("upgrade over addition 10.0"),
+        row("D24", UPGRADE, DoesNotHold, |m| {
+            plant(m, [30.0, 8.0], 1.0, 0.1)
+        })
+        .says("upgrade over addition 0.1"),
+        row("D24", UPGRADE, Inconclusive, |m| {
+            plant(m, [30.0, 8.0], 1.0, 0.5)
+        }),
+        row("D24", UPGRADE, Untestable, |m| {
+            paper(m).on(siblings::alone(m))
+        }),
         row("D24", SHARED, Holds, paper),
         row("D24", SHARED, DoesNotHold, |m| {
             plant(m, [30.0, 8.0], 1.0, 1.1)

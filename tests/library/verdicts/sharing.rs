@@ -3,7 +3,7 @@
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
 
-use super::planted::{Planted, Row, Value, row, time};
+use super::planted::{CORE_PER_TICK, Planted, Row, Value, row, time};
 
 /// ns of an operation in one place, side by side and apart, each for one thread and for more.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ fn times(id: &str, machine: &Machine, of: Times) -> Planted {
     Planted::new(id, machine, |series, threads| {
         let place = match () {
             () if series.ends_with("one place") => of.shared,
-            () if series.ends_with("dense") || series == "one line" => of.dense,
+            () if series.ends_with("dense") || series.starts_with("one line") => of.dense,
             () => of.padded,
         };
         time(place[usize::from(threads > 1.0)])
@@ -50,6 +50,8 @@ fn alone(planted: Planted) -> Planted {
 
 const SCALES: &str = ".8";
 const ALIKE: &str = ".9";
+const ALL_SCALE: &str = ".10";
+const ATOMIC: &str = ".3";
 const ORDER: &str = ".7";
 const FLAT: &str = ".1";
 const APART: &str = ".2";
@@ -104,6 +106,11 @@ pub fn rows() -> Vec<Row> {
         row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
         row("B8", SCALES, Untestable, |m| alone(times("B8", m, NOTE))),
+        row("B8", ALL_SCALE, Holds, |m| times("B8", m, NOTE)),
+        row("B8", ALL_SCALE, DoesNotHold, |m| padded(m, "B8", 30.0))
+            .says("int++: 8 threads over one 1.50"),
+        row("B8", ALL_SCALE, Inconclusive, |m| padded(m, "B8", 24.0)),
+        row("B8", ALL_SCALE, Untestable, |m| alone(times("B8", m, NOTE))),
         row("B8", ALIKE, Holds, |m| times("B8", m, NOTE)),
         row("B8", ALIKE, DoesNotHold, |m| {
             let slow = Times {
@@ -136,13 +143,21 @@ pub fn rows() -> Vec<Row> {
             .says("side by side over apart 0.70"),
         row("B9", APART, Inconclusive, |m| padded(m, "B9", 420.0)),
         row("B9", APART, Untestable, |m| alone(times("B9", m, NOTE))),
-        row("F1", DAMAGE, Holds, |m| false_sharing("F1", m, 100.0)),
+        row("F1", DAMAGE, Holds, |m| false_sharing("F1", m, 200.0)),
         row("F1", DAMAGE, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
-        row("F1", DAMAGE, Inconclusive, |m| false_sharing("F1", m, 40.0)),
+        row("F1", DAMAGE, Inconclusive, |m| {
+            false_sharing("F1", m, 176.0)
+        }),
         row("F1", DAMAGE, Untestable, |m| {
             alone(false_sharing("F1", m, 100.0))
         })
         .says("it takes 2 cores, and there are 0"),
+        row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
+        row("F1", ATOMIC, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
+        row("F1", ATOMIC, Inconclusive, |m| false_sharing("F1", m, 40.0)),
+        row("F1", ATOMIC, Untestable, |m| {
+            false_sharing("F1", m, 100.0).without(|series, _| series.ends_with("atomic"))
+        }),
         row("F1", INNOCENT, Holds, |m| padded(m, "F1", 20.0)),
         row("F1", INNOCENT, DoesNotHold, |m| padded(m, "F1", 40.0)).says("4 threads over one 2.0"),
         row("F1", INNOCENT, Inconclusive, |m| {
@@ -173,5 +188,32 @@ pub fn rows() -> Vec<Row> {
             .says("no second thread"),
         ]);
     }
+    for (way, cycles) in OVERHEADS {
+        rows.extend([
+            row("B8", way, Holds, |m| longer(m, 4000.0)),
+            row("B8", way, DoesNotHold, |m| longer(m, 100.0)).says("of 8 threads"),
+            row("B8", way, Inconclusive, cycles),
+            row("B8", way, Untestable, |m| alone(times("B8", m, NOTE))),
+        ]);
+    }
     rows
+}
+
+/// Points for a claim.
+type Plant = fn(&Machine) -> Planted;
+
+/// The claims about what neighbours cost, and what lies on their thresholds: the note's nanoseconds,
+/// half of them with half the threads.
+const OVERHEADS: [(&str, Plant); 3] = [
+    (".11", |m| longer(m, 195.0 * CORE_GHZ)),
+    (".12", |m| longer(m, 365.0 * CORE_GHZ)),
+    (".13", |m| longer(m, 385.0 * CORE_GHZ)),
+];
+
+/// Core cycles of the planted machines in a nanosecond.
+const CORE_GHZ: f64 = 2.3 * CORE_PER_TICK;
+
+/// Operations side by side take so many cycles longer than apart.
+fn longer(machine: &Machine, cycles: f64) -> Planted {
+    dense(machine, 20.0 + cycles)
 }

@@ -45,6 +45,7 @@ pub fn rows() -> Vec<Row> {
         row("E1", ARRIVES, Holds, |m| {
             Planted::new("E1", m, |series, x| match series {
                 "bytes arrived by _mm512_stream_si512" => Value::Untestable("no AVX-512"),
+                "bytes arrived by _mm_stream_sd" => Value::Untestable("no SSE4a"),
                 "cached stores" | "non-temporal stores" => time(x),
                 _ => Value::Counted(4096.0),
             })

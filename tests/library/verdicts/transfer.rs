@@ -63,11 +63,20 @@ fn loads(machine: &Machine, modified: f64) -> Planted {
     })
 }
 
-/// Locked additions: `shared` by one, `many` times as long by more, 5 on lines of one's own.
-fn stores(machine: &Machine, shared: f64, many: f64) -> Planted {
+/// Locked additions one after the other: 5 to lines of one's own, `shared` to others.
+fn additions(machine: &Machine, shared: f64) -> Planted {
+    states(machine, |_, place| if place == 0.0 { 5.0 } else { shared })
+}
+
+/// Locked additions with a fence behind each: 30 to lines of one's own, which without the fence take
+/// 5, `shared` to those that another core has read, `many` times as long if more have, and `modified`
+/// to those that it wrote.
+fn fenced(machine: &Machine, shared: f64, modified: f64, many: f64) -> Planted {
     states(machine, |series, place| match place {
         _ if series.ends_with("read the line") => shared * many,
-        0.0 => 5.0,
+        _ if !series.contains("fence") => 5.0,
+        0.0 => 30.0,
+        2.0 => modified,
         _ => shared,
     })
 }
@@ -96,6 +105,8 @@ const MODIFIED: &str = ".1";
 const CLEAN: &str = ".2";
 const WRITING: &str = ".3";
 const READERS: &str = ".4";
+const UPGRADE: &str = ".5";
+const AS_LONG: &str = ".6";
 const THRICE: &str = ".1";
 const ALIKE: &str = ".2";
 
@@ -149,19 +160,32 @@ pub fn rows() -> Vec<Row> {
         row("X13", CLEAN, Untestable, |m| {
             loads(m, 60.0).without(|_, place| place == 1.0)
         }),
-        row("X13", WRITING, Holds, |m| stores(m, 60.0, 1.0)),
-        row("X13", WRITING, DoesNotHold, |m| stores(m, 10.0, 1.0)).says("shared over own 2.0"),
-        row("X13", WRITING, Inconclusive, |m| stores(m, 15.0, 1.0)),
+        row("X13", WRITING, Holds, |m| additions(m, 60.0)),
+        row("X13", WRITING, DoesNotHold, |m| additions(m, 10.0)).says("shared over own 2.0"),
+        row("X13", WRITING, Inconclusive, |m| additions(m, 15.0)),
         row("X13", WRITING, Untestable, |m| {
-            stores(m, 60.0, 1.0).without(|_, place| place == 3.0)
+            additions(m, 60.0).without(|_, place| place == 3.0)
         }),
-        row("X13", READERS, Holds, |m| stores(m, 60.0, 1.2)),
-        row("X13", READERS, DoesNotHold, |m| stores(m, 60.0, 3.0)).says("7 readers over one 3.0"),
-        row("X13", READERS, Inconclusive, |m| stores(m, 60.0, 1.5)),
+        row("X13", READERS, Holds, |m| fenced(m, 60.0, 60.0, 1.2)),
+        row("X13", READERS, DoesNotHold, |m| fenced(m, 60.0, 60.0, 3.0))
+            .says("7 readers over one 3.0"),
+        row("X13", READERS, Inconclusive, |m| fenced(m, 60.0, 60.0, 1.5)),
         row("X13", READERS, Untestable, |m| {
-            stores(m, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
+            fenced(m, 60.0, 60.0, 1.0).without(|series, _| series.ends_with("read the line"))
         })
         .says("no point of"),
+        row("X13", UPGRADE, Holds, |m| fenced(m, 90.0, 60.0, 1.0)).says("over addition 12.0"),
+        row("X13", UPGRADE, DoesNotHold, |m| fenced(m, 33.0, 60.0, 1.0)).says("addition 0.6"),
+        row("X13", UPGRADE, Inconclusive, |m| fenced(m, 40.0, 60.0, 1.0)),
+        row("X13", UPGRADE, Untestable, |m| {
+            fenced(m, 90.0, 60.0, 1.0).on(alone(m))
+        })
+        .says("it takes two cores"),
+        row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer 1.0"),
+        row("X13", AS_LONG, DoesNotHold, |m| fenced(m, 200.0, 60.0, 1.0)),
+        row("X13", AS_LONG, Inconclusive, |m| fenced(m, 90.0, 60.0, 1.0)),
+        // What is modified there comes as quickly as one's own.
+        row("X13", AS_LONG, Untestable, |m| fenced(m, 90.0, 30.0, 1.0)).says("not positive"),
         row("X14", THRICE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", THRICE, DoesNotHold, |m| pairs(m, 50.0, 200.0))
             .says("longest over shortest 4.0"),
