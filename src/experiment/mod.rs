@@ -35,7 +35,7 @@ pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
-pub use crate::experiment::quality::doubt::Doubt;
+pub use crate::experiment::quality::doubt::{Doubt, Residence};
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};
 pub(crate) use crate::experiment::quality::passes::{mark_remote, side_by_side};
 pub use crate::experiment::rig::arena::Arena;
@@ -43,7 +43,7 @@ pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 pub use case::{Case, Context, PageRequest, Run, Setup, Timing, Untestable, Workload};
 pub use machine::Machine;
-pub use point::{Measured, Point, State};
+pub use point::{Confidence, Measured, Point, State};
 pub use registry::{Named, all, find, find_claim, nearest};
 pub use rig::{Effort, Rig};
 pub use unit::Unit;

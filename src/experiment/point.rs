@@ -3,7 +3,7 @@
 use super::{Count, Pass, Quality, ThreadStats, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
-use crate::stats::{Interval, Summary};
+use crate::stats::{Interval, Prior, Summary};
 use crate::time::Rate;
 
 /// A measured point of a series.
@@ -55,6 +55,22 @@ pub struct Measured {
     pub counts: Vec<Count>,
     /// The threads, if there were several.
     pub crew: Option<ThreadStats>,
+    /// What claims are judged on, besides the interval of the ticks, which is then that of the value
+    /// behind the passes; none in a point as it was measured.
+    pub confidence: Option<Confidence>,
+}
+
+/// What claims are judged on, beside the ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Confidence {
+    /// The value in core cycles, each pass by its own clock, if all passes had one.
+    pub cycles: Option<Interval>,
+    /// Two steady states in ticks, if the passes were in two.
+    pub states: Option<[Interval; 2]>,
+    /// How ratios of points like this one differ between passes.
+    pub ratios: Prior,
+    /// The share of intervals that may miss their value.
+    pub error: f64,
 }
 
 impl Measured {
@@ -63,10 +79,14 @@ impl Measured {
         self.ticks.interval.is_noisy()
     }
 
-    /// The 95 % interval of the median in `unit`. `None` if the unit does not apply: core cycles
-    /// without a yardstick, bytes of an operation that moves none, arithmetic that it does not do.
+    /// The interval in `unit`: of the value in a point that claims are judged on, else what the passes
+    /// showed. `None` if the unit does not apply: core cycles without a yardstick, bytes of an operation
+    /// that moves none, arithmetic that it does not do.
     pub fn interval(&self, unit: Unit, rate: Rate) -> Option<Interval> {
-        self.convert(self.ticks.interval, unit, rate)
+        let ticks = self.ticks.interval;
+        let cycles = self.confidence.and_then(|of| of.cycles);
+        let cycles = cycles.or_else(|| self.cycles(ticks));
+        self.convert(ticks, cycles, unit, rate)
     }
 
     /// Each pass in `unit`, also if there is but one.
@@ -74,6 +94,7 @@ impl Measured {
         let only = [Pass {
             interval: self.ticks.interval,
             quality: self.quality,
+            core_per_tick: self.core_per_tick,
         }];
         let passes = if self.passes.is_empty() {
             &only
@@ -81,7 +102,8 @@ impl Measured {
             &self.passes[..]
         };
         let convert = |pass: &Pass| {
-            let interval = self.convert(pass.interval, unit, rate)?;
+            let cycles = self.cycles(pass.interval);
+            let interval = self.convert(pass.interval, cycles, unit, rate)?;
             Some(Pass { interval, ..*pass })
         };
         passes.iter().map(convert).collect()
@@ -89,13 +111,25 @@ impl Measured {
 
     /// The median in `unit`, likewise.
     pub fn median(&self, unit: Unit, rate: Rate) -> Option<f64> {
-        self.convert(Interval::exact(self.ticks.median), unit, rate)
+        let ticks = Interval::exact(self.ticks.median);
+        self.convert(ticks, self.cycles(ticks), unit, rate)
             .map(Interval::middle)
     }
 
-    fn convert(&self, ticks: Interval, unit: Unit, rate: Rate) -> Option<Interval> {
+    /// Ticks in core cycles, by the mean clock of all passes.
+    fn cycles(&self, ticks: Interval) -> Option<Interval> {
+        Some(ticks.scaled(self.core_per_tick?))
+    }
+
+    fn convert(
+        &self,
+        ticks: Interval,
+        cycles: Option<Interval>,
+        unit: Unit,
+        rate: Rate,
+    ) -> Option<Interval> {
         match unit {
-            Unit::CoreCycles | Unit::Events => Some(ticks.scaled(self.core_per_tick?)),
+            Unit::CoreCycles | Unit::Events => cycles,
             Unit::Nanoseconds => Some(ticks.scaled(1e9 / rate.hz())),
             Unit::GigabytesPerSecond => {
                 let bytes = f64::from(self.work.bytes_read + self.work.bytes_written);
@@ -103,18 +137,15 @@ impl Measured {
             }
             Unit::BytesPerCycle => {
                 let bytes = self.work.bytes_read.max(self.work.bytes_written);
-                let cycles = ticks.scaled(self.core_per_tick?);
-                (bytes > 0).then(|| Interval::exact(bytes.into()).ratio(cycles))?
+                (bytes > 0).then(|| Interval::exact(bytes.into()).ratio(cycles?))?
             }
             Unit::CyclesPerMultiplyAdd => {
                 let multiply_adds = self.work.flops as f64 / 2.0;
-                let cycles = ticks.scaled(self.core_per_tick?);
-                (multiply_adds > 0.0).then(|| cycles.scaled(1.0 / multiply_adds))
+                (multiply_adds > 0.0).then(|| Some(cycles?.scaled(1.0 / multiply_adds)))?
             }
             Unit::CyclesPerInstruction => {
                 let instructions = self.work.instructions as f64;
-                let cycles = ticks.scaled(self.core_per_tick?);
-                (instructions > 0.0).then(|| cycles.scaled(1.0 / instructions))
+                (instructions > 0.0).then(|| Some(cycles?.scaled(1.0 / instructions)))?
             }
             Unit::GigaflopsPerSecond => amount_a_nano(self.work.flops as f64, ticks, rate),
             Unit::Percent | Unit::Count => None,

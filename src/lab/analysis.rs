@@ -12,6 +12,7 @@ use crate::experiment::{
     Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Outcome, Point, Prediction,
     Verdict, all, mark_remote, merged, prediction,
 };
+use crate::stats::Interval;
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that
 /// ends early could make a claim about its end fail, or hold, for no reason.
@@ -48,8 +49,21 @@ pub struct Answer {
     /// Its claims, in their order: with the record's verdict, or where it has none, because the run was
     /// stopped first, with that of the points.
     pub claims: Vec<VerdictLine>,
+    /// The points whose passes were in two steady states: claims on them hold if they hold in both.
+    pub states: Vec<TwoStates>,
     /// What the machine's parameters predict, if a curve has points and a model is known.
     pub prediction: Option<Prediction>,
+}
+
+/// A point whose passes were in two steady states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoStates {
+    /// Its series,
+    pub series: String,
+    /// and its place on the horizontal axis.
+    pub x: f64,
+    /// Its values in nanoseconds, the smaller first.
+    pub nanoseconds: [Interval; 2],
 }
 
 impl Analysis {
@@ -88,11 +102,14 @@ impl Analysis {
         for (experiment, points) in experiments {
             let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
             let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
-            let decided = judge(experiment, &machine, &doubt, &points);
+            let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
+            let decided = judge(experiment, &machine, &in_doubt);
             if recorded.is_empty() {
                 verdicts.extend_from_slice(&decided);
             }
-            answers.push(Answer::of(experiment, points, decided, &recorded, &machine));
+            let states = two_states(&machine, &in_doubt);
+            let answer = Answer::of(experiment, points, decided, &recorded, &machine);
+            answers.push(Answer { states, ..answer });
         }
         Analysis {
             machine,
@@ -158,29 +175,48 @@ impl Answer {
             experiment,
             curves,
             claims: decided.into_iter().map(last).collect(),
+            states: Vec::new(),
             prediction: drawn.then(|| prediction(experiment, &evidence)).flatten(),
             points,
         }
     }
 }
 
-/// The verdicts on an experiment's claims by its `points`, in order. A disturbed point decides as little
-/// as possible.
-fn judge(
+/// The points of an experiment as its claims are judged on them.
+fn in_doubt(
     experiment: &Experiment,
     machine: &Machine,
     doubt: &Doubt,
     points: &[Point],
-) -> Vec<VerdictLine> {
+) -> Vec<Point> {
     let cases = (experiment.cases)(machine);
     let in_doubt = |point: &Point| {
         let case = cases.iter().find(|case| case.is_at(point));
         doubt.apply(machine, point, case.map_or(0, |case| case.setup.bytes()))
     };
-    let in_doubt: Vec<Point> = points.iter().map(in_doubt).collect();
+    points.iter().map(in_doubt).collect()
+}
+
+/// Those of them that were in two steady states.
+fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
+    let states = |point: &Point| {
+        let ticks = point.measured()?.confidence?.states?;
+        Some(TwoStates {
+            series: point.series.clone(),
+            x: point.x,
+            nanoseconds: ticks.map(|state| state.scaled(1e9 / machine.rate.hz())),
+        })
+    };
+    in_doubt.iter().filter_map(states).collect()
+}
+
+/// The verdicts on an experiment's claims by its points as they are judged, in order. A disturbed point
+/// decides as little as possible.
+fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<VerdictLine> {
+    let cases = (experiment.cases)(machine);
     let evidence = Evidence {
         machine,
-        points: &in_doubt,
+        points,
         unit: experiment.unit(),
     };
     let whole = cases

@@ -1,5 +1,5 @@
-//! What a recorded run makes doubtful: points of one undisturbed pass, as far as passes of others differ,
-//! and points whose threads were far apart.
+//! What a recorded run makes doubtful: the value behind few passes, as far as passes of others differ, and
+//! points whose threads were far apart.
 #![cfg(feature = "lab")]
 
 use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, Verdict, find};
@@ -41,49 +41,73 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
         panic!("not measured");
     };
     let interval = Interval::exact(100.0).widened(0.01);
-    let pass = |&quality: &Quality| Pass { interval, quality };
+    let pass = |&quality: &Quality| Pass {
+        interval,
+        quality,
+        core_per_tick: of.core_per_tick,
+    };
     of.passes = rests.iter().map(pass).collect();
     of.ticks.interval = interval;
     of.quality = rests[0];
     point
 }
 
-#[test]
-fn a_point_with_one_pass_is_doubted_as_the_passes_of_others_differ() {
-    let (machine, of_run, far, bytes) = recorded();
-    let doubt = |rests: &[Quality], bytes| {
-        let point = of_run.apply(&machine, &with(&far, rests), bytes);
-        let State::Measured(measured) = &point.state else {
-            panic!("{point:?}");
-        };
-        let interval = measured.ticks.interval;
-        (interval.hi - interval.lo) / 2.0 / interval.middle()
-    };
-    let near = 8192;
-    // Two passes in memory lie further apart than two in L1d.
-    let (alone, memory) = (
-        doubt(&[Quality::Clean, Quality::Disturbed], near),
-        doubt(&[Quality::Clean, Quality::Disturbed], bytes),
-    );
-    assert!((0.0099..0.03).contains(&alone), "{alone}");
-    assert!((0.03..0.5).contains(&memory), "{memory}");
-    // Two undisturbed passes show it themselves, and one without another is not spoken of.
-    for rests in [&[Quality::Clean, Quality::Clean][..], &[Quality::Clean]] {
-        assert!((doubt(rests, bytes) - 0.01).abs() < 1e-9, "{rests:?}");
-    }
-    // Two disturbed passes have the doubt of disturbed ones and no other: from 0.4 * 99 to 101.
-    let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
-    assert!((disturbed - (101.0 - 39.6) / (101.0 + 39.6)).abs() < 1e-9);
+/// Half the width of the interval that claims are judged on, as a share.
+fn doubt_of(run: &Doubt, machine: &Machine, point: &Point, bytes: usize) -> f64 {
+    let judged = run.apply(machine, point, bytes);
+    judged.measured().unwrap().ticks.interval.doubt()
 }
 
 #[test]
-fn without_points_nothing_is_known_and_nothing_doubted() {
+fn passes_are_doubted_as_those_of_similar_points_differ() {
+    let (machine, of_run, far, bytes) = recorded();
+    let doubt = |rests: &[Quality], bytes| doubt_of(&of_run, &machine, &with(&far, rests), bytes);
+    let near = 8192;
+    // One undisturbed pass in memory says less than one in L1d, and two say more than one.
+    let one = [Quality::Clean, Quality::Disturbed];
+    let (cached, memory) = (doubt(&one, near), doubt(&one, bytes));
+    assert!(0.01 < cached && cached < memory, "{cached} {memory}");
+    let mut before = memory;
+    for passes in [2, 3, 5, 10] {
+        let now = doubt(&[Quality::Clean; 10][..passes], bytes);
+        assert!(now < before, "{passes} passes: {now}, and {before} before");
+        before = now;
+    }
+    // A pass that nobody can compare says what it said.
+    let mut alone = with(&far, &[Quality::Clean]);
+    alone.measured_mut().unwrap().passes.clear();
+    let alone = doubt_of(&of_run, &machine, &alone, bytes);
+    assert!((alone - 0.01).abs() < 1e-9, "{alone}");
+    // Disturbed passes may have taken two fifths undisturbed.
+    let disturbed = doubt(&[Quality::Disturbed, Quality::Disturbed], bytes);
+    assert!(disturbed > 0.4, "{disturbed}");
+}
+
+/// Claims are judged on the value; what is drawn is what the passes showed.
+#[test]
+fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
+    let Analysis { answers, .. } = Analysis::of(last());
+    for point in answers.iter().flat_map(|answer| &answer.points) {
+        let Some(measured) = point.measured() else {
+            continue;
+        };
+        let quality = measured.quality;
+        let passes = measured
+            .passes
+            .iter()
+            .filter(|pass| pass.quality == quality);
+        let spread = passes.map(|pass| pass.interval).reduce(Interval::hull);
+        assert!(spread.is_none_or(|spread| spread == measured.ticks.interval));
+    }
+}
+
+#[test]
+fn without_points_passes_differ_as_those_of_the_kept_records() {
     let (machine, _, far, bytes) = recorded();
-    let doubt = Doubt::of(&machine, &[]);
-    let before = with(&far, &[Quality::Clean, Quality::Disturbed]);
-    let after = doubt.apply(&machine, &before, bytes);
-    let ticks = |point: &Point| point.measured().unwrap().ticks;
-    assert_eq!(ticks(&after), ticks(&before));
+    let nothing = Doubt::of(&machine, &[]);
+    let one = with(&far, &[Quality::Clean, Quality::Disturbed]);
+    let doubt = doubt_of(&nothing, &machine, &one, bytes);
+    assert!((0.05..0.1).contains(&doubt), "{doubt}");
 }
 
 /// What F1 and F2 alone come to, with the first two threads of each on CPUs 0 and 1, so many ticks apart.

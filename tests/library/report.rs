@@ -155,6 +155,9 @@ fn section(id: &str, form: Form) -> Section {
             prediction: None,
         }),
         counted: None,
+        states: vec![format!(
+            "point of {id}: 1 ns in some passes, 9 ns in others"
+        )],
         untestable: vec![UntestableView {
             series: "3".to_owned(),
             points: 7,

@@ -69,6 +69,16 @@ impl Evidence<'_> {
         points
     }
 
+    /// The value behind ratios of a series at `x` to another's, pass by pass; all that they come to if
+    /// nothing is known of how passes differ. `None` if there are none.
+    pub(crate) fn ratio_of(&self, label: &str, x: f64, passes: &[Interval]) -> Option<Interval> {
+        let measured = self.point(label, x).ok().and_then(Point::measured);
+        let confidence = measured.and_then(|of| of.confidence);
+        let estimate = confidence.and_then(|of| of.ratios.estimate(passes, of.error));
+        let all = || passes.iter().copied().reduce(Interval::hull);
+        estimate.map(|of| of.interval).or_else(all)
+    }
+
     /// The value of a series at `x`, with the doubt of a comparison between cases.
     ///
     /// # Errors

@@ -36,9 +36,9 @@ pub(crate) fn paired(
 /// The ratios of two series that were measured in turn, point by point from left to right.
 ///
 /// What differs between layouts, physical pages and minutes is the same in both, so each pass
-/// gives a ratio of its own, and a point's ratio is all that its passes come to. Half a percent of
-/// doubt remains, which is what it takes to keep a ratio that lies on its threshold from deciding
-/// by its third digit.
+/// gives a ratio of its own, and these are the units from which the value of the ratio is estimated.
+/// Half a percent of doubt remains, which is what it takes to keep a ratio that lies on its threshold
+/// from deciding by its third digit.
 pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,
@@ -57,8 +57,10 @@ pub(crate) fn paired_points(
             .into_iter()
             .map(|[of, to]| ratio(of, to))
             .collect::<Result<_, _>>()?;
-        let together = each.into_iter().reduce(Interval::hull);
-        ratios.extend(together.map(|ratio| (x, ratio.widened(0.005))));
+        ratios.extend(
+            e.ratio_of(of, x, &each)
+                .map(|ratio| (x, ratio.widened(0.005))),
+        );
     }
     Ok(ratios)
 }
@@ -129,6 +131,7 @@ mod tests {
                 passes: Vec::new(),
                 counts: Vec::new(),
                 crew: None,
+                confidence: None,
             })),
         }
     }

@@ -1,7 +1,10 @@
 //! What makes a point doubtful, and how claims are judged on it.
 
-use crate::experiment::{Experiment, Machine, Measured, Pass, Point, Quality, State, Untestable};
-use crate::stats::Interval;
+use crate::experiment::{
+    Case, Confidence, Experiment, Machine, Measured, Pass, Point, Quality, State, Untestable,
+    side_by_side,
+};
+use crate::stats::{Interval, Prior};
 
 /// The least share of its speed that a thread keeps beside another thread of its core: half of the
 /// instructions, somewhat less if both have misses in flight. Lost cache lines may cost more.
@@ -11,22 +14,30 @@ const BESIDE_ANOTHER: f64 = 0.4;
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
                         wrote lies in the other's L1d";
 
-/// The share of points whose passes differ by no more than what is assumed for all.
-const MOST: f64 = 0.75;
+/// The share of intervals that may miss their value.
+const ERROR: f64 = 0.05;
 
-/// The least number of points from which a difference is derived.
-const ENOUGH: usize = 8;
-
-/// The doubt about the points of a run.
+/// What is doubted about the points of a run.
 ///
-/// Two passes show what other pages and another minute change. If only one of several passes was
-/// undisturbed, similar points of the run tell by how much passes differ, as a share.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Doubt([f64; Kind::ALL]);
+/// A few passes show little of how far they may lie from the value of the point; similar points of the
+/// run tell how passes differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Doubt([Priors; Residence::ALL]);
 
-/// Points whose passes differ alike.
+/// How passes over points of a kind differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Priors {
+    /// In ticks,
+    ticks: Prior,
+    /// in core cycles, each by the clock of its pass,
+    cycles: Prior,
+    /// and as a ratio to what was measured in turn.
+    ratios: Prior,
+}
+
+/// Where the data of a point lie: passes over points of the same kind differ alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub enum Residence {
     /// One thread, in a working set that fits L1d,
     L1,
     /// L2,
@@ -39,41 +50,66 @@ enum Kind {
     Threads,
 }
 
-impl Kind {
-    const ALL: usize = Kind::Threads as usize + 1;
+impl Residence {
+    const ALL: usize = Residence::Threads as usize + 1;
 
-    fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
+    /// The kind of a point whose case has a working set of so many bytes.
+    pub fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
         let fits = |index| capacity(index).is_some_and(|of| bytes as f64 <= of.usable());
         match measured.crew {
-            Some(_) => Kind::Threads,
-            None if fits(0) => Kind::L1,
-            None if fits(1) => Kind::L2,
-            None if (bytes as f64) < machine.ranges.memory.lo => Kind::Llc,
-            None => Kind::Memory,
+            Some(_) => Residence::Threads,
+            None if fits(0) => Residence::L1,
+            None if fits(1) => Residence::L2,
+            None if (bytes as f64) < machine.ranges.memory.lo => Residence::Llc,
+            None => Residence::Memory,
         }
     }
 }
 
+/// The logarithms of the passes over points, by kind.
+type Logs = [Vec<Vec<f64>>; Residence::ALL];
+
 impl Doubt {
     /// The doubt about a run on `machine`, from the points of its experiments.
     pub fn of(machine: &Machine, experiments: &[(&Experiment, Vec<Point>)]) -> Self {
-        let mut ratios: [Vec<f64>; Kind::ALL] = Default::default();
+        let (mut ticks, mut cycles, mut ratios) =
+            (Logs::default(), Logs::default(), Logs::default());
         for (experiment, points) in experiments {
+            let mut before: Option<(Case, &Measured)> = None;
             for case in (experiment.cases)(machine) {
                 let point = points.iter().find(|point| case.is_at(point));
-                if let Some(measured) = point.and_then(Point::measured) {
-                    let kind = Kind::of(machine, measured, case.setup.bytes());
-                    ratios[kind as usize].extend(slowest_over_fastest(measured));
+                let Some(measured) = point.and_then(Point::measured) else {
+                    before = None;
+                    continue;
+                };
+                let kind = Residence::of(machine, measured, case.setup.bytes()) as usize;
+                let clean: Vec<Pass> = clean(measured).collect();
+                ticks[kind].push(logs(clean.iter().map(|pass| pass.interval)));
+                cycles[kind].push(logs(clean.iter().filter_map(in_cycles)));
+                if let Some((other, base)) = &before
+                    && other.in_turn
+                    && case.in_turn
+                    && other.x == case.x
+                {
+                    let pairs = side_by_side([&measured.passes, &base.passes]);
+                    ratios[kind].push(logs(pairs.iter().filter_map(|[of, to]| of.ratio(*to))));
                 }
+                before = Some((case, measured));
             }
         }
-        Doubt(ratios.map(|mut ratios| {
-            ratios.sort_by(f64::total_cmp);
-            let most = ((ratios.len() as f64 * MOST) as usize).min(ratios.len().saturating_sub(1));
-            match ratios.get(most) {
-                Some(ratio) if ratios.len() >= ENOUGH => ratio - 1.0,
-                _ => 0.0,
+        let [ticks, cycles, ratios] = [ticks, cycles, ratios].map(priors);
+        Doubt(core::array::from_fn(|kind| {
+            let ticks = ticks[kind].unwrap_or(Prior::KEPT);
+            // Two points that have nothing in common differ between passes as both together.
+            let both = Prior {
+                variance: 2.0 * ticks.variance,
+                ..ticks
+            };
+            Priors {
+                ticks,
+                cycles: cycles[kind].unwrap_or(Prior::KEPT),
+                ratios: ratios[kind].unwrap_or(both),
             }
         }))
     }
@@ -88,35 +124,75 @@ impl Doubt {
             point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
             return point;
         }
-        if clean(measured).count() == 1 {
-            let share = self.0[Kind::of(machine, measured, bytes) as usize];
-            measured.ticks.interval = measured.ticks.interval.widened(share);
+        if !measured.passes.is_empty() {
+            self.settle(machine, measured, bytes);
         }
         // Nobody knows what a disturbed measurement would have taken undisturbed. If an empty stretch
         // was subtracted, the value may be negative.
-        let doubt = |ticks: &mut Interval| ticks.lo = ticks.lo.min(BESIDE_ANOTHER * ticks.lo);
+        let doubt = |interval: &mut Interval| {
+            interval.lo = interval.lo.min(BESIDE_ANOTHER * interval.lo);
+        };
         if measured.quality == Quality::Disturbed {
             doubt(&mut measured.ticks.interval);
+            if let Some(Confidence {
+                cycles: Some(cycles),
+                ..
+            }) = &mut measured.confidence
+            {
+                doubt(cycles);
+            }
         }
         let passes = measured.passes.iter_mut();
         let disturbed = passes.filter(|pass| pass.quality == Quality::Disturbed);
         disturbed.for_each(|pass| doubt(&mut pass.interval));
         point
     }
+
+    /// Puts the interval of the value in the place of what the passes showed. Passes that are not
+    /// positive have no other interval.
+    fn settle(&self, machine: &Machine, measured: &mut Measured, bytes: usize) {
+        let priors = &self.0[Residence::of(machine, measured, bytes) as usize];
+        let of_quality = |pass: &&Pass| pass.quality == measured.quality;
+        let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
+        let intervals: Vec<Interval> = passes.iter().map(|pass| pass.interval).collect();
+        let ticks = priors.ticks.estimate(&intervals, ERROR);
+        let cycles: Option<Vec<Interval>> = passes.iter().map(in_cycles).collect();
+        let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, ERROR));
+        measured.confidence = Some(Confidence {
+            cycles: cycles.map(|of| of.interval),
+            states: ticks.and_then(|of| of.states),
+            ratios: priors.ratios,
+            error: ERROR,
+        });
+        if let Some(ticks) = ticks {
+            measured.ticks.interval = ticks.interval;
+        }
+    }
 }
 
-/// The undisturbed passes of a point that has several.
-fn clean(measured: &Measured) -> impl Iterator<Item = &Pass> {
-    let several = measured.passes.len() > 1;
-    let passes = measured.passes.iter().filter(move |_| several);
+/// The prior of each kind; of all kinds together where one has too few points.
+fn priors(logs: Logs) -> [Option<Prior>; Residence::ALL] {
+    let of_all = Prior::of(logs.iter().flatten().map(Vec::as_slice));
+    logs.map(|of_kind| Prior::of(of_kind.iter().map(Vec::as_slice)).or(of_all))
+}
+
+/// The logarithms of the middles; of none if one is not positive throughout.
+fn logs(intervals: impl Iterator<Item = Interval>) -> Vec<f64> {
+    let log = |of: Interval| (of.lo > 0.0).then(|| of.middle().ln());
+    intervals
+        .map(log)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
+}
+
+fn in_cycles(pass: &Pass) -> Option<Interval> {
+    Some(pass.interval.scaled(pass.core_per_tick?))
+}
+
+/// The undisturbed passes of a point.
+fn clean(measured: &Measured) -> impl Iterator<Item = Pass> {
+    let passes = measured.passes.iter().copied();
     passes.filter(|pass| pass.quality == Quality::Clean)
-}
-
-/// The slowest of those passes over the fastest, if there are two.
-fn slowest_over_fastest(measured: &Measured) -> Option<f64> {
-    let middles = || clean(measured).map(|pass| pass.interval.middle());
-    let (least, most) = (middles().reduce(f64::min)?, middles().reduce(f64::max)?);
-    (least > 0.0 && middles().count() > 1).then(|| most / least)
 }
 
 #[cfg(test)]
@@ -130,7 +206,7 @@ mod tests {
     /// The point as it is judged if nothing is known of others.
     fn doubted(point: &Point) -> Point {
         let machine = crate::experiment::machine::tests::unknown();
-        Doubt::default().apply(&machine, point, 0)
+        Doubt::of(&machine, &[]).apply(&machine, point, 0)
     }
 
     #[test]
@@ -150,7 +226,7 @@ mod tests {
             panic!("timed passes make a timed point");
         };
         let reach = after.ticks.interval;
-        assert_eq!(reach.hi, before.ticks.interval.hi);
+        assert!(reach.hi > before.ticks.median);
         assert!(reach.lo < 0.5 * before.ticks.interval.lo);
         assert_eq!(after.ticks.median, before.ticks.median);
         let doubtful = |pass: &Pass| pass.interval.lo < 0.5 * pass.interval.hi;

@@ -18,6 +18,8 @@ pub struct Pass {
     pub interval: Interval,
     /// What it is worth.
     pub quality: Quality,
+    /// Core cycles per tick meanwhile; `None` if the yardstick gave nothing.
+    pub core_per_tick: Option<f64>,
 }
 
 /// How undisturbed a pass was, the best first.
@@ -104,7 +106,8 @@ fn one(mut passes: Vec<Point>) -> Point {
 }
 
 /// The passes' measurements as one: the median of their medians, in an interval that holds all of
-/// theirs. Those that were less undisturbed than others say nothing.
+/// theirs, which is what one run may show. Those that were less undisturbed than others say nothing.
+/// What their value is, [`Doubt`](crate::experiment::Doubt) says.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
@@ -139,6 +142,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     let each = passes.iter().map(|pass| Pass {
         interval: pass.ticks.interval,
         quality: pass.quality,
+        core_per_tick: pass.core_per_tick,
     });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
@@ -223,6 +227,7 @@ pub(crate) mod tests {
             passes: Vec::new(),
             counts: Vec::new(),
             crew: None,
+            confidence: None,
         };
         point(series, State::Measured(Box::new(measured)))
     }
@@ -335,6 +340,7 @@ pub(crate) mod tests {
         let pass = |value: f64, quality| Pass {
             interval: Interval::exact(value),
             quality,
+            core_per_tick: None,
         };
         let pairs = |of: &[Pass], to: &[Pass]| {
             let rows = side_by_side([of, to]).into_iter();

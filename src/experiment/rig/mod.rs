@@ -283,6 +283,7 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
         passes: Vec::new(),
         counts: Vec::new(),
         crew: prepared.threads,
+        confidence: None,
     }
 }
 

@@ -122,6 +122,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
             prediction: None,
         }),
         untestable: Vec::new(),
+        states: Vec::new(),
         counted: None,
     })
 }

@@ -211,6 +211,7 @@ fn measured_of(timed: Timed) -> Measured {
         pages: timed.pages,
         passes: Vec::new(),
         crew: timed.crew,
+        confidence: None,
     }
 }
 
@@ -269,6 +270,7 @@ mod tests {
                         most: 100,
                     }),
                 }),
+                confidence: None,
             })),
         }
     }

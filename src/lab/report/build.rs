@@ -1,6 +1,7 @@
 //! What a report shows of an analysis.
 
 use super::counted::{counted, uncounted};
+use super::scale::place;
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -8,7 +9,7 @@ use super::view::{
 use crate::experiment::{
     Axis, Curve, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit, Untestable, all,
 };
-use crate::lab::analysis::{Analysis, Answer};
+use crate::lab::analysis::{Analysis, Answer, TwoStates};
 use crate::lab::date::Date;
 use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
 use crate::lab::reference::{self, ReferenceError};
@@ -188,9 +189,20 @@ fn section(answer: &Answer, machine: &Machine) -> Result<Section, ReferenceError
             .collect(),
         claims: answer.claims.clone(),
         figure: figure(answer, machine)?,
-        counted: counted(experiment, points, &machine.counting, x),
+        counted: counted(experiment, points, &machine.counting, x.clone()),
         untestable: untestable(points),
+        states: answer.states.iter().map(|of| states(of, &x)).collect(),
     })
+}
+
+/// A point in two steady states, in words.
+fn states(of: &TwoStates, x: &AxisView) -> String {
+    let [low, high] = of.nanoseconds;
+    format!(
+        "{} at {}: {low} ns in some passes, {high} ns in others",
+        of.series,
+        place(x, of.x)
+    )
 }
 
 /// The points that could not be put to the test, by series and reason.

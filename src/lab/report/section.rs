@@ -44,6 +44,7 @@ pub(super) fn section(section: &Section) -> Markup {
                 }
             }
             @if !section.untestable.is_empty() { (untestable(section)) }
+            @if !section.states.is_empty() { (two_states(section)) }
             p.source { "Source: " (prose(&section.source)) }
         }
     }
@@ -105,6 +106,16 @@ fn untestable(section: &Section) -> Markup {
                     li { b { (part.series) } " (" (part.points) "): " (prose(&part.reason)) }
                 }
             }
+        }
+    }
+}
+
+fn two_states(section: &Section) -> Markup {
+    html! {
+        div.untested {
+            h3 { "Two steady states" }
+            p { "A claim on such a point holds only if it holds in both." }
+            ul { @for point in &section.states { li { (prose(point)) } } }
         }
     }
 }

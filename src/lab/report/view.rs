@@ -82,6 +82,8 @@ pub struct Section {
     pub counted: Option<CountedView>,
     /// The points that could not be put to the test.
     pub untestable: Vec<UntestableView>,
+    /// The points in two steady states, in words.
+    pub states: Vec<String>,
 }
 
 /// Points of one series that could not be put to the test, for one reason.

@@ -191,6 +191,7 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         passes: Vec::new(),
         counts: Vec::new(),
         crew: None,
+        confidence: None,
     }))
 }
 

@@ -96,7 +96,7 @@ pub(crate) fn in_passes(
         .into_iter()
         .map(|[of, to]| ratio(of, to))
         .collect::<Result<_, _>>()?;
-    let together = each.into_iter().reduce(Interval::hull);
+    let together = e.ratio_of(of.0, of.1, &each);
     let nothing = || Untestable(format!("`{}` and `{}` have no pass in common", of.0, to.0));
     Ok(together.ok_or_else(nothing)?.widened(0.005))
 }
@@ -245,8 +245,7 @@ fn spread(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
         all.push(most.zip(least).map(|(most, least)| ratio(most, least)));
     }
     let all: Vec<Interval> = all.into_iter().flatten().collect::<Result<_, _>>()?;
-    all.into_iter()
-        .reduce(Interval::hull)
+    e.ratio_of(series, STAGES_OF_POST[0] as f64, &all)
         .ok_or_else(|| Untestable(format!("no pass of `{series}` has all four columns")))
 }
 

@@ -166,13 +166,12 @@ fn over(
         let none = || Untestable(format!("`{series}` was not timed at {distance}"));
         found.map(|(_, passes)| passes).ok_or_else(none)
     };
-    let mut ratios: Option<Interval> = None;
-    for [of, to] in side_by_side([passes(distance)?, passes(base)?]) {
-        let next = ratio(of, to)?;
-        ratios = Some(ratios.map_or(next, |so_far| so_far.hull(next)));
-    }
-    let doubt = |ratios: Interval| ratios.widened(0.01);
-    ratios
+    let ratios: Vec<Interval> = side_by_side([passes(distance)?, passes(base)?])
+        .into_iter()
+        .map(|[of, to]| ratio(of, to))
+        .collect::<Result<_, _>>()?;
+    let doubt = |ratio: Interval| ratio.widened(0.01);
+    e.ratio_of(series, distance as f64, &ratios)
         .map(doubt)
         .ok_or_else(|| Untestable(format!("`{series}` has no pass with both")))
 }

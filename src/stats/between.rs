@@ -1,0 +1,285 @@
+//! The value behind several passes, which are the independent units.
+//!
+//! Passes are few, so that their own variance says little of how far the mean of two may be from the
+//! value. The variance between the passes of similar points is known far better: it is the prior that the
+//! variance of each point is moderated by (Smyth 2004, Linear models and empirical Bayes methods for
+//! assessing differential expression, section 6.2). All of it on logarithms: passes differ by a share.
+
+use std::vec::Vec;
+
+use super::Interval;
+use super::student::{bisect, digamma, t_quantile, trigamma};
+
+/// What a variance between passes is before the point's own passes are known: `dof` times `variance` over
+/// a chi-square of `dof` degrees of freedom. Of logarithms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// Degrees of freedom: by how many passes' worth the prior is known.
+    pub dof: f64,
+    /// The typical variance.
+    pub variance: f64,
+}
+
+/// What the passes over a point come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The confidence interval of the value; of two steady states, both of theirs and all between.
+    pub interval: Interval,
+    /// The intervals of two steady states, the smaller first, if there are two.
+    pub states: Option<[Interval; 2]>,
+}
+
+/// The least number of points from which a prior is estimated.
+const ENOUGH: usize = 8;
+
+/// A standard deviation below that of any clock: variances are at least its square. Without it, points
+/// whose passes agree to the tick have no logarithm of a variance.
+const RESOLUTION: f64 = 5e-4;
+
+/// How many standard deviations a pass lies from the median at most, of four and more passes; a pass that
+/// lies farther was disturbed by something that no monitor saw, and is moved there.
+const OUTLYING: f64 = 5.0;
+
+/// The least number of passes of which one can be told to be disturbed.
+const TELLING: usize = 4;
+
+/// By how many standard deviations within them two groups of passes lie apart that are two steady states.
+/// Below 0.1 % of sets of ten passes that are normally distributed have such a gap, and 0.1 % of four.
+const APART: f64 = 6.0;
+
+/// The error with which two passes are called two steady states.
+const SELDOM: f64 = 0.01;
+
+/// A gap of the logarithm that is called two steady states at least.
+const NOTABLE: f64 = 0.03;
+
+impl Prior {
+    /// The prior of a run with too few points: that of the kept records, see METHODOLOGY.md.
+    pub const KEPT: Prior = Prior {
+        dof: 1.0,
+        variance: 0.006 * 0.006,
+    };
+
+    /// The prior from the logarithms of the passes of similar points. `None` if few of them have two.
+    ///
+    /// The logarithm of a point's variance has a known mean and variance besides those of the prior: the
+    /// rest is the prior's.
+    pub fn of<'p>(points: impl IntoIterator<Item = &'p [f64]>) -> Option<Self> {
+        let several = points.into_iter().filter(|passes| passes.len() > 1);
+        let rows: Vec<[f64; 2]> = several
+            .map(|passes| {
+                let half = (passes.len() as f64 - 1.0) / 2.0;
+                let (_, squares) = spread(passes);
+                let variance = squares / (2.0 * half) + RESOLUTION * RESOLUTION;
+                [variance.ln() - digamma(half) + half.ln(), trigamma(half)]
+            })
+            .collect();
+        if rows.len() < ENOUGH {
+            return None;
+        }
+        let logs: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        let (mean, squares) = spread(&logs);
+        let own = rows.iter().map(|row| row[1]).sum::<f64>() / rows.len() as f64;
+        // Half the degrees of freedom, from those of two passes to points that are all alike. With fewer,
+        // one pass would say nothing of its value.
+        let (least, most) = (0.5_f64, 100.0_f64);
+        let left = squares / (logs.len() as f64 - 1.0) - own;
+        let half = bisect(least.ln(), most.ln(), |ln| trigamma(ln.exp()) > left).exp();
+        Some(Prior {
+            dof: 2.0 * half,
+            variance: (mean + digamma(half) - half.ln()).exp(),
+        })
+    }
+
+    /// What passes come to, with at most `error` of the intervals beside the value. `None` without a pass,
+    /// or if one is not positive throughout.
+    pub fn estimate(self, passes: &[Interval], error: f64) -> Option<Estimate> {
+        if passes.is_empty() || passes.iter().any(|pass| pass.lo <= 0.0) {
+            return None;
+        }
+        let mut logs: Vec<f64> = passes.iter().map(|pass| pass.middle().ln()).collect();
+        logs.sort_by(f64::total_cmp);
+        // The reach of a pass is 1.96 standard deviations of its median.
+        let reach = |pass: &Interval| (pass.hi / pass.lo).ln() / 2.0 / 1.96;
+        let within =
+            passes.iter().map(|pass| reach(pass).powi(2)).sum::<f64>() / passes.len() as f64;
+        let interval = |mean: f64, variance: f64, count: usize, dof: f64| {
+            let reach = t_quantile(error, dof) * ((variance + within) / count as f64).sqrt();
+            Interval::new((mean - reach).exp(), (mean + reach).exp())
+        };
+        if let Some(cut) = self.two_states(&logs) {
+            let groups = [&logs[..cut], &logs[cut..]].map(|group| (spread(group), group.len()));
+            let squares = groups.iter().map(|((_, squares), _)| squares).sum();
+            let (variance, dof) = self.moderated(squares, logs.len() as f64 - 2.0);
+            let [low, high] = groups.map(|((mean, _), count)| interval(mean, variance, count, dof));
+            return Some(Estimate {
+                interval: low.hull(high),
+                states: Some([low, high]),
+            });
+        }
+        let undisturbed = self.winsorize(&mut logs);
+        let (mean, squares) = spread(&logs);
+        let (variance, dof) = self.moderated(squares, undisturbed as f64 - 1.0);
+        Some(Estimate {
+            interval: interval(mean, variance, undisturbed, dof),
+            states: None,
+        })
+    }
+
+    /// The variance of passes of this sum of squares, and what degrees of freedom it has.
+    fn moderated(self, squares: f64, dof: f64) -> (f64, f64) {
+        let all = self.dof + dof;
+        ((self.dof * self.variance + squares) / all, all)
+    }
+
+    /// Where sorted passes fall into two steady states, if they do: two that differ as the prior all but
+    /// excludes, or two groups of two and more each with a wide gap between them.
+    fn two_states(self, logs: &[f64]) -> Option<usize> {
+        if let [low, high] = logs {
+            let likely = t_quantile(SELDOM, self.dof) * (2.0 * self.variance).sqrt();
+            return (high - low > likely.max(NOTABLE)).then_some(1);
+        }
+        let cuts = 2..logs.len().saturating_sub(1);
+        let gap = |cut: &usize| logs[*cut] - logs[cut - 1];
+        let cut = cuts.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
+        let squares = spread(&logs[..cut]).1 + spread(&logs[cut..]).1;
+        let (variance, _) = self.moderated(squares, logs.len() as f64 - 2.0);
+        (gap(&cut) > (APART * variance.sqrt()).max(NOTABLE)).then_some(cut)
+    }
+
+    /// Moves outlying passes nearer (Huber 1964, Robust estimation of a location parameter). Returns how
+    /// many there are without those; their variance is that of all divided by their number less one
+    /// (Tukey and McLaughlin 1963, Less vulnerable confidence and significance procedures).
+    fn winsorize(self, sorted: &mut [f64]) -> usize {
+        let count = sorted.len();
+        if count < TELLING {
+            return count;
+        }
+        let middle = super::median(sorted).unwrap_or_default();
+        let mut distances = sorted.to_vec();
+        // As many standard deviations of a normal distribution as its median absolute deviation is 1.
+        let deviation = 1.4826 * super::mad(&mut distances, middle).unwrap_or_default();
+        let dof = count as f64 - 1.0;
+        let (variance, _) = self.moderated(dof * deviation * deviation, dof);
+        let reach = OUTLYING * variance.sqrt();
+        let near = |log: &&mut f64| (**log - middle).abs() <= reach;
+        let undisturbed = sorted.iter_mut().filter(near).count();
+        for log in sorted {
+            *log = log.clamp(middle - reach, middle + reach);
+        }
+        undisturbed
+    }
+}
+
+/// The mean, and the sum of the squares of the distances from it.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (
+        mean,
+        values.iter().map(|value| (value - mean).powi(2)).sum(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRIOR: Prior = Prior {
+        dof: 4.0,
+        variance: 1e-4,
+    };
+
+    fn exact(passes: &[f64]) -> Vec<Interval> {
+        passes.iter().copied().map(Interval::exact).collect()
+    }
+
+    fn estimate(passes: &[f64]) -> Estimate {
+        PRIOR.estimate(&exact(passes), 0.05).unwrap()
+    }
+
+    #[test]
+    fn the_interval_narrows_with_passes() {
+        let mut before = f64::INFINITY;
+        for passes in [2, 3, 5, 10] {
+            let alike: Vec<f64> = (0..passes)
+                .map(|pass| 10.0 + 0.1 * f64::from(pass % 2))
+                .collect();
+            let Estimate { interval, states } = estimate(&alike);
+            assert!(interval.doubt() < before && interval.lo < 10.05 && interval.hi > 10.05);
+            assert_eq!(states, None);
+            before = interval.doubt();
+        }
+        assert!(before < 0.01, "{before}");
+    }
+
+    #[test]
+    fn one_pass_is_as_doubtful_as_passes_of_its_kind_differ() {
+        // 2.776 standard deviations of 1 %, with four degrees of freedom.
+        let one = estimate(&[10.0]).interval;
+        assert!((one.doubt() - 0.0278).abs() < 1e-3, "{one}");
+        let wide = PRIOR.estimate(&[Interval::new(9.5, 10.5)], 0.05).unwrap();
+        assert!(wide.interval.doubt() > 1.5 * one.doubt());
+    }
+
+    #[test]
+    fn a_disturbed_pass_hardly_moves_the_value() {
+        let quiet = estimate(&[10.0, 10.1, 9.9, 10.0, 10.1]);
+        let disturbed = estimate(&[10.0, 10.1, 9.9, 10.0, 15.0]);
+        assert_eq!(disturbed.states, None, "one pass is no state");
+        assert!(disturbed.interval.hi < 11.0 && disturbed.interval.lo < 10.0);
+        assert!(disturbed.interval.doubt() > quiet.interval.doubt());
+    }
+
+    #[test]
+    fn two_steady_states_are_kept_apart() {
+        let [low, high] = estimate(&[10.0, 20.0, 10.1, 20.1, 9.9]).states.unwrap();
+        assert!(low.lo < 10.0 && low.hi > 10.0 && low.hi < 10.5, "{low}");
+        assert!(high.lo < 20.0 && high.hi > 20.1 && high.lo > 19.0, "{high}");
+        assert!(estimate(&[10.0, 20.0]).states.is_some());
+        assert_eq!(estimate(&[10.0, 10.3]).states, None);
+        assert_eq!(estimate(&[10.0, 10.2, 10.5, 10.6]).states, None);
+        let both = estimate(&[10.0, 20.0, 10.1, 20.1]);
+        let [low, high] = both.states.unwrap();
+        assert_eq!(both.interval, low.hull(high));
+    }
+
+    #[test]
+    fn what_is_not_positive_has_no_logarithm() {
+        assert_eq!(PRIOR.estimate(&exact(&[10.0, -1.0]), 0.05), None);
+        assert_eq!(PRIOR.estimate(&[], 0.05), None);
+    }
+
+    /// The prior of planted points is found again.
+    #[test]
+    fn the_prior_is_estimated_from_points() {
+        let mut rng = crate::pattern::Rng::new(7);
+        let mut normal = || {
+            (0..12)
+                .map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20))
+                .sum::<f64>()
+                - 6.0
+        };
+        let mut plant = |dof: u32| -> Vec<[f64; 3]> {
+            let point = |_| {
+                let chi_square: f64 = (0..dof).map(|_| normal().powi(2)).sum();
+                let deviation = 0.02 * (f64::from(dof) / chi_square).sqrt();
+                [(); 3].map(|()| deviation * normal())
+            };
+            (0..3000).map(point).collect()
+        };
+        for dof in [2, 4] {
+            let points = plant(dof);
+            let found = Prior::of(points.iter().map(|point| &point[..])).unwrap();
+            assert!(
+                (found.dof / f64::from(dof) - 1.0).abs() < 0.3,
+                "{found:?} of {dof}"
+            );
+            assert!(
+                (found.variance.sqrt() / 0.02 - 1.0).abs() < 0.1,
+                "{found:?}"
+            );
+        }
+        let few: [[f64; 2]; ENOUGH - 1] = [[1.0, 1.1]; ENOUGH - 1];
+        assert_eq!(Prior::of(few.iter().map(|point| &point[..])), None);
+    }
+}

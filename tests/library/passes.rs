@@ -1,0 +1,225 @@
+//! The value behind passes: planted passes differ as those of the kept records do.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use linefill::experiment::{Point, Quality, Residence, Verdict};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::read;
+use linefill::lab::record::Record;
+use linefill::pattern::Rng;
+use linefill::stats::{Interval, Prior};
+
+/// By how much passes of a point lay beside the mean of their run, in hundredths of a percent, by the
+/// machine and the kind of the point: from the records that [`table`] read.
+const KEPT: &str = include_str!("../fixtures/passes.csv");
+
+/// Points of one kind, each by what its passes may lie beside its value, as a logarithm.
+type Points = Vec<Vec<f64>>;
+
+/// Those of a machine, kind by kind.
+fn kept(machine: &str) -> Vec<Points> {
+    let mut kinds: BTreeMap<&str, Points> = BTreeMap::new();
+    for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
+        let mut cells = line.split(',');
+        let [of, kind] = [cells.next().unwrap(), cells.next().unwrap()];
+        if of == machine {
+            let residuals = cells.map(|cell| cell.parse::<f64>().unwrap() / 1e4);
+            kinds.entry(kind).or_default().push(residuals.collect());
+        }
+    }
+    kinds.into_values().collect()
+}
+
+/// How planted passes lie beside their value.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    /// As one of the kept passes of the point did, to either side: of nine, some of them disturbed.
+    Kept,
+    /// Normally distributed, with the variance of the kept passes: four passes are too few to draw from.
+    Normal,
+}
+
+impl Shape {
+    /// What a pass takes of which the value is 1.
+    pub fn pass(self, rng: &mut Rng, residuals: &[f64]) -> f64 {
+        let log = match self {
+            Shape::Kept => residuals[rng.below(residuals.len())] * [-1.0, 1.0][rng.below(2)],
+            Shape::Normal => {
+                let squares = residuals.iter().map(|log| log * log).sum::<f64>();
+                (squares / residuals.len() as f64).sqrt() * normal(rng)
+            }
+        };
+        log.exp()
+    }
+}
+
+/// A number that is normally distributed: twelve that are not come near enough.
+fn normal(rng: &mut Rng) -> f64 {
+    const STEPS: usize = 1 << 20;
+    let uniform = |_| rng.below(STEPS) as f64 / STEPS as f64;
+    (0..12).map(uniform).sum::<f64>() - 6.0
+}
+
+/// The share of intervals that hold the value, and their median half width, of points with so many
+/// passes: in several planted runs, each of which estimates its own priors.
+fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, f64) {
+    const RUNS: usize = 8;
+    let kinds = kept(machine);
+    let (mut covered, mut doubts) = (0, Vec::new());
+    for _ in 0..RUNS {
+        for points in &kinds {
+            let plant = |residuals: &Vec<f64>| -> Vec<Interval> {
+                (0..passes)
+                    .map(|_| Interval::exact(shape.pass(rng, residuals)))
+                    .collect()
+            };
+            let planted: Vec<Vec<Interval>> = points.iter().map(plant).collect();
+            let logs = |of: &Vec<Interval>| of.iter().map(|pass| pass.lo.ln()).collect();
+            let logs: Vec<Vec<f64>> = planted.iter().map(logs).collect();
+            let prior = Prior::of(logs.iter().map(Vec::as_slice)).unwrap();
+            for point in &planted {
+                let interval = prior.estimate(point, 0.05).unwrap().interval;
+                covered += usize::from(interval.lo <= 1.0 && interval.hi >= 1.0);
+                doubts.push(interval.doubt());
+            }
+        }
+    }
+    doubts.sort_by(f64::total_cmp);
+    let share = covered as f64 / doubts.len() as f64;
+    (share, doubts[doubts.len() / 2])
+}
+
+const PLANTED: [(&str, Shape); 3] = [
+    ("zen4", Shape::Normal),
+    ("zen5", Shape::Normal),
+    ("zen5", Shape::Kept),
+];
+
+/// `cargo test --features lab --test library -- --nocapture intervals_cover` prints the figures.
+#[test]
+fn intervals_cover_the_value_and_narrow_with_the_passes() {
+    let mut rng = Rng::new(1);
+    let mut wrong = Vec::new();
+    for (machine, shape) in PLANTED {
+        let mut before = f64::INFINITY;
+        for passes in [2, 3, 5, 10] {
+            let (share, half) = coverage(machine, shape, passes, &mut rng);
+            println!(
+                "{machine} {shape:?}, {passes:>2} passes: {:.1} % of intervals hold the value, median half \
+                 width {:.2} %",
+                100.0 * share,
+                100.0 * half
+            );
+            if !(0.93..=0.97).contains(&share) || half >= before {
+                wrong.push((machine, shape, passes, share, half));
+            }
+            before = half;
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// The records in the folder that `LINEFILL_RECORDS` names, or those that are kept here.
+fn records() -> Vec<(PathBuf, Record)> {
+    let folder = std::env::var("LINEFILL_RECORDS").unwrap_or_else(|_| "records".to_owned());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let files = folder.read_dir().unwrap();
+    let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let record = |file: PathBuf| Some((file.clone(), read(&file).ok()?.record));
+    files.into_iter().filter_map(record).collect()
+}
+
+/// A point by its experiment, series and x.
+type Place = (String, String, u64);
+
+/// The logarithms of a point's undisturbed passes in core cycles, less their mean: as far as those of so
+/// many passes lie beside the value.
+fn residuals(point: &Point) -> Option<Vec<f64>> {
+    let measured = point.measured()?;
+    let clean = measured
+        .passes
+        .iter()
+        .filter(|pass| pass.quality == Quality::Clean && pass.interval.lo > 0.0);
+    let logs: Option<Vec<f64>> = clean
+        .map(|pass| Some((pass.interval.middle() * pass.core_per_tick?).ln()))
+        .collect();
+    let logs = logs.filter(|logs| logs.len() > 1)?;
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let apart = (count / (count - 1.0)).sqrt();
+    Some(logs.iter().map(|log| (log - mean) * apart).collect())
+}
+
+/// Prints the lines of `tests/fixtures/passes.csv` for the machine that all records in a folder are of.
+#[test]
+#[ignore = "prints a table of kept records"]
+fn table() {
+    const POINTS: usize = 60;
+    let mut places: BTreeMap<(String, Place), Vec<Vec<f64>>> = BTreeMap::new();
+    let records = records();
+    let machine = std::env::var("LINEFILL_MACHINE").unwrap_or_else(|_| "machine".to_owned());
+    for (_, record) in &records {
+        let analysis = Analysis::of(record.clone());
+        for answer in &analysis.answers {
+            for case in (answer.experiment.cases)(&analysis.machine) {
+                let point = answer.points.iter().find(|point| case.is_at(point));
+                let found = point.and_then(|point| Some((point, residuals(point)?)));
+                let Some((point, residuals)) = found else {
+                    continue;
+                };
+                let bytes = case.setup.bytes();
+                let kind = Residence::of(&analysis.machine, point.measured().unwrap(), bytes);
+                let place = (
+                    answer.experiment.id.to_owned(),
+                    case.series.clone(),
+                    case.x.to_bits(),
+                );
+                let key = (format!("{kind:?}"), place);
+                places.entry(key).or_default().push(residuals);
+            }
+        }
+    }
+    let mut kinds: BTreeMap<&String, Points> = BTreeMap::new();
+    for ((kind, _), of) in &places {
+        if of.len() == records.len() {
+            kinds.entry(kind).or_default().push(of.concat());
+        }
+    }
+    for (kind, points) in kinds {
+        let step = points.len().div_ceil(POINTS);
+        for point in points.iter().step_by(step) {
+            let cells = point.iter().map(|log| format!("{:.0}", 1e4 * log));
+            println!("{machine},{kind},{}", cells.collect::<Vec<_>>().join(","));
+        }
+    }
+}
+
+/// How kept records are judged now, beside what they say.
+#[test]
+#[ignore = "prints how kept records are judged"]
+fn rejudged() {
+    for (path, mut record) in records() {
+        let before = std::mem::take(&mut record.verdicts);
+        let after = Analysis::of(record).verdicts;
+        println!("{}", path.display());
+        for verdict in Verdict::ALL {
+            let before = before.iter().filter(|line| line.verdict == verdict).count();
+            let after = after.iter().filter(|line| line.verdict == verdict).count();
+            println!("  {:>14}: {before} before, {after} now", verdict.name());
+        }
+        for line in &after {
+            let mut same = before.iter();
+            let same = same.find(|of| of.claim == line.claim && of.experiment == line.experiment);
+            if let Some(of) = same
+                && of.verdict != line.verdict
+            {
+                let (was, is) = (of.verdict.name(), line.verdict.name());
+                println!("  {} {was} -> {is}: {}", line.experiment, line.claim);
+                println!("        {}\n        {}", of.numbers, line.numbers);
+            }
+        }
+    }
+}
