@@ -37,19 +37,23 @@ pub fn decide<T: PartialEq>(
 ) -> Option<Found<T>> {
     let middles: Vec<(f64, f64)> = curve.iter().map(|(x, y)| (*x, y.middle())).collect();
     let value = estimate(&middles)?;
-    // Every point anywhere in its interval: the noise of neighbours is not the same.
-    let mut rng = Rng::new(1);
-    let mut same = 0;
-    for _ in 0..DRAWN {
-        let drawn: Vec<(f64, f64)> = curve
-            .iter()
-            .map(|(x, y)| (*x, y.lo + (y.hi - y.lo) * share(&mut rng)))
-            .collect();
-        same += u32::from(estimate(&drawn).as_ref() == Some(&value));
-    }
+    let same = drawn(curve).filter(|points| estimate(points).as_ref() == Some(&value));
+    let same = same.count();
     Some(Found {
         value,
-        confidence: f64::from(same) / f64::from(DRAWN),
+        confidence: same as f64 / f64::from(DRAWN),
+    })
+}
+
+/// Curves drawn at random, the same for the same curve. Every point lies anywhere in its interval: the
+/// noise of neighbours is not the same.
+pub(super) fn drawn(curve: &Curve) -> impl Iterator<Item = Vec<(f64, f64)>> {
+    let mut rng = Rng::new(1);
+    (0..DRAWN).map(move |_| {
+        let points = curve.iter();
+        points
+            .map(|(x, y)| (*x, y.lo + (y.hi - y.lo) * share(&mut rng)))
+            .collect()
     })
 }
 

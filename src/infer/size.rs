@@ -5,7 +5,7 @@ use core::iter::successors;
 use core::ops::Range;
 
 use super::capacity::{Plateau, plateaus};
-use super::found::{Curve, Found, decide};
+use super::found::{Curve, Found, decide, drawn};
 
 /// The size that the level at `index` from the nearest is built with: a power of two, or one and a
 /// half or one and a quarter of one, for that is how caches come. A share of a larger cache comes in
@@ -16,12 +16,7 @@ use super::found::{Curve, Found, decide};
 /// as one that is; several that end between the same two rungs explain it alike, and each is no surer than the
 /// others leave it.
 pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
-    let likely = |points: &[(f64, f64)]| {
-        let fits = fits(points, index);
-        let best = fits.into_iter().min_by(|a, b| a.doubt.total_cmp(&b.doubt));
-        best.map(|best| best.bytes)
-    };
-    let found = decide(ladder, likely)?;
+    let found = decide(ladder, |points| likely(points, index))?;
     let middles: Vec<(f64, f64)> = ladder.iter().map(|(x, y)| (*x, y.middle())).collect();
     let fits = fits(&middles, index);
     let off = |fit: &Fit| fit.off;
@@ -31,6 +26,22 @@ pub fn size(ladder: &Curve, index: usize) -> Option<Found<f64>> {
         confidence: found.confidence / as_good.count().max(1) as f64,
         ..found
     })
+}
+
+/// The least and the largest of the sizes that curves drawn within the intervals come to: what can be
+/// said where [`size`] is not sure. `None` if none of them shows the level's end.
+pub fn size_range(ladder: &Curve, index: usize) -> Option<[f64; 2]> {
+    let sizes = drawn(ladder).filter_map(|points| likely(&points, index));
+    let range = |[least, most]: [f64; 2], size: f64| [least.min(size), most.max(size)];
+    sizes
+        .map(|size| [size, size])
+        .reduce(|all, [size, _]| range(all, size))
+}
+
+fn likely(points: &[(f64, f64)], index: usize) -> Option<f64> {
+    let fits = fits(points, index);
+    let best = fits.into_iter().min_by(|a, b| a.doubt.total_cmp(&b.doubt));
+    best.map(|best| best.bytes)
 }
 
 /// How well a size explains a ladder.

@@ -9,7 +9,7 @@ const WORD: usize = 8;
 /// Byte offset of the first ring, behind the cursors.
 const RINGS: usize = Lanes::MOST * WORD;
 
-/// Up to 64 random rings, each in a part of its own of one region, and before them an array of
+/// Up to 128 random rings, each in a part of its own of one region, and before them an array of
 /// cursors: the address of the pointer word that each walk comes to next.
 ///
 /// The parts are equally long and an element is a line, so that the walks share nothing but the
@@ -47,7 +47,7 @@ impl core::error::Error for LanesError {}
 
 impl<'m> Lanes<'m> {
     /// The most lanes there can be.
-    pub const MOST: usize = 64;
+    pub const MOST: usize = 128;
 
     /// Bytes of region that rings of `lines` lines in all need, however many rings they are;
     /// `usize::MAX` if they cannot be counted.

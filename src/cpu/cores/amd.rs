@@ -39,6 +39,17 @@ const ANANDTECH_ZEN_2: Source = Source::new(
     "from 2 K to 4 K entries",
 );
 
+/// What AMD's guides say of outstanding misses, generation by generation.
+const CHIPS_AND_CHEESE_ZEN_5: Source = Source::new(
+    "Chips and Cheese, \"Discussing AMD's Zen 5 at Hot Chips 2024\", from AMD's Software \
+     Optimization Guides",
+    "124 outstanding L1 misses; Zen 4 and Zen 3: 24; Zen 2 and Zen 1: 22",
+);
+const CHIPS_AND_CHEESE_STRIX_POINT: Source = Source::new(
+    "Chips and Cheese, \"AMD's Strix Point: Zen 5 Hits Mobile\" (2024)",
+    "L1d: loads of 64 bytes per cycle, stores of 64",
+);
+
 const fn list(name: &'static str, mark: &'static str, list: &'static str) -> EventTable {
     EventTable::new(Vendor::Amd, name, mark, list)
 }
@@ -180,6 +191,7 @@ const ZEN: Core = Core {
     ports: ports([32, 32, 32], [16, 16, 16], load_store(SOG_ZEN)),
     reorder_buffer: known(192, retire(SOG_ZEN)),
     store_buffer: known(44, load_store(SOG_ZEN)),
+    outstanding_misses: known(22, CHIPS_AND_CHEESE_ZEN_5),
     combining_buffers: NO_COMBINING,
     decoded_cache: known(2048, ANANDTECH_ZEN_2),
     translations: translations(64, 64, 1536, tlbs(SOG_ZEN)),
@@ -202,6 +214,7 @@ const ZEN_2: Core = Core {
     ports: ports([32, 64, 64], [16, 32, 32], load_store(SOG_ZEN_2)),
     reorder_buffer: known(224, retire(SOG_ZEN_2)),
     store_buffer: known(48, load_store(SOG_ZEN_2)),
+    outstanding_misses: known(22, CHIPS_AND_CHEESE_ZEN_5),
     combining_buffers: NO_COMBINING,
     decoded_cache: known(4096, ANANDTECH_ZEN_2),
     translations: translations(64, 64, 2048, tlbs(SOG_ZEN_2)),
@@ -233,6 +246,7 @@ const ZEN_3: Core = Core {
     ports: ports([32, 64, 64], [16, 32, 32], load_store(SOG_ZEN_3)),
     reorder_buffer: known(256, retire(SOG_ZEN_3)),
     store_buffer: known(64, load_store(SOG_ZEN_3)),
+    outstanding_misses: known(24, CHIPS_AND_CHEESE_ZEN_5),
     combining_buffers: NO_COMBINING,
     decoded_cache: known(
         4096,
@@ -294,6 +308,7 @@ const ZEN_5: Core = Core {
     ports: ports([32, 64, 128], [32, 64, 64], load_store(SOG_ZEN_5)),
     reorder_buffer: known(448, retire(SOG_ZEN_5)),
     store_buffer: known(104, load_store(SOG_ZEN_5)),
+    outstanding_misses: known(124, CHIPS_AND_CHEESE_ZEN_5),
     combining_buffers: NO_COMBINING,
     decoded_cache: known(
         6144,
@@ -307,7 +322,7 @@ const ZEN_5: Core = Core {
     ..Core::UNKNOWN
 };
 
-/// Zen 5 with vector data paths of 256 bits: Chips and Cheese, "AMD's Strix Point: Zen 5 hits mobile".
+/// Zen 5 with vector units and load paths of 256 bits.
 const ZEN_5_MOBILE: Core = Core {
     name: "Zen 5 (256-bit)",
     vectors: Vectors::Avx512,
@@ -316,7 +331,7 @@ const ZEN_5_MOBILE: Core = Core {
         &[models(0x1a, 0x20, 0x2f), models(0x1a, 0x60, 0x6f)],
     )
     .events(&ZEN_5_EVENTS)],
-    ports: unknown("AMD's guide gives no numbers for data paths of 256 bits"),
+    ports: ports([32, 64, 64], [32, 64, 64], CHIPS_AND_CHEESE_STRIX_POINT),
     ..ZEN_5
 };
 

@@ -63,7 +63,29 @@ pub(super) const J_CHEN: Source = Source::new(
 );
 pub(super) const ANANDTECH_LUNAR_LAKE: Source = Source::new(
     "AnandTech, \"Intel Unveils Lunar Lake Architecture\" (2024)",
-    "Lion Cove: DTLB from 96 to 128 pages",
+    "Lion Cove: DTLB from 96 to 128 pages; Skymont: 416 entries, from 256",
+);
+pub(super) const CHIPS_AND_CHEESE_REDWOOD_COVE: Source = Source::new(
+    "Chips and Cheese, \"Intel's Redwood Cove: Baby Steps are Still Steps\" (2024)",
+    "no major structure of the core has another size than Golden Cove's",
+);
+pub(super) const CHIPS_AND_CHEESE_SKYMONT: Source = Source::new(
+    "Chips and Cheese, \"Skymont: Intel's E-Cores Reach for the Sky\" (2024), measured",
+    "L1d: 4 cycles, Crestmont's 3; a third 128-bit load; two stores per cycle; L1 DTLB: 48 as \
+     Crestmont; L2 TLB: 4096, Crestmont's 3072",
+);
+pub(super) const CHIPS_AND_CHEESE_LION_COVE: Source = Source::new(
+    "Chips and Cheese, \"Lion Cove: Intel's P-Core Roars\" (2024), measured",
+    "the TLBs but that of loads from 4 KiB pages are Redwood Cove's; the article on Skymont: L2 TLB, \
+     2048",
+);
+pub(super) const J_CHEN_GRACEMONT: Source = Source::new(
+    "J. Chen, \"Intel Gracemont\" (jia.je), from Intel's manual and measured",
+    "ReOrder Buffer: 256 entries",
+);
+pub(super) const WIKICHIP_TREMONT: Source = Source::new(
+    "WikiChip Fuse, \"Intel Unveils the Tremont Microarchitecture\" (2019)",
+    "Back End: 208 entries",
 );
 /// Intel's own scheduling model.
 pub(super) const fn llvm_lunar_lake(section: &'static str) -> Source {

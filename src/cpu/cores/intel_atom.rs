@@ -36,6 +36,10 @@ const fn translations(small: u32, second: u32, source: Source) -> Translations {
     }
 }
 
+/// What the manual leaves out of all Atoms.
+const NO_FILL_BUFFERS: Fact<u32> =
+    unknown("Intel publishes none for its Atoms, and nobody measured them that was found");
+
 const GRACEMONT_EVENTS: EventTable = list("Gracemont", "GRT", "alderlake v1.27, cpu_atom");
 const CRESTMONT_EVENTS: EventTable = list("Crestmont", "CMT", "meteorlake v1.10, cpu_atom");
 
@@ -67,6 +71,7 @@ const SILVERMONT: Core = Core {
     )
     .events(&list("Silvermont", "SLM", "silvermont v15"))],
     load_to_use: known(3, om("Silvermont: cache parameters")),
+    outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
         [16, 16, 16],
         [16, 16, 16],
@@ -89,6 +94,7 @@ const GOLDMONT: Core = Core {
         )),
     ],
     load_to_use: known(3, om("Goldmont: cache parameters")),
+    outstanding_misses: NO_FILL_BUFFERS,
     ports: ports(
         [16, 16, 16],
         [16, 16, 16],
@@ -109,6 +115,7 @@ const GOLDMONT_PLUS: Core = Core {
         "goldmontplus v1.01",
     ))],
     load_to_use: known(3, om("Goldmont Plus: cache parameters")),
+    outstanding_misses: NO_FILL_BUFFERS,
     ports: GOLDMONT.ports,
     prefetchers: TWO_PREFETCHERS,
     ..Core::UNKNOWN
@@ -127,6 +134,12 @@ const TREMONT: Core = Core {
         product("Lakefield", &[model(6, 0x8a)]).efficient(),
     ],
     load_to_use: known(3, om("Tremont: cache parameters")),
+    ports: unknown(
+        "WikiChip Fuse and the manual name two loads or stores per cycle, and a port of 16 bytes for \
+         the data of vector stores, but not how wide a load is",
+    ),
+    reorder_buffer: known(208, WIKICHIP_TREMONT),
+    outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(32, 1024, om("Tremont: TLBs")),
     prefetchers: TWO_PREFETCHERS,
     ..Core::UNKNOWN
@@ -157,6 +170,8 @@ const GRACEMONT: Core = Core {
             halves",
         ),
     ),
+    reorder_buffer: known(256, J_CHEN_GRACEMONT),
+    outstanding_misses: NO_FILL_BUFFERS,
     translations: translations(48, 2048, om("Gracemont: TLBs")),
     prefetchers: FIVE_PREFETCHERS,
     ..Core::UNKNOWN
@@ -173,7 +188,11 @@ const CRESTMONT: Core = Core {
         product("Sierra Forest", &[model(6, 0xaf)]).events(&CRESTMONT_EVENTS),
         product("Arrow Lake-U", &[model(6, 0xb5)]).efficient(),
     ],
+    load_to_use: known(3, CHIPS_AND_CHEESE_SKYMONT),
     ports: GRACEMONT.ports,
+    reorder_buffer: known(256, ANANDTECH_LUNAR_LAKE),
+    outstanding_misses: NO_FILL_BUFFERS,
+    translations: translations(48, 3072, CHIPS_AND_CHEESE_SKYMONT),
     prefetchers: FIVE_PREFETCHERS,
     ..Core::UNKNOWN
 };
@@ -188,6 +207,12 @@ const SKYMONT: Core = Core {
             .efficient()
             .events(&list("Skymont", "SKT", "lunarlake v1.01, cpu_atom")),
     ],
+    load_to_use: known(4, CHIPS_AND_CHEESE_SKYMONT),
+    // Three 128-bit loads and two 128-bit stores per cycle, 256 bits in halves.
+    ports: ports([48, 48, 48], [32, 32, 32], CHIPS_AND_CHEESE_SKYMONT),
+    reorder_buffer: known(416, ANANDTECH_LUNAR_LAKE),
+    outstanding_misses: NO_FILL_BUFFERS,
+    translations: translations(48, 4096, CHIPS_AND_CHEESE_SKYMONT),
     ..Core::UNKNOWN
 };
 

@@ -146,10 +146,15 @@ const REDWOOD_COVE: Core = Core {
     load_to_use: GOLDEN_COVE.load_to_use,
     ports: GOLDEN_COVE.ports,
     reorder_buffer: known(512, WIKIPEDIA),
+    store_buffer: known(114, CHIPS_AND_CHEESE_REDWOOD_COVE),
+    outstanding_misses: unknown(
+        "of Golden Cove's successors Intel publishes none, and nobody measured them that was found",
+    ),
     decoded_cache: known(4096, WIKIPEDIA),
     translations: Translations {
         small: known(96, J_CHEN),
-        ..Core::UNKNOWN.translations
+        second: known(2048, CHIPS_AND_CHEESE_LION_COVE),
+        large: unknown("no published figure was found for 2 MiB pages"),
     },
     prefetchers: known(
         PrefetchSwitches {
@@ -188,10 +193,18 @@ const LION_COVE: Core = Core {
         llvm_lunar_lake("three load ports, two ports of store data, of up to 256 bits"),
     ),
     reorder_buffer: known(576, WIKIPEDIA),
+    store_buffer: unknown(
+        "Chips and Cheese measured a few more than Redwood Cove has, and names no number",
+    ),
+    outstanding_misses: unknown(
+        "Intel names the 80 misses of L2, not those of the first level, and nobody measured them \
+         that was found",
+    ),
     decoded_cache: known(5250, WIKIPEDIA),
     translations: Translations {
         small: known(128, ANANDTECH_LUNAR_LAKE),
-        ..Core::UNKNOWN.translations
+        second: known(2048, CHIPS_AND_CHEESE_LION_COVE),
+        large: unknown("as many as Redwood Cove's, of which no published figure was found"),
     },
     ..Core::UNKNOWN
 };

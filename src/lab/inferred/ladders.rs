@@ -65,6 +65,11 @@ pub(super) fn either(dense: Option<Found<f64>>, sparse: Option<Found<f64>>) -> O
     }
 }
 
+/// From the least of all to the largest.
+pub(super) fn hull(ranges: impl Iterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
+    ranges.reduce(|one, other| [one[0].min(other[0]), one[1].max(other[1])])
+}
+
 /// Core cycles per tick, from every point of the ladder; they agree where neither clock changed.
 pub(super) fn clock(ladder: &[Point]) -> Option<Found<f64>> {
     let ratios = ladder.iter().filter_map(|point| match &point.state {

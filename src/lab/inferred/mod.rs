@@ -46,6 +46,8 @@ pub struct Inferred {
     pub policy: Option<Found<Vec<&'static str>>>,
     /// Bytes of L2.
     pub l2: Option<Found<f64>>,
+    /// The least and the largest size that the ladders may mean, where they leave doubt.
+    pub l2_range: Option<[f64; 2]>,
     /// Sets and ways of L2, if they come to its size.
     pub l2_sets: Option<Found<Sets>>,
     /// Entries of the L1 dTLB and of the second level for 4 KiB pages.
@@ -74,6 +76,11 @@ impl Inferred {
         let pages = points(PAGES);
         let levels = infer::levels(&rungs);
         let l2 = ladders::either(infer::size(&rungs, 1), infer::size(&sparse, 1));
+        let doubt = l2.as_ref().is_some_and(|l2| l2.confidence < 1.0);
+        let ranges = [&rungs, &sparse].map(|ladder| {
+            let wanted = doubt.then_some(ladder)?;
+            infer::size_range(wanted, 1)
+        });
         let by_lists = || {
             let found = policy::by_lists(machine, points(CONFLICTS), l1.as_ref()?.value)?;
             Some(found.map(|policies| vec![policies]))
@@ -82,6 +89,7 @@ impl Inferred {
             line: infer::line(&of(OFFSETS, LOADS_OF_8), 8.0),
             policy: policy::by_sequences(machine, points(SEQUENCES)).or_else(by_lists),
             l1,
+            l2_range: ladders::hull(ranges.into_iter().flatten()),
             l2_sets: sets::of_size(sets::of_l2(machine, points(MACHINE), &levels), l2.as_ref()),
             l2,
             levels,

@@ -46,9 +46,20 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
         rows.insert(index + 1, row);
     }
     if let (Some(row), Some(found)) = (named(rows, &level_name(2)), &inferred.l2) {
-        row.measured = Some(sure(found, &show(found.value)));
+        // More doubt than not: what can be said is where it lies.
+        let range = inferred.l2_range.filter(|_| found.confidence <= UNSURE);
+        row.measured = Some(match range {
+            Some([least, most]) if least < most => {
+                format!("{} to {}", show(least), show(most))
+            }
+            _ => sure(found, &show(found.value)),
+        });
         row.differs = stated(header, 2).and_then(|cache| {
-            let differs = cache.bytes as f64 != found.value && found.confidence > UNSURE;
+            let reported = cache.bytes as f64;
+            let differs = match range {
+                Some([least, most]) => !(least..=most).contains(&reported),
+                None => reported != found.value && found.confidence > UNSURE,
+            };
             differs.then(|| "not the size that CPUID reports".to_owned())
         });
     }

@@ -14,6 +14,7 @@ const LINES: &str =
     "lines asked for: loads that wait for the same line count once; speculative ones too";
 const REPLACED: &str = "lines that replaced another, whoever asked for them";
 const OF_L1D: &str = "lines asked for by L1d, stores and its prefetches too";
+const ALLOCATED: &str = "allocated miss address buffers: those of stores and prefetches too";
 const LOCAL: &str = "lines on demand, from memory of the own node";
 const STORES_TOO: &str = "stores too";
 const RESTARTS: &str = "all restarts that no branch caused";
@@ -22,8 +23,9 @@ impl Quantity {
     /// What the vendors call it, the closest to its meaning first. A core counts it by the first
     /// of those that it has.
     ///
-    /// AMD has no event here for the pending misses that would give their mean: in which unit
-    /// `ls_alloc_mab_count` counts them was not found in AMD's own words.
+    /// AMD's list of Zen 4, as AMD contributed it to Linux, says of `ls_alloc_mab_count` that it counts
+    /// the misses of L1d in flight, each cycle: allocated miss address buffers. A count mask of 1
+    /// makes it the cycles with any.
     pub(super) const fn candidates(self) -> &'static [Candidate] {
         match self {
             Quantity::Cycles => &[
@@ -81,8 +83,14 @@ impl Quantity {
                     "fills asked for, whether or not they came",
                 ),
             ],
-            Quantity::L1dPending => &[("L1D_PEND_MISS.PENDING", "")],
-            Quantity::L1dPendingCycles => &[("L1D_PEND_MISS.PENDING_CYCLES", "")],
+            Quantity::L1dPending => &[
+                ("L1D_PEND_MISS.PENDING", ""),
+                ("ls_alloc_mab_count", ALLOCATED),
+            ],
+            Quantity::L1dPendingCycles => &[
+                ("L1D_PEND_MISS.PENDING_CYCLES", ""),
+                ("ls_alloc_mab_count:c=1", ALLOCATED),
+            ],
             Quantity::FillBufferFull => &[(
                 "L1D_PEND_MISS.FB_FULL",
                 "stores and software prefetches too; on Skylake times, not cycles",
@@ -304,7 +312,7 @@ impl Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pmu::{Flavour, Microarch, event};
+    use crate::pmu::{Encoding, Flavour, Microarch, event};
     extern crate std;
     use std::vec::Vec;
 
@@ -347,7 +355,11 @@ mod tests {
         let pending = name(Quantity::L1dPending, core("Skylake client"));
         assert_eq!(pending, Some("L1D_PEND_MISS.PENDING"));
         let pending = name(Quantity::L1dPending, core("Zen 4"));
-        assert_eq!(pending, None, "the unit of MABs is not known");
+        assert_eq!(pending, Some("ls_alloc_mab_count"));
+        let any = Quantity::L1dPendingCycles.event_of(core("Zen 5")).unwrap();
+        assert_eq!(any.encoding, Encoding::new(0x5F, 0).cmask(1));
+        let pending = name(Quantity::L1dPending, core("Zen 2"));
+        assert_eq!(pending, None, "its list has no such event");
         let late = name(Quantity::LatePrefetches, core("Skylake client"));
         assert_eq!(late, Some("LOAD_HIT_PRE.SW_PF"));
     }
@@ -372,8 +384,6 @@ mod tests {
         assert_eq!(
             silent,
             [
-                Quantity::L1dPending,
-                Quantity::L1dPendingCycles,
                 Quantity::FillBufferFull,
                 Quantity::DtlbWalkCycles,
                 Quantity::StoreWalks,
