@@ -34,6 +34,7 @@ pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_run
 pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
+pub(crate) use crate::experiment::machine::ranges::steps;
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
 pub use crate::experiment::quality::doubt::{Doubt, Residence};
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};

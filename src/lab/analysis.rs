@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::consistency::{Disagreement, disagreements, share};
 use super::inferred::Inferred;
 use super::machine::machine_of;
 use super::record::{MACHINE, Record, VerdictLine};
@@ -10,7 +11,7 @@ use super::selection::select;
 use super::sheet::{self, Row};
 use crate::experiment::{
     Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Outcome, Point, Prediction,
-    Verdict, all, mark_remote, merged, prediction,
+    Range, Verdict, all, mark_remote, merged, prediction,
 };
 use crate::stats::Interval;
 
@@ -35,6 +36,8 @@ pub struct Analysis {
     /// The record's own verdicts; then, for experiments without any because the run was killed first,
     /// those that their points come to.
     pub verdicts: Vec<VerdictLine>,
+    /// Quantities of which experiments tell different values.
+    pub disagreements: Vec<Disagreement>,
 }
 
 /// An experiment, and what its points come to.
@@ -90,6 +93,8 @@ impl Analysis {
         let experiments: Vec<_> = experiments.filter(there).collect();
 
         let doubt = Doubt::of(&machine, &experiments);
+        let apart = disagreements(&machine, &ladder, &experiments);
+        let uncertain = share(&machine, &ladder, &experiments);
         let inferred = Inferred::of(&machine, &ladder, |id| {
             let found = experiments.iter().find(|(of, _)| of.id == id);
             match id {
@@ -103,7 +108,7 @@ impl Analysis {
             let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
             let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
             let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
-            let decided = judge(experiment, &machine, &in_doubt);
+            let decided = judge(experiment, &machine, uncertain, &in_doubt);
             if recorded.is_empty() {
                 verdicts.extend_from_slice(&decided);
             }
@@ -112,6 +117,7 @@ impl Analysis {
             answers.push(Answer { states, ..answer });
         }
         Analysis {
+            disagreements: apart,
             machine,
             ladder,
             inferred,
@@ -164,11 +170,7 @@ impl Answer {
             let found = recorded.iter().rev().find(same);
             found.map_or(decided, |&line| line.clone())
         };
-        let evidence = Evidence {
-            machine,
-            points: &points,
-            unit: experiment.unit(),
-        };
+        let evidence = Evidence::new(machine, &points, experiment.unit());
         let curves = (experiment.curves)(&evidence);
         let drawn = curves.iter().any(|curve| !curve.points.is_empty());
         Answer {
@@ -212,12 +214,18 @@ fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
 
 /// The verdicts on an experiment's claims by its points as they are judged, in order. A disturbed point
 /// decides as little as possible.
-fn judge(experiment: &Experiment, machine: &Machine, points: &[Point]) -> Vec<VerdictLine> {
+fn judge(
+    experiment: &Experiment,
+    machine: &Machine,
+    uncertain: Option<Range>,
+    points: &[Point],
+) -> Vec<VerdictLine> {
     let cases = (experiment.cases)(machine);
     let evidence = Evidence {
         machine,
         points,
         unit: experiment.unit(),
+        uncertain,
     };
     let whole = cases
         .iter()

@@ -6,6 +6,7 @@
 pub mod analysis;
 mod commands;
 pub mod compare;
+pub mod consistency;
 pub mod counters;
 pub mod date;
 pub mod inferred;

@@ -44,12 +44,14 @@ pub fn verdicts(lines: &[VerdictLine], width: u16) -> String {
     table.trim_fmt()
 }
 
-/// How many claims came to which verdict: `12 hold, 3 do not hold, 1 inconclusive, 2 untestable`.
+/// How many claims about this machine came to which verdict, and how many others there are: `12 hold, 3
+/// do not hold, 1 inconclusive, 2 untestable; 5 more are computed, simulated or reported`.
 pub fn tally(lines: &[VerdictLine]) -> String {
     let parts: Vec<String> = Verdict::ALL
         .into_iter()
         .map(|verdict| {
-            let count = lines.iter().filter(|line| line.verdict == verdict).count();
+            let of_here = lines.iter().filter(|line| line.is_of_this_machine());
+            let count = of_here.filter(|line| line.verdict == verdict).count();
             let words = match verdict {
                 Verdict::Holds if count != 1 => "hold",
                 Verdict::DoesNotHold if count != 1 => "do not hold",
@@ -58,7 +60,22 @@ pub fn tally(lines: &[VerdictLine]) -> String {
             format!("{count} {words}")
         })
         .collect();
-    parts.join(", ")
+    let text = parts.join(", ");
+    match lines
+        .iter()
+        .filter(|line| !line.is_of_this_machine())
+        .count()
+    {
+        0 => text,
+        1 => format!("{text}; 1 more is computed, simulated or reported"),
+        more => format!("{text}; {more} more are computed, simulated or reported"),
+    }
+}
+
+/// The quantities that have several values, a line each; empty if there are none.
+pub fn disagreements(analysis: &Analysis) -> String {
+    let each = analysis.disagreements.iter().map(|of| format!("{of}\n"));
+    each.collect()
 }
 
 /// How far predictions lie from what was measured; empty if nothing was predicted.

@@ -18,6 +18,8 @@ pub struct Evidence<'a> {
     pub points: &'a [Point],
     /// The unit in which they are judged.
     pub unit: Unit,
+    /// Working sets of which it is chance whether they stay in the last level, if that is known.
+    pub uncertain: Option<Range>,
 }
 
 /// A curve as it is drawn.
@@ -29,7 +31,26 @@ pub struct Curve {
     pub points: Vec<(f64, Interval)>,
 }
 
+impl<'a> Evidence<'a> {
+    /// These points, where the end of the last level is certain.
+    pub fn new(machine: &'a Machine, points: &'a [Point], unit: Unit) -> Self {
+        Evidence {
+            machine,
+            points,
+            unit,
+            uncertain: None,
+        }
+    }
+}
+
 impl Evidence<'_> {
+    /// Whether the working set `x` lies in `range` on every walk through it. In the last level, sets
+    /// that leave it or stay by chance do not.
+    pub(crate) fn is_sure(&self, range: Range, x: f64) -> bool {
+        let by_chance = self.uncertain.is_some_and(|of| of.holds(x));
+        range.holds(x) && !(by_chance && range == self.machine.ranges.llc)
+    }
+
     /// The points of a series, from left to right.
     ///
     /// # Errors
@@ -148,11 +169,24 @@ impl Evidence<'_> {
         let inside: Vec<Interval> = self
             .series(label)?
             .into_iter()
-            .filter(|(x, _)| range.holds(*x))
+            .filter(|(x, _)| self.is_sure(range, *x))
             .map(|(_, value)| value.widened(BETWEEN_CASES))
             .collect();
-        Interval::median_of(&inside)
-            .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {range}")))
+        Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
+    }
+
+    /// Why a series has no point to judge in a range.
+    fn nothing_in(&self, label: &str, range: Range) -> Untestable {
+        let mib = |bytes: f64| bytes / 1048576.0;
+        Untestable(match self.uncertain {
+            Some(of) if range == self.machine.ranges.llc => format!(
+                "no point of `{label}` surely lies in the last level: between {:.1} and {:.1} MiB a \
+                 working set stays in it or leaves it by chance",
+                mib(of.lo),
+                mib(of.hi)
+            ),
+            _ => format!("no point of `{label}` lies in the {range}"),
+        })
     }
 
     /// The rightmost point of a series, with the doubt of a comparison between cases.

@@ -19,7 +19,7 @@ pub(crate) fn paired(
 ) -> Result<Interval, Untestable> {
     let inside: Vec<Interval> = paired_points(e, of, to)?
         .into_iter()
-        .filter(|(x, _)| range.holds(*x))
+        .filter(|(x, _)| e.is_sure(range, *x))
         .map(|(_, ratio)| ratio)
         .collect();
     let together = match inside.len() {
@@ -142,11 +142,7 @@ mod tests {
         // Everything takes twice as long in the second pass.
         let passes = [("a", 10.0), ("b", 11.0), ("a", 20.0), ("b", 22.0)];
         let points = merged(passes.map(|(series, time)| timed(series, time)).to_vec());
-        let evidence = Evidence {
-            machine: &machine,
-            points: &points,
-            unit: Unit::CoreCycles,
-        };
+        let evidence = Evidence::new(&machine, &points, Unit::CoreCycles);
         let range = Range {
             lo: 0.0,
             hi: f64::INFINITY,

@@ -8,7 +8,7 @@ use super::{Status, say};
 use crate::lab::analysis::Analysis;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::run::{REPORT, write_report};
-use crate::lab::table::{predictions, tally, verdicts, width};
+use crate::lab::table::{disagreements, predictions, tally, verdicts, width};
 
 /// Render the report of a record anew, and print its verdicts.
 ///
@@ -42,7 +42,10 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         true => "The record has no points of experiments that this version knows.".to_owned(),
         false => format!("{}\n\n{}", verdicts(lines, width()), tally(lines)),
     };
-    let predicted = predictions(&analysis);
-    say(&format!("{text}\n{predicted}report: {}", out.display()))?;
+    let (apart, predicted) = (disagreements(&analysis), predictions(&analysis));
+    say(&format!(
+        "{text}\n{apart}{predicted}report: {}",
+        out.display()
+    ))?;
     Ok(Status::Done)
 }

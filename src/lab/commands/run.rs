@@ -10,7 +10,7 @@ use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
-use crate::lab::table::{predictions, tally, verdicts, width};
+use crate::lab::table::{disagreements, predictions, tally, verdicts, width};
 use crate::lab::{date, size};
 use crate::os::{Pages, interrupt, prefetchers};
 
@@ -164,6 +164,7 @@ pub(super) fn run(args: Args) -> Result<Status> {
         text += &verdicts(decided, width());
         text += "\n\n";
     }
+    text += &disagreements(&finished.analysis);
     text += &predictions(&finished.analysis);
     text += &format!(
         "{}\n{} in {:.0} s\n",

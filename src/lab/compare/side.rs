@@ -82,11 +82,7 @@ fn name_of(path: &Path) -> String {
 /// The ladder that every record has, the boot image's too, as a section.
 fn ladder(analysis: &Analysis) -> Option<Section> {
     let series = |unit| {
-        let evidence = Evidence {
-            machine: &analysis.machine,
-            points: &analysis.ladder,
-            unit,
-        };
+        let evidence = Evidence::new(&analysis.machine, &analysis.ladder, unit);
         evidence.series(LADDER).ok()
     };
     // Without a yardstick there are no core cycles.

@@ -113,11 +113,7 @@ impl Inferred {
 /// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.
 fn curve(machine: &Machine, points: &[Point], series: &str) -> Vec<(f64, Interval)> {
     let of = |unit| {
-        let evidence = Evidence {
-            machine,
-            points,
-            unit,
-        };
+        let evidence = Evidence::new(machine, points, unit);
         evidence.series(series).ok()
     };
     of(Unit::CoreCycles)

@@ -13,11 +13,7 @@ pub(super) fn by_sequences(
     points: &[Point],
 ) -> Option<Found<Vec<&'static str>>> {
     let of = |unit| {
-        let evidence = Evidence {
-            machine,
-            points,
-            unit,
-        };
+        let evidence = Evidence::new(machine, points, unit);
         replacement::replaced(&evidence).ok()
     };
     of(Unit::CoreCycles).or_else(|| of(Unit::Nanoseconds))

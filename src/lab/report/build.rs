@@ -135,6 +135,7 @@ fn notes(analysis: &Analysis) -> Vec<String> {
         }
         Some(_) => {}
     }
+    notes.extend(analysis.disagreements.iter().map(ToString::to_string));
     notes.extend(header.notes.iter().cloned());
     if let Some(hypervisor) = &header.hypervisor {
         notes.push(format!(

@@ -200,11 +200,7 @@ fn step(
     published: Option<u32>,
 ) -> Row {
     let level = |unit| {
-        let evidence = Evidence {
-            machine,
-            points: ladder,
-            unit,
-        };
+        let evidence = Evidence::new(machine, ladder, unit);
         evidence.level(LADDER, range).ok().map(Interval::middle)
     };
     let cycles = level(Unit::CoreCycles);

@@ -80,11 +80,7 @@ impl Planted {
     }
 
     pub fn evidence(&self) -> Evidence<'_> {
-        Evidence {
-            machine: &self.machine,
-            points: &self.points,
-            unit: self.experiment.unit(),
-        }
+        Evidence::new(&self.machine, &self.points, self.experiment.unit())
     }
 
     /// The same points with what `count` has for their series, x, and each of the events

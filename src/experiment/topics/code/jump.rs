@@ -146,7 +146,7 @@ const EVERYWHERE: Range = Range {
 fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Untestable> {
     let mut inside = Vec::new();
     for (x, _) in e.series(series)? {
-        if range.holds(x) {
+        if e.is_sure(range, x) {
             inside.push(e.at(series, x)?);
         }
     }

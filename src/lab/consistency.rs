@@ -1,0 +1,251 @@
+//! One quantity has one value: what several experiments of a run say about the same thing is held
+//! against each other.
+
+use super::record::MACHINE;
+use crate::experiment::{Evidence, Experiment, LADDER, Machine, Point, Range, Unit, steps};
+use crate::stats::Interval;
+
+/// Quantities that differ by less than this beyond their intervals are alike: the loops around the
+/// loads are not the same.
+const ALIKE: f64 = 0.1;
+
+/// Two rungs of a ladder. A step is found within one on either side.
+const ROOM: f64 = 2.0;
+
+/// Curves over working sets that end in memory: how a sentence calls each, experiment and series. The
+/// first few are walks in random order, the others streams.
+const CURVES: [(&str, &str, &str); 6] = [
+    ("the ladder", MACHINE, LADDER),
+    ("D8, walking", "D8", "random Inc, NPAD=15"),
+    ("B12, walking", "B12", "k = a[k]"),
+    ("D36, reading", "D36", "read, 16 B"),
+    ("D36, writing", "D36", "write, 16 B"),
+    ("D18, in order", "D18", "sequential Inc, NPAD=15"),
+];
+
+/// Values of one quantity that do not fit together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disagreement {
+    /// What was measured, as the subject of a sentence.
+    pub quantity: &'static str,
+    /// Where, and what came of it.
+    pub values: Vec<(&'static str, String)>,
+    /// Why they may differ.
+    pub cause: &'static str,
+}
+
+impl core::fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let values = self.values.iter();
+        let values = values.map(|(of, value)| format!("{value} ({of})"));
+        let values = values.collect::<Vec<_>>().join(", ");
+        write!(
+            f,
+            "{} has several values: {values}. {}",
+            self.quantity, self.cause
+        )
+    }
+}
+
+/// The points of every experiment of a run.
+pub type Measured<'a> = &'a [(&'static Experiment, Vec<Point>)];
+
+/// What the experiments of a run are asked for.
+struct Points<'a> {
+    machine: &'a Machine,
+    ladder: &'a [Point],
+    experiments: Measured<'a>,
+}
+
+impl<'a> Points<'a> {
+    fn of(&self, experiment: &str) -> &'a [Point] {
+        let found = self.experiments.iter().find(|(of, _)| of.id == experiment);
+        match experiment {
+            MACHINE => self.ladder,
+            _ => found.map_or(&[], |(_, points)| points),
+        }
+    }
+
+    fn evidence(&self, experiment: &str, unit: Unit) -> Evidence<'a> {
+        Evidence::new(self.machine, self.of(experiment), unit)
+    }
+
+    /// The level of a series over a range of working sets, in nanoseconds.
+    fn level(&self, experiment: &str, series: &str, range: Range) -> Option<Interval> {
+        let evidence = self.evidence(experiment, Unit::Nanoseconds);
+        evidence.level(series, range).ok()
+    }
+
+    /// The bytes at which each pass over a curve leaves the last level, from the least to the most.
+    fn last_steps(&self, experiment: &str, series: &str) -> Option<(f64, f64)> {
+        let passes = self.passes(experiment, series);
+        let behind_l2 = 2.0 * self.machine.ranges.capacities.get(1)?.usable();
+        let steps = passes.iter().filter_map(|pass| {
+            let last = steps(pass).pop()?;
+            (last > behind_l2).then_some(last)
+        });
+        steps.fold(None, |ends: Option<(f64, f64)>, step| match ends {
+            None => Some((step, step)),
+            Some((least, most)) => Some((least.min(step), most.max(step))),
+        })
+    }
+
+    /// The curve of each pass.
+    fn passes(&self, experiment: &str, series: &str) -> Vec<Vec<(f64, Interval)>> {
+        let evidence = self.evidence(experiment, Unit::Nanoseconds);
+        let mut curves: Vec<Vec<(f64, Interval)>> = Vec::new();
+        for (x, passes) in evidence.pass_by_pass(series) {
+            for (index, pass) in passes.iter().enumerate() {
+                if curves.len() <= index {
+                    curves.push(Vec::new());
+                }
+                curves[index].push((x, pass.interval));
+            }
+        }
+        curves
+    }
+}
+
+/// The disagreements in a run.
+pub fn disagreements(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Vec<Disagreement> {
+    let points = Points {
+        machine,
+        ladder,
+        experiments: of,
+    };
+    let mut found: Vec<Disagreement> = latencies(&points);
+    found.extend(last_level(&points));
+    found.extend(round_trips(&points));
+    found
+}
+
+/// The working sets between the least and the most at which curves leave the last level, if these are
+/// further apart than steps are found: whether such a set stays there depends on how quickly it is
+/// walked through, and on who else uses the level.
+pub fn share(machine: &Machine, ladder: &[Point], of: Measured<'_>) -> Option<Range> {
+    range(&Points {
+        machine,
+        ladder,
+        experiments: of,
+    })
+}
+
+fn range(points: &Points<'_>) -> Option<Range> {
+    let of_each = CURVES.into_iter();
+    let steps = of_each.filter_map(|(_, id, series)| points.last_steps(id, series));
+    let (lo, hi) = steps.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+    (hi > ROOM * lo).then_some(Range { lo, hi })
+}
+
+fn last_level(points: &Points<'_>) -> Option<Disagreement> {
+    range(points)?;
+    let mib = |bytes: f64| format!("{:.1}", bytes / 1048576.0);
+    let values = CURVES.into_iter().filter_map(|(name, id, series)| {
+        let (least, most) = points.last_steps(id, series)?;
+        let value = match most > 1.2 * least {
+            true => format!("{} to {} MiB", mib(least), mib(most)),
+            false => format!("{} MiB", mib(least)),
+        };
+        Some((name, value))
+    });
+    Some(Disagreement {
+        quantity: "The working set that leaves the last level",
+        values: values.collect(),
+        cause: "A walk that returns slowly to its lines loses them to whoever shares the level, and so \
+                stays slow; one that returns quickly keeps them. Claims about the last level are judged \
+                outside these sizes only.",
+    })
+}
+
+fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
+    let ranges = &points.machine.ranges;
+    let levels = [
+        ("The latency of L1d", "L1d", ranges.l1),
+        ("The latency of L2", "L2", ranges.l2),
+        ("The latency of memory", "memory", ranges.memory),
+    ];
+    let disagree = |(quantity, level, range)| {
+        let everywhere = [
+            ("the ladder", points.level(MACHINE, LADDER, range)),
+            ("D7", points.level("D7", level, range)),
+            ("X2", points.level("X2", "mov rax,[rax]", range)),
+        ];
+        let values = everywhere.into_iter();
+        let values = values.filter_map(|(of, value)| Some((of, value?)));
+        apart(quantity, values.collect(), "ns", LATENCIES_DIFFER)
+    };
+    levels.into_iter().filter_map(disagree).collect()
+}
+
+const LATENCIES_DIFFER: &str = "They are walks through different working sets of one level, at different \
+                                minutes: the nearer to the level's end and the busier the neighbours, the \
+                                slower.";
+
+fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
+    const ELSEWHERE: &str = "a line to the nearest core and back, by lock cmpxchg";
+    let trip = |name, id, series: &str| {
+        let evidence = points.evidence(id, Unit::Nanoseconds);
+        let (_, value) = *evidence.series(series).ok()?.first()?;
+        Some((name, value))
+    };
+    let values = [
+        trip("the machine", MACHINE, ELSEWHERE),
+        trip("X12", "X12", "lock cmpxchg"),
+    ];
+    apart(
+        "The round trip of a line to the nearest core",
+        values.into_iter().flatten().collect(),
+        "ns",
+        "A host may move a guest's CPUs between cores that are near and far, and the line's home may lie \
+         nearer to one of them.",
+    )
+}
+
+/// A disagreement, if two of the values lie further apart than both are doubtful.
+fn apart(
+    quantity: &'static str,
+    values: Vec<(&'static str, Interval)>,
+    unit: &str,
+    cause: &'static str,
+) -> Option<Disagreement> {
+    let highest = values.iter().map(|(_, value)| value.lo).reduce(f64::max)?;
+    let lowest = values.iter().map(|(_, value)| value.hi).reduce(f64::min)?;
+    let disagree = lowest > 0.0 && highest > (1.0 + ALIKE) * lowest;
+    disagree.then(|| Disagreement {
+        quantity,
+        values: values
+            .into_iter()
+            .map(|(of, value)| (of, format!("{value} {unit}")))
+            .collect(),
+        cause,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(of: &[(f64, f64)]) -> Vec<(&'static str, Interval)> {
+        let names = ["the ladder", "D7", "X2"];
+        let intervals = of.iter().map(|(lo, hi)| Interval::new(*lo, *hi));
+        names.into_iter().zip(intervals).collect()
+    }
+
+    #[test]
+    fn what_lies_apart_by_more_than_its_doubt_disagrees() {
+        let said =
+            |of: &[(f64, f64)]| apart("It", values(of), "ns", "Why.").map(|of| of.to_string());
+        assert_eq!(said(&[]), None);
+        assert_eq!(said(&[(10.0, 11.0)]), None);
+        assert_eq!(said(&[(10.0, 11.0), (10.5, 12.0)]), None);
+        assert_eq!(
+            said(&[(10.0, 11.0), (12.0, 13.0)]),
+            None,
+            "alike but for the loop"
+        );
+        assert_eq!(
+            said(&[(10.0, 10.0), (10.2, 10.4), (13.0, 13.0)]).unwrap(),
+            "It has several values: 10.0 ns (the ladder), 10.3 [10.2, 10.4] ns (D7), 13.0 ns (X2). Why."
+        );
+    }
+}

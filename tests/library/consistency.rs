@@ -1,0 +1,72 @@
+//! One quantity, one value: what experiments of a run say of the same thing is held together.
+#![cfg(feature = "lab")]
+
+use linefill::experiment::{
+    Evidence, Experiment, Machine, Point, Range, Verdict, find, find_claim,
+};
+use linefill::lab::consistency::{disagreements, share};
+
+use crate::verdicts::machines::{MIB, known};
+use crate::verdicts::planted::{Planted, Value, time};
+
+/// Loads of a machine whose last level ends at `end` for them.
+fn load(machine: &Machine, x: f64, end: f64) -> Value {
+    let ends = machine.ranges.capacities.iter().map(|of| of.usable());
+    let ends: Vec<f64> = ends.collect();
+    time(match x {
+        x if x <= ends[0] => 4.0,
+        x if x <= ends[1] => 14.0,
+        x if x <= end => 60.0,
+        _ => 400.0,
+    })
+}
+
+/// The points of an experiment on that machine.
+fn points(machine: &Machine, id: &str, end: f64) -> (&'static Experiment, Vec<Point>) {
+    let planted = Planted::new(id, machine, |_, x| load(machine, x, end));
+    (find(id).unwrap(), planted.points)
+}
+
+#[test]
+fn walks_that_leave_the_last_level_elsewhere_disagree_once() {
+    let [server, ..] = known();
+    let run = |walk: f64, jumps: f64| {
+        [
+            points(&server, "D8", walk * MIB),
+            points(&server, "B12", jumps * MIB),
+        ]
+    };
+    let alike = run(24.0, 24.0);
+    assert_eq!(share(&server, &[], &alike), None);
+    assert!(disagreements(&server, &[], &alike).is_empty());
+    let apart = run(6.0, 24.0);
+    let range = share(&server, &[], &apart).expect("a factor of four");
+    assert!((4.0..9.0).contains(&(range.lo / MIB)), "{range}");
+    assert!((20.0..35.0).contains(&(range.hi / MIB)), "{range}");
+    let [said] = &disagreements(&server, &[], &apart)[..] else {
+        panic!("one quantity disagrees");
+    };
+    let said = said.to_string();
+    for part in ["leaves the last level", "(D8, walking)", "(B12, walking)"] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+#[test]
+fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
+    let [server, ..] = known();
+    let (experiment, points) = points(&server, "B12", 24.0 * MIB);
+    let claim = find_claim("B12.2").unwrap();
+    let sure = Evidence::new(&server, &points, experiment.unit());
+    assert_eq!(claim.decide(&sure).verdict, Verdict::Holds);
+    let by_chance = Evidence {
+        uncertain: Some(Range {
+            lo: 3.0 * MIB,
+            hi: 40.0 * MIB,
+        }),
+        ..sure
+    };
+    let judgement = claim.decide(&by_chance);
+    assert_eq!(judgement.verdict, Verdict::Untestable, "{judgement:?}");
+    assert!(judgement.numbers.contains("by chance"), "{judgement:?}");
+}
