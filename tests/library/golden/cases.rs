@@ -31,7 +31,7 @@ const FEW_ACCESSES: usize = 1_000;
 const OPERATIONS: u64 = 20_000;
 
 /// Numbers and set-ups that are not compared: the experiment, and how its series begins.
-const LEFT_OUT: [(&str, &str); 39] = [
+const LEFT_OUT: [(&str, &str); 40] = [
     // Published numbers of the CPU that runs the test, and its topology.
     ("A4", "outstanding misses of L1d, as published"),
     ("E2", "write-combining buffers, as published"),
@@ -69,6 +69,8 @@ const LEFT_OUT: [(&str, &str); 39] = [
     ("E14", "unasked boxes"),
     ("E26", "page directories"),
     ("E35", ""),
+    // The compiler that is installed.
+    ("E39", ""),
     ("X3", "mmap(MAP_POPULATE)"),
     ("X7", "locked addition"),
     // Instructions of AMD's CPUs.

@@ -4,7 +4,7 @@
 use crate::experiment::prelude::*;
 
 /// The rows of this family.
-pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, LOOP_ARRAYS, DCA];
+pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, DCA];
 
 /// A row without points. Its claim is always untestable, for its reason.
 const fn row(
@@ -80,32 +80,6 @@ const STACK: Experiment = row(
                 "the ABI of x86-64 demands 16 bytes, as the document says itself. What is at stake \
                  is the alignment's waste: 12 bytes of a frame at most, and one instruction that \
                  aligns"
-                    .to_owned(),
-            ))
-        },
-    )],
-);
-
-const LOOP_ARRAYS: Experiment = row(
-    "E39",
-    "drepper-prefetch-loop-arrays",
-    "A compiler that prefetches arrays by itself",
-    [
-        "Do prefetches that the compiler puts into loops over arrays pay?",
-        "Drepper 6.3.2: gcc -fprefetch-loop-arrays",
-        "rustc has no such option, and LLVM's pass for it does not run for x86-64: walks over \
-         arrays are what the hardware's prefetchers do best. What a prefetch at a chosen distance \
-         gains on a sequential and on a random walk is measured in E27 and E37.",
-    ],
-    &[measured(
-        "E39.1",
-        UNSURE,
-        "-fprefetch-loop-arrays may help on large arrays, and hurts on small ones",
-        |_| {
-            Err(Untestable(
-                "it is an option of gcc, and what is measured here is compiled by rustc, which has \
-                 none like it. The document gives no number: the compiler chooses the distance, and \
-                 the manual warns that code may become slower"
                     .to_owned(),
             ))
         },

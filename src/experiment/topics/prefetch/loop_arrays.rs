@@ -1,0 +1,336 @@
+//! Drepper 6.3.2: a compiler that puts prefetches into loops over arrays.
+
+// Calls code that the C compiler of this machine has just made.
+#![allow(unsafe_code)]
+
+use crate::experiment::prelude::*;
+use crate::experiment::shared::count::CountSetup;
+use crate::kernel::{Access, Kernel, Work};
+use crate::mem::{LINE, Region};
+use crate::os::{Code, Pages};
+use crate::stats::Interval;
+use std::fs::DirBuilder;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[LOOP_ARRAYS];
+
+/// The compiler's option.
+const OPTION: &str = "-fprefetch-loop-arrays";
+
+const WITHOUT: &str = "compiled without the option";
+const WITH: &str = "compiled with -fprefetch-loop-arrays";
+const PREFETCHES: [&str; 2] = [
+    "prefetches in the code without the option",
+    "prefetches in the code with -fprefetch-loop-arrays",
+];
+
+/// Bytes of the small array.
+const SMALL: usize = 1024;
+
+const LOOP_ARRAYS: Experiment = Experiment {
+    id: "E39",
+    name: "drepper-prefetch-loop-arrays",
+    title: "A compiler that prefetches arrays by itself",
+    question: "Do prefetches that the compiler puts into a loop over an array pay?",
+    source: "Drepper 6.3.2: gcc -fprefetch-loop-arrays",
+    about: "The gcc that is installed compiles the sum of an array twice, at -O2, with the option \
+            and without. It chooses the distance by a latency that it assumes, and unrolls the \
+            loop to prefetch each line once, which is in the times as well. Walks over arrays are \
+            what the hardware's prefetchers do best. rustc has no such option, and LLVM's pass for \
+            it does not run for x86-64.",
+    seen: &[],
+    plot: Some(Plot::bars(
+        Axis::bytes("array"),
+        Axis::linear("time of a line"),
+        Unit::CoreCycles,
+    )),
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for bytes in [SMALL, machine.in_memory()] {
+            for (series, prefetch) in [(WITHOUT, false), (WITH, true)] {
+                let setup = SumSetup { bytes, prefetch };
+                cases.push(Case::new(series, bytes as f64, setup).in_turn());
+            }
+        }
+        for (name, prefetch) in PREFETCHES.into_iter().zip([0, 1]) {
+            let setup = CountSetup {
+                name,
+                bytes: 0,
+                count: |_, prefetch| Ok(prefetches(&assembly(prefetch == 1)?) as f64),
+                argument: prefetch,
+            };
+            cases.push(Case::new(name, 0.0, setup));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| !PREFETCHES.contains(&curve.label.as_str()));
+        curves
+    },
+    events: events::PREFETCHES,
+    claims: &[
+        // In one situation gcc emits prefetches by itself: a loop that iterates over an array; it
+        // figures out whether that makes sense, and how far ahead to look.
+        counted(
+            "E39.1",
+            drepper("6.3.2"),
+            "gcc puts prefetches into a loop that sums an array if it is given \
+             -fprefetch-loop-arrays, and none without it",
+            |e| {
+                let [without, with] = PREFETCHES;
+                all_of([
+                    at_least("prefetches with the option", e.at(with, 0.0), 1.0),
+                    between("without it", e.at(without, 0.0), 0.0, 0.0),
+                ])
+            },
+        ),
+        // The compiler figures out whether prefetching makes sense.
+        measured(
+            "E39.2",
+            drepper("6.3.2"),
+            "in memory, the sum of an array takes at least 3 % less time if gcc compiles its loop \
+             with -fprefetch-loop-arrays",
+            |e| {
+                let bytes = e.machine.in_memory();
+                e.machine.place_in_memory(bytes)?;
+                at_most("with the option over without", with_over_without(e, bytes), 0.97)
+            },
+        )
+        .failing(
+            "The hardware's prefetchers follow the array by themselves, and what the compiler adds \
+             comes no earlier.",
+        ),
+        // For small arrays the option can be a disadvantage.
+        measured(
+            "E39.3",
+            drepper("6.3.2"),
+            "the sum of an array of 1 KiB takes at least 3 % more time if gcc compiles its loop with \
+             -fprefetch-loop-arrays",
+            |e| at_least("with the option over without", with_over_without(e, SMALL), 1.03),
+        )
+        .failing("The loop that is unrolled for the prefetches saves as much as they cost, or more."),
+    ],
+};
+
+fn with_over_without(e: &Evidence<'_>, bytes: usize) -> Result<Interval, Untestable> {
+    let x = bytes as f64;
+    // The points' own reasons, if there are none.
+    e.at(WITHOUT, x)?;
+    e.at(WITH, x)?;
+    paired(e, WITH, WITHOUT, Range { lo: x, hi: x })
+}
+
+/// An array whose sum is found by compiled C. An operation is a line of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SumSetup {
+    /// Bytes of the array.
+    pub bytes: usize,
+    /// Whether the compiler is to prefetch.
+    pub prefetch: bool,
+}
+
+impl Setup for SumSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        let compiled = compiled(self.prefetch)?;
+        let code = Code::new(compiled.len(), Pages::Base, |bytes| {
+            bytes[..compiled.len()].copy_from_slice(compiled);
+        })?;
+        let lines = self.bytes / LINE;
+        let numbers = &mut region.into_u32s()[..lines * NUMBERS];
+        for (index, number) in numbers.iter_mut().enumerate() {
+            *number = (index as u32).wrapping_mul(0x9E37_79B9);
+        }
+        let mut sum = CompiledSum {
+            code,
+            numbers,
+            at: 0,
+        };
+        // Before it is timed: what another compiler than gcc makes of the source nobody knows.
+        let expected = sum.trace(1, &mut |_| ());
+        sum.at = 0;
+        if sum.run(1) != expected {
+            return Err(Untestable(
+                "the compiled function finds another sum".to_owned(),
+            ));
+        }
+        Ok(Workload::steady(sum, lines as u64))
+    }
+}
+
+/// Numbers of a line.
+const NUMBERS: usize = LINE / size_of::<u32>();
+
+/// The function in C, and what it is given.
+const SOURCE: &str = "\
+struct array { const unsigned *first; unsigned long count; };
+unsigned long sum(const struct array *array)
+{
+    const unsigned *numbers = array->first;
+    unsigned long count = array->count, sum = 0, i;
+    for (i = 0; i < count; i++)
+        sum += numbers[i];
+    return sum;
+}
+";
+
+#[repr(C)]
+struct Array {
+    first: *const u32,
+    count: u64,
+}
+
+struct CompiledSum<'m> {
+    code: Code,
+    numbers: &'m [u32],
+    /// The line at which it goes on.
+    at: usize,
+}
+
+impl CompiledSum<'_> {
+    /// The numbers of the next lines: at most so many, and none beyond the end.
+    fn next(&mut self, most: u64) -> (usize, &[u32]) {
+        let lines = self.numbers.len() / NUMBERS;
+        let first = self.at;
+        let count = (lines - first).min(usize::try_from(most).unwrap_or(lines));
+        self.at = (first + count) % lines;
+        (first, &self.numbers[first * NUMBERS..][..count * NUMBERS])
+    }
+}
+
+impl Kernel for CompiledSum<'_> {
+    /// Returns the sum of the numbers on the lines.
+    fn run(&mut self, operations: u64) -> u64 {
+        let (mut left, mut sum) = (operations, 0_u64);
+        while left > 0 {
+            let (_, numbers) = self.next(left);
+            left -= (numbers.len() / NUMBERS) as u64;
+            let array = Array {
+                first: numbers.as_ptr(),
+                count: numbers.len() as u64,
+            };
+            let argument = (&raw const array).addr() as u64;
+            // SAFETY: at 0 lies what gcc made of `SOURCE` for x86-64, alone and complete: a System V
+            // function of a pointer to an array, which reads the array's numbers.
+            sum = sum.wrapping_add(unsafe { self.code.call(0, argument) });
+        }
+        sum
+    }
+
+    fn work(&self) -> Work {
+        Work {
+            loads: NUMBERS as u32,
+            bytes_read: LINE as u32,
+            ..Work::default()
+        }
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let (mut left, mut sum) = (operations, 0_u64);
+        while left > 0 {
+            let (first, numbers) = self.next(left);
+            for (index, number) in numbers.iter().enumerate() {
+                sink(Access::load(first * LINE + index * size_of::<u32>(), 4));
+                sum = sum.wrapping_add(u64::from(*number));
+            }
+            left -= (numbers.len() / NUMBERS) as u64;
+        }
+        sum
+    }
+}
+
+/// Has gcc compile the function, and returns what it writes to its standard output.
+fn gcc(prefetch: bool, to: &[&str]) -> Result<Vec<u8>, Untestable> {
+    let failed = |error| Untestable(format!("gcc: {error}"));
+    let machine = Command::new("gcc").arg("-dumpmachine").output();
+    let machine = machine.map_err(failed)?.stdout;
+    if !machine.starts_with(b"x86_64") {
+        let machine = String::from_utf8_lossy(&machine).into_owned();
+        return Err(Untestable(format!("gcc compiles for {}", machine.trim())));
+    }
+    let mut child = Command::new("gcc")
+        .args(["-x", "c", "-O2", "-m64", "-ffreestanding", "-fno-pic"])
+        .args(["-fcf-protection=none", "-fno-stack-protector"])
+        .arg("-fno-asynchronous-unwind-tables")
+        .args(prefetch.then_some(OPTION))
+        .args(to)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut input) = child.stdin.take() {
+        // If it ends before it has read all, its own message says why.
+        let _ = input.write_all(SOURCE.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or("no message").to_owned();
+        return Err(Untestable(format!("gcc: {}, {first}", output.status)));
+    }
+    Ok(output.stdout)
+}
+
+/// The function in assembly.
+fn assembly(prefetch: bool) -> Result<String, Untestable> {
+    let assembly = gcc(prefetch, &["-S", "-o", "-"])?;
+    Ok(String::from_utf8_lossy(&assembly).into_owned())
+}
+
+/// The prefetches in an assembly source.
+fn prefetches(assembly: &str) -> usize {
+    let lines = assembly.lines().map(str::trim_start);
+    lines.filter(|line| line.starts_with("prefetch")).count()
+}
+
+/// The function's machine code: compiled once in this process.
+fn compiled(prefetch: bool) -> Result<&'static [u8], Untestable> {
+    static COMPILED: [OnceLock<Result<Vec<u8>, Untestable>>; 2] =
+        [OnceLock::new(), OnceLock::new()];
+    let compiled = COMPILED[usize::from(prefetch)].get_or_init(|| linked(prefetch));
+    compiled.as_deref().map_err(Untestable::clone)
+}
+
+/// The function alone, linked for address 0: it is called in place and refers to no address.
+fn linked(prefetch: bool) -> Result<Vec<u8>, Untestable> {
+    let name = format!("linefill-{}-{}", std::process::id(), u8::from(prefetch));
+    let folder = std::env::temp_dir().join(name);
+    // Somebody else's folder of this name is an error: what lies in it would be executed.
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    let code = linked_in(&folder, prefetch);
+    std::fs::remove_dir_all(&folder)?;
+    code
+}
+
+fn linked_in(folder: &Path, prefetch: bool) -> Result<Vec<u8>, Untestable> {
+    let output = folder.join("sum.bin");
+    let Some(name) = output.to_str() else {
+        return Err(Untestable(
+            "the temporary folder's name is not UTF-8".to_owned(),
+        ));
+    };
+    let linker = "-Wl,--oformat=binary,--build-id=none,-Ttext=0,-e0";
+    gcc(prefetch, &["-nostdlib", "-static", linker, "-o", name])?;
+    let code = std::fs::read(&output)?;
+    match code.is_empty() || code.len() > MOST {
+        true => Err(Untestable(format!(
+            "{} bytes of code came from gcc",
+            code.len()
+        ))),
+        false => Ok(code),
+    }
+}
+
+/// More bytes than any compiler makes of the function.
+const MOST: usize = 4096;

@@ -1,0 +1,71 @@
+//! Drepper's compiler that prefetches by itself: E39.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, Value, noisy, row, time};
+
+const EMITTED: &str = ".1";
+const IN_MEMORY: &str = ".2";
+const SMALL: &str = ".3";
+
+/// Claims judged on counts alone.
+pub const EXACT: &[super::Exact] = &[("E39", EMITTED)];
+
+/// Prefetches without the option and with it, and times of a line with it in the small array and in
+/// memory, where it takes 1 core cycle and 10 without.
+fn compiled(machine: &Machine, prefetches: [f64; 2], with: [Value; 2]) -> Planted {
+    Planted::new("E39", machine, |series, x| match series {
+        "prefetches in the code without the option" => Value::Counted(prefetches[0]),
+        "prefetches in the code with -fprefetch-loop-arrays" => Value::Counted(prefetches[1]),
+        "compiled without the option" => time(if x == 1024.0 { 1.0 } else { 10.0 }),
+        _ if x == 1024.0 => with[0],
+        _ => with[1],
+    })
+}
+
+/// As the document has it.
+fn usual(machine: &Machine) -> Planted {
+    compiled(machine, [0.0, 1.0], [time(1.2), time(8.0)])
+}
+
+const NO_GCC: Value = Value::Untestable("gcc: No such file or directory");
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("E39", EMITTED, Holds, usual),
+        row("E39", EMITTED, DoesNotHold, |m| {
+            compiled(m, [0.0, 0.0], [time(1.2), time(8.0)])
+        })
+        .says("with the option 0"),
+        row("E39", EMITTED, DoesNotHold, |m| {
+            compiled(m, [1.0, 1.0], [time(1.2), time(8.0)])
+        }),
+        row("E39", EMITTED, Untestable, |m| {
+            Planted::new("E39", m, |_, _| NO_GCC)
+        })
+        .says("gcc"),
+        row("E39", IN_MEMORY, Holds, usual),
+        row("E39", IN_MEMORY, DoesNotHold, |m| {
+            compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])
+        }),
+        row("E39", IN_MEMORY, Inconclusive, |m| {
+            compiled(m, [0.0, 1.0], [time(1.2), noisy(9.7, 0.05)])
+        }),
+        row("E39", IN_MEMORY, Untestable, |m| {
+            compiled(m, [0.0, 1.0], [time(1.2), NO_GCC])
+        })
+        .says("gcc"),
+        row("E39", SMALL, Holds, usual),
+        row("E39", SMALL, DoesNotHold, |m| {
+            compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])
+        }),
+        row("E39", SMALL, Inconclusive, |m| {
+            compiled(m, [0.0, 1.0], [noisy(1.03, 0.05), time(8.0)])
+        }),
+        row("E39", SMALL, Untestable, |m| {
+            compiled(m, [0.0, 1.0], [NO_GCC, time(8.0)])
+        })
+        .says("gcc"),
+    ]
+}
