@@ -2,7 +2,7 @@
 #![cfg(feature = "std")]
 
 use linefill::cpu::Features;
-use linefill::experiment::topics::prefetch::loop_arrays::SumSetup;
+use linefill::experiment::topics::prefetch::loop_arrays::{Compiled, SumSetup};
 use linefill::experiment::{Context, Setup, Workload};
 use linefill::mem::{LINE, Region};
 
@@ -17,10 +17,10 @@ fn the_compiled_sum_is_that_of_its_model() {
     let context = Context {
         features: Features::detect(),
     };
-    for prefetch in [false, true] {
+    for compiled in [Compiled::Plain, Compiled::Prefetching, Compiled::LeftOut] {
         let setup = SumSetup {
             bytes: 40 * LINE,
-            prefetch,
+            compiled,
         };
         let mut bytes = [vec![0; 42 * LINE], vec![0; 42 * LINE]];
         let kernels = bytes.each_mut().map(|bytes| {
@@ -34,7 +34,7 @@ fn the_compiled_sum_is_that_of_its_model() {
                 }
             }
         });
-        let [Some(mut compiled), Some(mut model)] = kernels else {
+        let [Some(mut sum), Some(mut model)] = kernels else {
             return;
         };
         for lines in [0, 1, 7, 40, 100] {
@@ -44,7 +44,7 @@ fn the_compiled_sum_is_that_of_its_model() {
                 loads += 1;
             });
             assert_eq!(loads, lines * LINE as u64 / 4);
-            assert_eq!(compiled.run(lines), expected, "{lines} lines");
+            assert_eq!(sum.run(lines), expected, "{lines} lines, {compiled:?}");
         }
     }
 }

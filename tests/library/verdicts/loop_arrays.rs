@@ -8,17 +8,21 @@ use super::planted::{Planted, Row, Value, noisy, row, time};
 const EMITTED: &str = ".1";
 const IN_MEMORY: &str = ".2";
 const SMALL: &str = ".3";
+const ALONE: &str = ".4";
+const ALONE_SMALL: &str = ".5";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[("E39", EMITTED)];
 
 /// Prefetches without the option and with it, and times of a line with it in the small array and in
-/// memory, where it takes 1 core cycle and 10 without.
+/// memory, where it takes 1 core cycle and 10 without, and without its prefetches alone.
 fn compiled(machine: &Machine, prefetches: [f64; 2], with: [Value; 2]) -> Planted {
     Planted::new("E39", machine, |series, x| match series {
         "prefetches in the code without the option" => Value::Counted(prefetches[0]),
         "prefetches in the code with -fprefetch-loop-arrays" => Value::Counted(prefetches[1]),
-        "compiled without the option" => time(if x == 1024.0 { 1.0 } else { 10.0 }),
+        "compiled without the option" | "with the option, its prefetches left out" => {
+            time(if x == 1024.0 { 1.0 } else { 10.0 })
+        }
         _ if x == 1024.0 => with[0],
         _ => with[1],
     })
@@ -67,5 +71,25 @@ pub fn rows() -> Vec<Row> {
             compiled(m, [0.0, 1.0], [NO_GCC, time(8.0)])
         })
         .says("gcc"),
+        row("E39", ALONE, Holds, usual),
+        row("E39", ALONE, DoesNotHold, |m| {
+            compiled(m, [0.0, 1.0], [time(1.2), time(11.0)])
+        }),
+        row("E39", ALONE, Inconclusive, |m| {
+            compiled(m, [0.0, 1.0], [time(1.2), noisy(9.7, 0.05)])
+        }),
+        row("E39", ALONE, Untestable, |m| {
+            usual(m).without(|series, _| series.ends_with("left out"))
+        }),
+        row("E39", ALONE_SMALL, Holds, usual),
+        row("E39", ALONE_SMALL, DoesNotHold, |m| {
+            compiled(m, [0.0, 1.0], [time(0.8), time(8.0)])
+        }),
+        row("E39", ALONE_SMALL, Inconclusive, |m| {
+            compiled(m, [0.0, 1.0], [noisy(1.03, 0.05), time(8.0)])
+        }),
+        row("E39", ALONE_SMALL, Untestable, |m| {
+            usual(m).without(|series, _| series.ends_with("left out"))
+        }),
     ]
 }

@@ -15,6 +15,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LOOP_ARRAYS];
@@ -24,6 +25,15 @@ const OPTION: &str = "-fprefetch-loop-arrays";
 
 const WITHOUT: &str = "compiled without the option";
 const WITH: &str = "compiled with -fprefetch-loop-arrays";
+const LEFT_OUT: &str = "with the option, its prefetches left out";
+
+/// The series of the sums.
+const SERIES: [(&str, Compiled); 3] = [
+    (WITHOUT, Compiled::Plain),
+    (WITH, Compiled::Prefetching),
+    (LEFT_OUT, Compiled::LeftOut),
+];
+
 const PREFETCHES: [&str; 2] = [
     "prefetches in the code without the option",
     "prefetches in the code with -fprefetch-loop-arrays",
@@ -40,9 +50,9 @@ const LOOP_ARRAYS: Experiment = Experiment {
     source: "Drepper 6.3.2: gcc -fprefetch-loop-arrays",
     about: "The gcc that is installed compiles the sum of an array twice, at -O2, with the option \
             and without. It chooses the distance by a latency that it assumes, and unrolls the \
-            loop to prefetch each line once, which is in the times as well. Walks over arrays are \
-            what the hardware's prefetchers do best. rustc has no such option, and LLVM's pass for \
-            it does not run for x86-64.",
+            loop to prefetch each line once: a third loop is that with the option, from which the \
+            prefetches were taken out. Walks over arrays are what the hardware's prefetchers do \
+            best. rustc has no such option, and LLVM's pass for it does not run for x86-64.",
     seen: &[],
     plot: Some(Plot::bars(
         Axis::bytes("array"),
@@ -52,17 +62,17 @@ const LOOP_ARRAYS: Experiment = Experiment {
     cases: |machine| {
         let mut cases = Vec::new();
         for bytes in [SMALL, machine.in_memory()] {
-            for (series, prefetch) in [(WITHOUT, false), (WITH, true)] {
-                let setup = SumSetup { bytes, prefetch };
+            for (series, compiled) in SERIES {
+                let setup = SumSetup { bytes, compiled };
                 cases.push(Case::new(series, bytes as f64, setup).in_turn());
             }
         }
-        for (name, prefetch) in PREFETCHES.into_iter().zip([0, 1]) {
+        for (argument, name) in (0..).zip(PREFETCHES) {
             let setup = CountSetup {
                 name,
                 bytes: 0,
-                count: |_, prefetch| Ok(prefetches(&assembly(prefetch == 1)?) as f64),
-                argument: prefetch,
+                count: |_, index| Ok(prefetches(&SERIES[index as usize].1.assembly()?) as f64),
+                argument,
             };
             cases.push(Case::new(name, 0.0, setup));
         }
@@ -99,7 +109,7 @@ const LOOP_ARRAYS: Experiment = Experiment {
             |e| {
                 let bytes = e.machine.in_memory();
                 e.machine.place_in_memory(bytes)?;
-                at_most("with the option over without", with_over_without(e, bytes), 0.97)
+                at_most("with the option over without", with_over(e, WITHOUT, bytes), 0.97)
             },
         )
         .failing(
@@ -112,18 +122,49 @@ const LOOP_ARRAYS: Experiment = Experiment {
             drepper("6.3.2"),
             "the sum of an array of 1 KiB takes at least 3 % more time if gcc compiles its loop with \
              -fprefetch-loop-arrays",
-            |e| at_least("with the option over without", with_over_without(e, SMALL), 1.03),
+            |e| at_least("with the option over without", with_over(e, WITHOUT, SMALL), 1.03),
         )
         .failing("The loop that is unrolled for the prefetches saves as much as they cost, or more."),
+        measured(
+            "E39.4",
+            ours("the option unrolls the loop as well: what do its prefetches do by themselves?"),
+            "in memory, the sum of an array takes at least 3 % less time with the prefetches of \
+             -fprefetch-loop-arrays than by the same loop without them",
+            |e| {
+                let bytes = e.machine.in_memory();
+                e.machine.place_in_memory(bytes)?;
+                at_most("prefetching over not", with_over(e, LEFT_OUT, bytes), 0.97)
+            },
+        )
+        .failing("What the option gains or loses in memory comes from the unrolled loop."),
+        measured(
+            "E39.5",
+            ours("the option unrolls the loop as well: what do its prefetches cost by themselves?"),
+            "the sum of an array of 1 KiB takes at least 3 % more time with the prefetches of \
+             -fprefetch-loop-arrays than by the same loop without them",
+            |e| at_least("prefetching over not", with_over(e, LEFT_OUT, SMALL), 1.03),
+        ),
     ],
 };
 
-fn with_over_without(e: &Evidence<'_>, bytes: usize) -> Result<Interval, Untestable> {
+/// How many times as long a line takes with the option as in another loop.
+fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Result<Interval, Untestable> {
     let x = bytes as f64;
     // The points' own reasons, if there are none.
-    e.at(WITHOUT, x)?;
+    e.at(other, x)?;
     e.at(WITH, x)?;
-    paired(e, WITH, WITHOUT, Range { lo: x, hi: x })
+    paired(e, WITH, other, Range { lo: x, hi: x })
+}
+
+/// What the compiler is to make of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Compiled {
+    /// The plain loop.
+    Plain,
+    /// With prefetches.
+    Prefetching,
+    /// The same, its prefetches left out: what else the option does to the loop.
+    LeftOut,
 }
 
 /// An array whose sum is found by compiled C. An operation is a line of it.
@@ -131,8 +172,8 @@ fn with_over_without(e: &Evidence<'_>, bytes: usize) -> Result<Interval, Untesta
 pub struct SumSetup {
     /// Bytes of the array.
     pub bytes: usize,
-    /// Whether the compiler is to prefetch.
-    pub prefetch: bool,
+    /// How its sum is compiled.
+    pub compiled: Compiled,
 }
 
 impl Setup for SumSetup {
@@ -141,7 +182,7 @@ impl Setup for SumSetup {
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let compiled = compiled(self.prefetch)?;
+        let compiled = self.compiled.code()?;
         let code = Code::new(compiled.len(), Pages::Base, |bytes| {
             bytes[..compiled.len()].copy_from_slice(compiled);
         })?;
@@ -248,8 +289,49 @@ impl Kernel for CompiledSum<'_> {
     }
 }
 
-/// Has gcc compile the function, and returns what it writes to its standard output.
-fn gcc(prefetch: bool, to: &[&str]) -> Result<Vec<u8>, Untestable> {
+impl Compiled {
+    /// The function in assembly.
+    fn assembly(self) -> Result<String, Untestable> {
+        let option = (self != Compiled::Plain).then_some(OPTION);
+        let mut arguments = vec![
+            "-x",
+            "c",
+            "-O2",
+            "-ffreestanding",
+            "-fno-pic",
+            "-S",
+            "-o",
+            "-",
+        ];
+        arguments.extend(["-fcf-protection=none", "-fno-stack-protector"]);
+        arguments.push("-fno-asynchronous-unwind-tables");
+        arguments.extend(option);
+        let assembly = gcc(&arguments, SOURCE)?;
+        let assembly = String::from_utf8_lossy(&assembly);
+        let left_out = |line: &&str| self == Compiled::LeftOut && is_prefetch(line);
+        let lines = assembly.lines().filter(|line| !left_out(line));
+        Ok(lines.flat_map(|line| [line, "\n"]).collect())
+    }
+
+    /// The function's machine code: made once in this process.
+    fn code(self) -> Result<&'static [u8], Untestable> {
+        static MADE: [OnceLock<Result<Vec<u8>, Untestable>>; 3] = [const { OnceLock::new() }; 3];
+        let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
+        made.as_deref().map_err(Untestable::clone)
+    }
+}
+
+fn is_prefetch(line: &str) -> bool {
+    line.trim_start().starts_with("prefetch")
+}
+
+/// The prefetches in an assembly source.
+fn prefetches(assembly: &str) -> usize {
+    assembly.lines().filter(|line| is_prefetch(line)).count()
+}
+
+/// Runs gcc on an input, and returns what it writes to its standard output.
+fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
     let failed = |error| Untestable(format!("gcc: {error}"));
     let machine = Command::new("gcc").arg("-dumpmachine").output();
     let machine = machine.map_err(failed)?.stdout;
@@ -258,20 +340,17 @@ fn gcc(prefetch: bool, to: &[&str]) -> Result<Vec<u8>, Untestable> {
         return Err(Untestable(format!("gcc compiles for {}", machine.trim())));
     }
     let mut child = Command::new("gcc")
-        .args(["-x", "c", "-O2", "-m64", "-ffreestanding", "-fno-pic"])
-        .args(["-fcf-protection=none", "-fno-stack-protector"])
-        .arg("-fno-asynchronous-unwind-tables")
-        .args(prefetch.then_some(OPTION))
-        .args(to)
+        .arg("-m64")
+        .args(arguments)
         .arg("-")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    if let Some(mut input) = child.stdin.take() {
+    if let Some(mut pipe) = child.stdin.take() {
         // If it ends before it has read all, its own message says why.
-        let _ = input.write_all(SOURCE.as_bytes());
+        let _ = pipe.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(failed)?;
     if !output.status.success() {
@@ -282,38 +361,20 @@ fn gcc(prefetch: bool, to: &[&str]) -> Result<Vec<u8>, Untestable> {
     Ok(output.stdout)
 }
 
-/// The function in assembly.
-fn assembly(prefetch: bool) -> Result<String, Untestable> {
-    let assembly = gcc(prefetch, &["-S", "-o", "-"])?;
-    Ok(String::from_utf8_lossy(&assembly).into_owned())
-}
-
-/// The prefetches in an assembly source.
-fn prefetches(assembly: &str) -> usize {
-    let lines = assembly.lines().map(str::trim_start);
-    lines.filter(|line| line.starts_with("prefetch")).count()
-}
-
-/// The function's machine code: compiled once in this process.
-fn compiled(prefetch: bool) -> Result<&'static [u8], Untestable> {
-    static COMPILED: [OnceLock<Result<Vec<u8>, Untestable>>; 2] =
-        [OnceLock::new(), OnceLock::new()];
-    let compiled = COMPILED[usize::from(prefetch)].get_or_init(|| linked(prefetch));
-    compiled.as_deref().map_err(Untestable::clone)
-}
-
-/// The function alone, linked for address 0: it is called in place and refers to no address.
-fn linked(prefetch: bool) -> Result<Vec<u8>, Untestable> {
-    let name = format!("linefill-{}-{}", std::process::id(), u8::from(prefetch));
+/// A function alone, linked for address 0: it is called in place and refers to no address.
+fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("linefill-{}-{number}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     // Somebody else's folder of this name is an error: what lies in it would be executed.
     DirBuilder::new().mode(0o700).create(&folder)?;
-    let code = linked_in(&folder, prefetch);
+    let code = linked_in(&folder, assembly);
     std::fs::remove_dir_all(&folder)?;
     code
 }
 
-fn linked_in(folder: &Path, prefetch: bool) -> Result<Vec<u8>, Untestable> {
+fn linked_in(folder: &Path, assembly: &str) -> Result<Vec<u8>, Untestable> {
     let output = folder.join("sum.bin");
     let Some(name) = output.to_str() else {
         return Err(Untestable(
@@ -321,7 +382,18 @@ fn linked_in(folder: &Path, prefetch: bool) -> Result<Vec<u8>, Untestable> {
         ));
     };
     let linker = "-Wl,--oformat=binary,--build-id=none,-Ttext=0,-e0";
-    gcc(prefetch, &["-nostdlib", "-static", linker, "-o", name])?;
+    gcc(
+        &[
+            "-x",
+            "assembler",
+            "-nostdlib",
+            "-static",
+            linker,
+            "-o",
+            name,
+        ],
+        assembly,
+    )?;
     let code = std::fs::read(&output)?;
     match code.is_empty() || code.len() > MOST {
         true => Err(Untestable(format!(
