@@ -11,6 +11,7 @@ const LINE: &str = ".3";
 const GAINS: &str = ".4";
 const SECOND: &str = ".5";
 const INSTALLED: &str = ".6";
+const SAMPLED: &str = ".7";
 
 /// Claims judged on counts alone.
 pub const EXACT: &[super::Exact] = &[
@@ -20,6 +21,7 @@ pub const EXACT: &[super::Exact] = &[
     ("D10", GAINS),
     ("D10", SECOND),
     ("D10", INSTALLED),
+    ("D10", SAMPLED),
 ];
 
 /// A table in which twice the size leaves `of_size`, lines of 64 bytes `of_line`, and 2, 4 and 8
@@ -46,6 +48,16 @@ fn table(machine: &Machine, of_size: f64, of_line: f64, of_ways: [f64; 3]) -> Pl
 /// One like the paper's.
 fn papers(machine: &Machine) -> Planted {
     table(machine, 0.6, 0.7, [0.57, 0.50, 0.49])
+}
+
+/// The same, and the sampled sets miss `share` of what all do at 2 MiB.
+fn sampled(machine: &Machine, share: f64) -> Planted {
+    let mut machine = machine.clone();
+    machine.full = true;
+    Planted::new("D10", &machine, |series, size| {
+        let few = series.contains("one set in 128") && size == f64::from(2 << 20);
+        Value::Counted(1e7 * if few { share } else { 1.0 } / size)
+    })
 }
 
 fn quick(machine: &Machine) -> Planted {
@@ -79,7 +91,12 @@ pub fn rows() -> Vec<Row> {
             papers(m).without(|series, _| series.starts_with("installed, 8 ways"))
         }),
     ];
-    for claim in [SIZE, WAYS, LINE, GAINS, SECOND, INSTALLED] {
+    rows.extend([
+        row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 1.2)).says("at most 1.20"),
+        row("D10", SAMPLED, DoesNotHold, |m| sampled(m, 0.8)),
+        row("D10", SAMPLED, Untestable, quick).says("the full profile does"),
+    ]);
+    for claim in [SIZE, WAYS, LINE, GAINS, SECOND, INSTALLED, SAMPLED] {
         rows.push(row("D10", claim, Holds, papers));
     }
     for claim in [SIZE, WAYS, LINE, GAINS, SECOND] {

@@ -31,7 +31,7 @@ const TABLE_3_2: Experiment = Experiment {
              for 3,000 events, and the table's ratio is that of misses to all reads",
     about: "In order, a prefetcher that follows streams has the lines in L2 before they are \
             asked for; at random, nearly every element is another line, and the share of them \
-            that L2 holds is its share of the working set. What the vendors count as a read of \
+            that L2 keeps is its share of the working set. What the vendors count as a read of \
             L2 differs: by Intel's events those of the prefetcher of L1d are among them, so that \
             a ratio in order says more about prefetchers than about the program. The counts \
             stand in a table of their own, by the element.",
