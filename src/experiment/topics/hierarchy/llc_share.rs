@@ -219,7 +219,8 @@ const LLC_SHARE: Experiment = Experiment {
                 let speed = ratio(half_the_share(e), fastest)?;
                 unless_strangers(e, at_least("half the share over the fastest", speed, 0.9))
             },
-        ),
+        )
+        .failing("What pays is to fit the nearest cache that the job can be cut to."),
     ],
 };
 

@@ -42,13 +42,17 @@ const FIG_3_10: Experiment = Experiment {
     events: events::WALK,
     claims: &[
         // Load times after a hit in L1d are around 4 cycles on the Pentium 4.
-        measured("D14.1", drepper("3.3.2, Figure 3.10"), "a sequential step in L1d costs the published load-to-use latency of this core (10 \
+        measured(
+            "D14.1",
+            drepper("3.3.2, Figure 3.10"),
+            "a sequential step in L1d costs the published load-to-use latency of this core (10 \
              % allowed)",
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
                     Untestable(format!(
-                        "no published load-to-use latency for this CPU; measured {level} core cycles"
+                        "no published load-to-use latency for this CPU; measured {level} core \
+                         cycles"
                     ))
                 })?;
                 let published = f64::from(published);
@@ -59,15 +63,22 @@ const FIG_3_10: Experiment = Experiment {
                     published * 1.1,
                 )
             },
-        ).then(4.0, PENTIUM_4),
+        )
+        .then(4.0, PENTIUM_4),
         // Effective prefetching keeps memory at 9 cycles, where an access takes 200 and more.
-        measured("D14.2", drepper("3.3.2, Figure 3.10"), "prefetching keeps a sequential step of 8 bytes in memory below 4 times a step in \
+        measured(
+            "D14.2",
+            drepper("3.3.2, Figure 3.10"),
+            "prefetching keeps a sequential step of 8 bytes in memory below 4 times a step in \
              L1d",
             |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
                 at_most("memory over L1d", ratio(in_memory(e, "NPAD=0"), near), 4.0)
             },
-        ).then(2.23, PENTIUM_4),
+        )
+        .then(2.23, PENTIUM_4)
+        .holding("The prefetchers keep up with a walk in order.")
+        .failing("The prefetchers do not keep up with a walk in order."),
         // Three distinct levels: up to 2^14 bytes, to 2^20, and beyond; 4, 8 to 9, and 9 cycles.
         measured(
             "D14.3",
@@ -85,7 +96,9 @@ const FIG_3_10: Experiment = Experiment {
             },
         )
         .then(1.95, PENTIUM_4)
-        .failing("Prefetching and eight elements per line hide at least one step of the hierarchy."),
+        .failing(
+            "Prefetching and eight elements per line hide at least one step of the hierarchy.",
+        ),
         // One would expect the 14 cycles of an access to L2, but about 9 suffice: the next line is
         // halfway loaded when it is used.
         measured(
@@ -100,7 +113,11 @@ const FIG_3_10: Experiment = Experiment {
                 let access = Interval::median_of(&costs)
                     .ok_or_else(|| Untestable(format!("the ladder has no rung in the {l2}")))?;
                 let step = e.level("NPAD=0", l2)?;
-                at_most("a sequential step over a random access", ratio(step, access), 0.75)
+                at_most(
+                    "a sequential step over a random access",
+                    ratio(step, access),
+                    0.75,
+                )
             },
         )
         .then(0.56, PENTIUM_4),
@@ -172,7 +189,10 @@ const FIG_3_11: Experiment = Experiment {
                 )
             },
         )
-        .then_between(5.1, 5.2, PENTIUM_4),
+        .then_between(5.1, 5.2, PENTIUM_4)
+        .failing(
+            "The prefetchers bring whole lines nearly as fast as the walk asks for their parts.",
+        ),
     ],
 };
 
@@ -245,7 +265,8 @@ const FIG_3_13: Experiment = Experiment {
                 between("Inc over Follow", slower, 1.3, 3.0)
             },
         )
-        .then_between(1.9, 2.23, PENTIUM_4),
+        .then_between(1.9, 2.23, PENTIUM_4)
+        .holding("Lines that go back to memory take their share of the bandwidth."),
         // Addnext0 runs faster than Inc for some sizes, for its load of the next element is a
         // forced prefetch.
         measured(

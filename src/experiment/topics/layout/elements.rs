@@ -174,7 +174,8 @@ const FIG_6_2: Experiment = Experiment {
                 all_of(parts)
             },
         )
-        .then(1.34, "Core 2 (2007)"),
+        .then(1.34, "Core 2 (2007)")
+        .failing("Out of order execution hides the second line behind the first."),
     ],
 };
 

@@ -106,7 +106,9 @@ const FIG_3_12: Experiment = Experiment {
                     ),
                 )
             },
-        ),
+        )
+        .holding("Most of the spike of the paper's second curve is conflicts in L1d.")
+        .failing("Conflicts in L1d are no large part of the spike."),
         measured(
             "D16.4",
             ours("pages of 1 GiB leave out a level of the tables more"),
@@ -268,7 +270,9 @@ const FIG_3_17: Experiment = Experiment {
                     1.0,
                 )
             },
-        ),
+        )
+        .holding("Part of the gap is the TLB's.")
+        .failing("The gap is not the TLB's."),
     ],
 };
 
