@@ -18,6 +18,7 @@ const MEMORY: &str = ".5";
 const HALF_IN_L2: &str = ".6";
 
 const UNAFFECTED: &str = ".1";
+const IN_MEMORY: &str = ".4";
 const TWENTIETH: &str = ".2";
 const FASTER: &str = ".3";
 
@@ -246,6 +247,16 @@ fn fig_3_29() -> Vec<Row> {
             let read = [0.75, 0.8, 0.8, 0.8];
             kept("D41", m, Kept { read, ..OPTERON })
         }),
+        row("D41", IN_MEMORY, Holds, |m| kept("D41", m, OPTERON)),
+        row("D41", IN_MEMORY, Holds, |m| kept("D41", m, CORE_2)),
+        row("D41", IN_MEMORY, DoesNotHold, |m| {
+            let read = [0.5; 4];
+            kept("D41", m, Kept { read, ..OPTERON })
+        }),
+        row("D41", IN_MEMORY, Inconclusive, |m| {
+            let read = [0.8, 0.8, 0.8, 0.75];
+            kept("D41", m, Kept { read, ..OPTERON })
+        }),
         row("D41", TWENTIETH, Holds, |m| kept("D41", m, OPTERON)),
         row("D41", TWENTIETH, DoesNotHold, |m| {
             let write = [0.33; 4];
@@ -271,7 +282,7 @@ fn fig_3_29() -> Vec<Row> {
             kept("D41", m, Kept { write, ..OPTERON })
         }),
     ];
-    for claim in [UNAFFECTED, TWENTIETH, FASTER] {
+    for claim in [UNAFFECTED, TWENTIETH, FASTER, IN_MEMORY] {
         rows.push(
             row("D41", claim, Untestable, |m| {
                 kept("D41", &alone(m), OPTERON)

@@ -416,9 +416,9 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             "D41.1",
             drepper("3.5.1, Figure 3.29"),
             "two threads that read the same memory are largely unaffected by each other: each \
-             gets 0.75 or more of one alone, in L1d and in memory",
+             gets 0.75 or more of one alone, in L1d and L2",
             |e| {
-                let parts = [(READ, Same, L1), (READ, Same, Memory)];
+                let parts = [(READ, Same, L1), (READ, Same, L2)];
                 of_cores(e, &|level| {
                     kept(level, &parts, |what, each| at_least(what, each, 0.75))
                 })
@@ -457,5 +457,21 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             },
         )
         .then(3.0, "Opteron, family 10h"),
+        // The two threads do not stress what lies behind their caches; by the figure 0.8 is left in
+        // memory, of reads that are prefetched badly.
+        measured(
+            "D41.4",
+            drepper("3.5.1, Figure 3.29"),
+            "two threads that read the same memory are largely unaffected by each other where the \
+             caches are too small: each gets 0.75 or more of one alone",
+            |e| {
+                of_cores(e, &|level| {
+                    let parts = [(READ, Same, Memory)];
+                    kept(level, &parts, |what, each| at_least(what, each, 0.75))
+                })
+            },
+        )
+        .then(0.80, "Opteron, family 10h")
+        .failing("One core comes nearer to what memory gives than that of the figure did."),
     ],
 };
