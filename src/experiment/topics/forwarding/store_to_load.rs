@@ -83,13 +83,15 @@ const STORE_FORWARDING: Experiment = Experiment {
              AMD's Software Optimization Guides, load-store unit, which say when it works; the \
              published cycles are Travis Downs's of 2019. A round trip is a store and a load \
              (and, into a general register, a move back) of which each waits for the one before",
-    seen: &[],
+    seen: &[seen(
+        "Zen 4",
+        "A store over the end of a page forwards to nobody.",
+    )],
     about: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
-            it waits until the store has left for L1d, two to four times as long. Two newer things \
-            change that: Zen since 2 and Intel since Ice Lake pass 4 and 8 bytes at the same \
-            address on to the next instruction before either access is made, in a cycle or less; \
-            and where 64-byte accesses are made of halves, a 64-byte load that spans two 32-byte \
-            stores is no failure. On Zen 4 a store over the end of a page forwards to nobody.",
+            it waits until the store has left for L1d. Two newer things change that: some cores \
+            pass 4 and 8 bytes at the same address on to the next instruction before either \
+            access is made, in a cycle or less; and where 64-byte accesses are made of halves, a \
+            64-byte load that spans two 32-byte stores is no failure.",
     plot: Some(
         Plot::bars(
             Axis::linear(PLACES),
@@ -144,9 +146,9 @@ const STORE_FORWARDING: Experiment = Experiment {
     claims: &[
         measured(
             "X1.1",
-            UNSURE,
-            "a load whose bytes one store wrote is forwarded: one that also needs older bytes \
-             takes more than 1.5 times as long",
+            ours("the rule of the manuals: one store has to have written all bytes of the load"),
+            "a load that needs older bytes beside those of the last store takes more than 1.5 \
+             times as long as one whose bytes that store wrote",
             |e| {
                 let older = |size| ratio(at(e, BEHIND, size, size), at(e, START, size, size));
                 let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
@@ -159,10 +161,14 @@ const STORE_FORWARDING: Experiment = Experiment {
                     BLOCKED,
                 )
             },
+        )
+        .failing(
+            "For some size the store queue and L1d give a value together, or the load is made of \
+             halves of which each is forwarded.",
         ),
         measured(
             "X1.2",
-            UNSURE,
+            ours("the same rule for a load that spans two stores"),
             "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as \
              one whose bytes one store wrote",
             |e| {
@@ -177,7 +183,7 @@ const STORE_FORWARDING: Experiment = Experiment {
         ),
         measured(
             "X1.3",
-            UNSURE,
+            ours("older CPUs forwarded from the start of a store alone"),
             "the upper half of what a vector register stored is forwarded like the lower, to 50 %",
             |e| {
                 let mut most: Option<Extreme<usize>> = None;
@@ -199,8 +205,8 @@ const STORE_FORWARDING: Experiment = Experiment {
         ),
         measured(
             "X1.4",
-            UNSURE,
-            "a value of 8 bytes takes no less time through memory than a load from L1d",
+            ours("whether the store queue is any nearer than L1d"),
+            "a value of 8 bytes takes at least as long through memory as a load from L1d",
             |e| {
                 let trip = at(e, START, 8, 8)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
@@ -210,10 +216,14 @@ const STORE_FORWARDING: Experiment = Experiment {
                 })?;
                 at_least("core cycles a round trip", trip, f64::from(published) - 0.5)
             },
+        )
+        .failing(
+            "The value is passed on to the next instruction before either access is made: memory \
+             renaming.",
         ),
         measured(
             "X1.5",
-            UNSURE,
+            ours("what a second translation costs the store queue"),
             "across two pages a value of up to 32 bytes takes longer than across two lines, by \
              more than 10 %",
             |e| {

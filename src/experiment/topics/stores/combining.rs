@@ -72,13 +72,16 @@ const SET_BYTES: Experiment = Experiment {
     title: "Filling lines whole, or a quarter at a time",
     question: "What happens when non-temporal stores leave lines half written?",
     source: "Drepper 6.1, the function setbytes",
-    seen: &[],
+    seen: &[seen(
+        "Zen 4",
+        "A line of which three quarters are written costs as much as one with a quarter, and \
+             several times a whole one.",
+    )],
     about: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
-            as one full line; one line more, and every buffer is thrown out with a quarter of its \
-            line, which memory takes as a partial write. A line of which three quarters are \
-            written costs as much as one with a quarter, and several times a whole one, which \
-            needs neither a read nor a mask. `rep stosb` leaves the choice of a protocol to microcode, \
-            which may do without the reads for large blocks.",
+            as one full line; one line more, and every buffer is thrown out with a quarter of \
+            its line, which memory takes as a partial write. A whole line needs neither a read \
+            nor a mask. `rep stosb` leaves the choice of a protocol to microcode, which may do \
+            without the reads for large blocks.",
     plot: Some(Plot::lines(
         Axis::log("lines open at a time"),
         Axis::log("bandwidth"),
@@ -92,21 +95,26 @@ const SET_BYTES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
+        // Four movntdq that write a line avoid reading it before; memset should use them for
+        // large blocks.
         measured(
             "E2.1",
-            UNSURE,
+            drepper("6.1"),
             "beyond the last-level cache, filling whole lines by non-temporal stores is faster \
-             than through the cache",
+             than filling them through the cache",
             |e| {
                 beyond_caches(e.machine)?;
                 let faster = ratio(e.at(WHOLE, 1.0), e.at(CACHED, 1.0))?;
                 at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
         ),
+        // The buffer holds a partly written line for only so long; all stores to a line should
+        // be issued one after the other. Half as long again is our measure.
         measured(
             "E2.2",
-            UNSURE,
-            "with 64 lines open at a time the same stores are more than 1.5 times slower",
+            drepper("6.1"),
+            "non-temporal stores that keep 64 lines open at a time take more than 1.5 times as \
+             long as those that fill one after the other",
             |e| {
                 let slower = ratio(e.at(INTERLEAVED, 1.0), e.at(INTERLEAVED, 64.0))?;
                 at_least("whole lines over 64 open lines", slower, CLIFF)
@@ -114,26 +122,29 @@ const SET_BYTES: Experiment = Experiment {
         ),
         measured(
             "E2.3",
-            UNSURE,
-            "four lines can be open at a time before that: there are four write-combining buffers \
-             or more",
+            ours("whether a loop may fill a few arrays at once without losing the combining"),
+            "four lines or more can be open at a time before non-temporal stores become 1.5 \
+             times slower: there are as many write-combining buffers",
             |e| at_least("buffers found", buffers(e), 4.0),
         ),
         measured(
             "E2.4",
-            UNSURE,
-            "there are as many write-combining buffers as published for this core",
+            ours("whether the cliff shows the buffers that the vendor tells of"),
+            "non-temporal stores become 1.5 times slower beyond as many open lines as \
+             write-combining buffers are published for this core",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
                 let found = buffers(e)?;
                 between("buffers found", found, published, published)
             },
         ),
+        // If write-combining succeeds in filling a whole line, no read is needed at all; a line
+        // written in part needs more.
         measured(
             "E2.5",
-            UNSURE,
-            "a line written in part takes longer than a whole one, be it a quarter, a half or \
-             three quarters of it",
+            drepper("6.1"),
+            "non-temporal stores take longer for a part of a line than for a whole one, be it a \
+             quarter, a half or three quarters",
             |e| {
                 let whole = e.at(INTERLEAVED, 1.0)?;
                 let mut parts = Vec::new();
@@ -145,27 +156,34 @@ const SET_BYTES: Experiment = Experiment {
                 all_of(parts)
             },
         ),
+        // The write-combining logic sees the stores to a line and issues one write.
         measured(
             "E2.6",
-            UNSURE,
-            "stores beside each other combine: half a line by two of 16 bytes is as fast as by one \
-             of 32, within 10 %",
+            drepper("6.1"),
+            "half a line by two non-temporal stores of 16 bytes is as fast as by one of 32, \
+             within 10 %: stores beside each other combine",
             |e| {
                 let faster = ratio(e.at(HALF_BY_TWO, 1.0), e.at(HALF_BY_ONE, 1.0))?;
                 between("bandwidth of two stores over one", faster, 0.9, 1.1)
             },
         ),
+        // The sequence avoids polluting the cache with data that are not needed soon. The
+        // measure is ours.
         measured(
             "E2.7",
-            UNSURE,
-            "non-temporal stores do not pollute: after four times as many bytes as a hot set in L2 \
-             has, a lap of it takes less than 1.3 times as long as undisturbed",
+            drepper("6.1"),
+            "after non-temporal stores to four times as many bytes as a hot set in L2 has, a lap \
+             of the set takes less than 1.3 times as long as undisturbed",
             |e| at_most("lap after non-temporal stores", slower_lap(e, 2), 1.3),
         ),
         measured(
             "E2.8",
-            UNSURE,
-            "cached stores do: after as many bytes a lap takes 1.3 times as long and more",
+            ours(
+                "the control of the claim before: cached stores to as many bytes must be seen to \
+                 pollute",
+            ),
+            "after cached stores to four times as many bytes as a hot set in L2 has, a lap of \
+             the set takes 1.3 times as long as undisturbed, or longer",
             |e| at_least("lap after cached stores", slower_lap(e, 1), 1.3),
         ),
     ],

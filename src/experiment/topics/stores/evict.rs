@@ -47,11 +47,16 @@ const FLUSHES: Experiment = Experiment {
     title: "Flushing lines, and writing them back",
     question: "What do clflush, clflushopt, clwb and cldemote cost, and where is the line then?",
     source: "beyond the documents; Intel SDM volume 2A, CLFLUSH, CLFLUSHOPT, CLWB, CLDEMOTE",
-    seen: &[],
-    about: "One line takes as long as a load from memory or longer, with the fence that waits for \
-            it; lines in one go overlap, and each costs a small part of that. On Intel's CPUs `clflush` waits \
-            for the one before and `clflushopt` does not; on AMD's both are as fast. `clwb` may \
-            evict the line all the same: Skylake-SP does, Zen 4 was seen to keep it beyond L1d.",
+    seen: &[
+        seen(
+            "Zen 4",
+            "Both flushes are as fast, and clwb keeps the line, beyond L1d.",
+        ),
+        seen("Skylake-SP", "clwb evicts the line."),
+    ],
+    about: "A flush of one line waits for memory, with the fence behind it; lines in one go may \
+            overlap. The manual orders `clflush` among themselves, and not `clflushopt`. `clwb` \
+            writes the line back, and may evict it all the same.",
     plot: Some(Plot::lines(
         Axis::log("lines in one go"),
         Axis::log("time a line"),
@@ -67,9 +72,9 @@ const FLUSHES: Experiment = Experiment {
     claims: &[
         measured(
             "X4.1",
-            UNSURE,
-            "flushes overlap: of 128 dirty lines each takes less than half of one alone by \
-             clflushopt",
+            ours("whether flushing a buffer costs its lines one after the other"),
+            "flushes by clflushopt overlap: of 128 dirty lines each takes less than half of one \
+             alone",
             |e| {
                 let dirty = flushed(Evict::Clflushopt, "dirty");
                 let share = ratio(e.at(&dirty, MANY.into()), e.at(&dirty, 1.0))?;
@@ -78,18 +83,19 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.2",
-            UNSURE,
-            "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 times as \
-             long by clflush",
+            ours("the manual orders clflush among themselves, and not clflushopt"),
+            "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 times \
+             as long by clflush",
             |e| {
                 let of = |by| e.at(&flushed(by, "dirty"), MANY.into());
                 let slower = ratio(of(Evict::Clflush), of(Evict::Clflushopt))?;
                 at_least("clflush over clflushopt", slower, 1.1)
             },
-        ),
+        )
+        .failing("Flushes of either kind overlap."),
         measured(
             "X4.3",
-            UNSURE,
+            ours("whether the write-back is seen"),
             "a dirty line takes longer to flush than a clean one, which memory has already",
             |e| {
                 at_least(
@@ -101,7 +107,7 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.4",
-            UNSURE,
+            ours("whether a flush of nothing is cheaper"),
             "a line that is in no cache takes less time to flush than a clean one in L1d",
             |e| {
                 let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
@@ -110,9 +116,9 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.5",
-            UNSURE,
-            "a flushed line has to come from memory: its load takes 0.8 of one that is in no cache \
-             and more",
+            ours("whether flushed lines are gone, on which every measurement of a miss rests"),
+            "a flushed line has to come from memory: its load takes 0.8 of one that is in no \
+             cache, or more",
             |e| {
                 all_of([Evict::Clflush, Evict::Clflushopt].map(|by| {
                     at_least(
@@ -125,20 +131,22 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.6",
-            UNSURE,
-            "clwb keeps the line in a cache: its load takes less than half of one that is in none",
+            ours("the manual leaves it open whether clwb keeps the line"),
+            "clwb keeps the line in a cache: its load takes less than half of one that is in \
+             none",
             |e| nearer(e, Evict::Clwb),
         ),
         measured(
             "X4.7",
-            UNSURE,
-            "cldemote leaves the line in a cache, too",
+            ours("the manual calls cldemote a hint to move the line outwards, not to lose it"),
+            "cldemote leaves the line in a cache: its load takes less than half of one that is \
+             in none",
             |e| nearer(e, Evict::Cldemote),
         ),
         measured(
             "X4.8",
-            UNSURE,
-            "cldemote takes the line out of L1d: its load takes 5 core cycles longer and more",
+            ours("whether cldemote does anything"),
+            "cldemote takes the line out of L1d: its load takes 5 core cycles longer, or more",
             |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
                 let longer = Interval::new(after.lo - before.hi, after.hi - before.lo);

@@ -44,12 +44,11 @@ const FIRST_TOUCH: Experiment = Experiment {
     question: "What does a page cost that the kernel has to find and zero when it is touched?",
     source: "beyond the documents; Linux, mmap(2) and madvise(2)",
     seen: &[],
-    about: "A page of 4 KiB costs a fault, of which zeroing is the small part: entering and \
-            leaving the kernel, finding a frame and mapping it take the rest, the more so with the \
-            defences against speculation and on virtual machines. A 2 MiB page costs one fault for \
-            512 times the bytes and is mostly zeroing. One call that populates all pages enters \
-            the kernel once, and still finds and maps them one by one. Reading first maps a page \
-            of zeroes that all share, and the first write then faults again.",
+    about: "A first touch enters and leaves the kernel, which finds a frame, zeroes it and maps \
+            it; the more costly with the defences against speculation and on virtual machines. A \
+            2 MiB page is one fault for 512 times the bytes. One call that populates all pages \
+            enters the kernel once, and finds and maps them one by one. Reading first maps a \
+            page of zeroes that all share, and the first write then faults again.",
     plot: Some(Plot::bars(
         Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
         Axis::log("time a page"),
@@ -88,8 +87,8 @@ const FIRST_TOUCH: Experiment = Experiment {
     claims: &[
         measured(
             "X3.1",
-            UNSURE,
-            "the first write to a 4 KiB page takes ten times as long as a later one, and more",
+            ours("what a program pays that does not touch its memory before it is in a hurry"),
+            "a first write to a 4 KiB page takes ten times as long as a later one, or longer",
             |e| {
                 let slower = ratio(e.at(WRITE, BASE), e.at(AGAIN, BASE))?;
                 at_least("first over later write", slower, 10.0)
@@ -97,9 +96,9 @@ const FIRST_TOUCH: Experiment = Experiment {
         ),
         measured(
             "X3.2",
-            UNSURE,
-            "pages that one call populates cost less than pages touched in a loop, by madvise and \
-             by mmap",
+            ours("whether populating at once, by madvise or mmap, pays"),
+            "a 4 KiB page costs less by one call that populates all pages than by a touch in a \
+             loop, by madvise and by mmap",
             |e| {
                 let touched = e.at(WRITE, BASE)?;
                 all_of([POPULATE, MAP_POPULATE].map(|series| {
@@ -110,7 +109,7 @@ const FIRST_TOUCH: Experiment = Experiment {
         ),
         measured(
             "X3.3",
-            UNSURE,
+            ours("whether large pages pay for whoever allocates much"),
             "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
             |e| {
                 let (huge, base) = (gigabytes(e, HUGE)?, gigabytes(e, BASE)?);
@@ -120,22 +119,23 @@ const FIRST_TOUCH: Experiment = Experiment {
         ),
         measured(
             "X3.4",
-            UNSURE,
-            "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing it, \
-             and more",
+            ours("what a first touch consists of"),
+            "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing \
+             it, or longer",
             |e| at_least("first write over zeroing", over_zeroing(e, BASE), 4.0),
         ),
         measured(
             "X3.5",
-            UNSURE,
-            "a 2 MiB page is mostly zeroing: its first write takes less than four times as long",
+            ours("what a first touch of a large page consists of"),
+            "a 2 MiB page is mostly zeroing: its first write takes less than four times as long \
+             as zeroing it",
             |e| at_most("first write over zeroing", over_zeroing(e, HUGE), 4.0),
         ),
         measured(
             "X3.6",
-            UNSURE,
-            "reading a 4 KiB page first saves nothing: the read and the write after it take longer \
-             than a write at once",
+            ours("whether it helps to read a page before it is written"),
+            "a first read of a 4 KiB page and the write after it take longer than a first write \
+             at once",
             |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
                 let both = Interval::new(read.lo + write.lo, read.hi + write.hi);

@@ -47,8 +47,8 @@ const SPLIT_LOCKS: Experiment = Experiment {
     claims: &[
         measured(
             "X7.1",
-            UNSURE,
-            "within a line the offset makes no difference of 10 %",
+            ours("whether a lock has to be aligned within its line"),
+            "within a line the offset makes no difference of 10 % to a locked addition",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;
                 let odd = ratio(e.at(SERIES, 1.0), aligned)?;
@@ -58,7 +58,7 @@ const SPLIT_LOCKS: Experiment = Experiment {
         ),
         measured(
             "X7.2",
-            UNSURE,
+            ours("what the bus lock costs that kernels want to see gone"),
             "across two lines a locked addition takes more than 10 times as long as in one",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;

@@ -33,14 +33,26 @@ const POLICIES: Experiment = Experiment {
     title: "Write-back, write-through, write-combining",
     question: "What does a store cost under each write policy, and where is the line afterwards?",
     source: "Drepper 3.3.3, on write-through, write-back, write-combining and uncacheable memory",
-    seen: &[],
+    seen: &[
+        seen("Skylake-SP", "clwb evicts the line."),
+        seen(
+            "Zen 4",
+            "clwb keeps the line, not in L1d but about as far away as the last level. \
+             Non-temporal stores evict a line that they find in L1d.",
+        ),
+        seen(
+            "Zen 5",
+            "Non-temporal stores leave a line that they find in L1d where it is.",
+        ),
+    ],
     about: "Ordinary memory is write-back, and a program has no other. It comes near to \
-            write-through with a `clwb` behind each store, which waits for the one before to reach \
-            the memory controller, and to write-combining with non-temporal stores. A variable \
-            that is written over and over costs a cycle a store in a write-back cache; the same \
-            stores past it cost no more while they meet in one buffer, and their line is gone from \
-            the caches. Where `clwb` leaves the line differs: Skylake-SP evicts it, Zen 4 was \
-            seen to keep it, not in L1d but about as far away as the last level.",
+            write-through with a `clwb` behind each store, which waits for the one before to \
+            reach the memory controller, and to write-combining with non-temporal stores. A \
+            variable that is written over and over costs a cycle a store in a write-back cache; \
+            the same stores past it cost no more while they meet in one buffer. Non-temporal \
+            stores are tried on a line that is in no cache, where they must bring none in, and \
+            on one that is in L1d, of which a CPU may make what it likes. Where `clwb` leaves \
+            the line differs as well.",
     plot: Some(Plot::bars(
         Axis::linear(
             "a store to one word again and again (0), a load of a stored line (1), a line of many \
@@ -57,31 +69,37 @@ const POLICIES: Experiment = Experiment {
     },
     events: events::STORES,
     claims: &[
-        measured(
+        // Write-through writes to memory at once whenever the line is written; a variable
+        // modified over and over makes a lot of traffic. Write-back waits until the line is
+        // dropped.
+        simulated(
             "D22.1",
-            UNSURE,
-            "simulated, 1,000 stores to one word are 1,000 writes on the bus under write-through \
-             and a single one under write-back, when the line makes way",
+            drepper("3.3.3"),
+            "1,000 stores to one word are 1,000 writes on the bus under write-through and a \
+             single one under write-back, when the line makes way",
             |e| counted::all(e, &SIMULATED[..2]),
         ),
-        measured(
+        // Under write-back a line is marked dirty and goes to memory once, when it is dropped.
+        simulated(
             "D22.2",
-            UNSURE,
-            "simulated, to write a run of four times the cache word by word takes an eighth of the \
-             bus writes under write-back: one for a line of eight words",
+            drepper("3.3.3"),
+            "a run of four times the cache, written word by word, takes an eighth of the bus \
+             writes under write-back: one for a line of eight words",
             |e| counted::all(e, &SIMULATED[2..4]),
         ),
-        measured(
+        simulated(
             "D22.3",
-            UNSURE,
-            "simulated, where one word of each line is written, write-back saves no bus write",
+            ours("the limit of what write-back can save"),
+            "where one word of each line is written, write-back saves no bus write",
             |e| counted::all(e, &SIMULATED[4..]),
         ),
+        // Write-through is simple but not very fast, above all for a variable that is modified
+        // over and over. Twice is our measure; clwb behind each store comes near it.
         measured(
             "D22.4",
-            UNSURE,
-            "write-through is slow for a variable that is written over and over: a store takes \
-             more than twice as long as under write-back",
+            drepper("3.3.3"),
+            "write-through is slow for a variable that is written over and over: a store with \
+             clwb behind it takes more than twice as long as under write-back",
             |e| {
                 at_least(
                     "write-through over write-back",
@@ -90,11 +108,13 @@ const POLICIES: Experiment = Experiment {
                 )
             },
         ),
+        // Write-combining combines several writes before the line is written out, which can be
+        // significantly faster. Non-temporal stores come near it.
         measured(
             "D22.5",
-            UNSURE,
-            "write-combining collects such stores: each takes less than half of one that is \
-             written through",
+            drepper("3.3.3"),
+            "write-combining collects stores to one word: each takes less than half of one that \
+             is written through",
             |e| {
                 at_most(
                     "write-combining over write-through",
@@ -105,7 +125,7 @@ const POLICIES: Experiment = Experiment {
         ),
         measured(
             "D22.6",
-            UNSURE,
+            ours("uncacheable memory is described without a word about its cost"),
             "a store to uncacheable memory is slower than one that is combined",
             |e| {
                 at_least(
@@ -115,39 +135,49 @@ const POLICIES: Experiment = Experiment {
                 )
             },
         ),
+        // Under write-back the line stays in the cache and is dropped at some point in the
+        // future.
         measured(
             "D22.7",
-            UNSURE,
-            "a line under write-back is in the cache when it is loaded again: that takes less than \
-             half of a load from memory",
+            drepper("3.3.3"),
+            "a line under write-back is in the cache when it is loaded again: its load takes \
+             less than half of one from memory",
             |e| at_most("share of a miss", reload(e, BACK), 0.5),
         ),
+        // Under write-through cache and memory are in sync; the line stays.
         measured(
             "D22.8",
-            UNSURE,
-            "so is a line that was written through",
+            drepper("3.3.3"),
+            "a line that was written through by clwb is in a cache when it is loaded again: its \
+             load takes less than half of one from memory",
             |e| at_most("share of a miss", reload(e, THROUGH), 0.5),
         ),
         measured(
             "D22.9",
-            UNSURE,
+            ours("what becomes of a line that the cache has already: the manuals leave it open"),
             "a line of L1d that non-temporal stores have written has left the caches: its load \
              takes 0.8 of one from memory and more",
             |e| at_least("share of a miss", reload(e, COMBINING), 0.8),
+        )
+        .holding("Non-temporal stores evict a line that they find in the cache.")
+        .failing(
+            "Non-temporal stores write into a line that they find in L1d, and leave it there.",
         ),
         measured(
             "D22.10",
-            UNSURE,
-            "lines enough for half of L2, written by non-temporal stores, take 1.5 times as long \
-             to read back as lines written through the cache",
+            ours("what becomes of many lines in L2"),
+            "lines for half of L2, written by non-temporal stores, take 1.5 times as long to \
+             read back as lines written through the cache, or longer",
             |e| {
                 let slower = ratio(e.at(COMBINING, READ_BACK), e.at(BACK, READ_BACK))?;
                 at_least("non-temporal over cached, read back", slower, 1.5)
             },
         ),
+        // Non-temporal stores write to memory directly and do not read a line to modify it; they
+        // avoid polluting the cache. The measure is ours.
         measured(
             "D22.11",
-            UNSURE,
+            drepper("6.1"),
             "non-temporal stores bring no line into a cache: the load of a line that was in none \
              when they wrote it takes 0.8 of one from memory and more",
             |e| at_least("share of a miss", reload(e, COMBINING_ABSENT), 0.8),

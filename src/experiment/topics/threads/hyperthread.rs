@@ -38,12 +38,13 @@ const FIG_3_23: Experiment = Experiment {
     source: "Drepper 3.3.4, Figure 3.23 and its formula; the text reads 60 % -> 10 % and 95 % -> \
              80 % off the line, and nothing below 55 %",
     seen: &[],
-    about: "The formula is the same, and its line moves: the further away memory is beside L1d, \
-            the less two threads may lose. With latencies of today the line all but ends in the \
-            corner where both hit rates are 100 %. What the model leaves out has grown as well: a \
-            core overlaps its own misses, so that a second thread finds fewer gaps to fill, and it \
-            has more than one level of cache. Where there are hyper-threads, two of them walk lists \
-            of their own beside it: one that misses always, and one that fits L1d for one of them.",
+    about: "The formula is the paper's, and its line moves with the latencies: the further away \
+            memory is beside L1d, the less two threads may lose. Latencies of today bring the \
+            line close to the corner where both hit rates are 100 %. What the model leaves out \
+            has grown as well: a core overlaps its own misses, so that a second thread finds \
+            fewer gaps to fill, and it has more than one level of cache. Where there are \
+            hyper-threads, two of them walk lists of their own beside it: one that misses \
+            always, and one that fits L1d for one of them.",
     plot: Some(
         Plot::lines(
             Axis::linear("hit rate of one thread, %"),
@@ -98,11 +99,13 @@ const FIG_3_23: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        measured(
+        // A hit rate of 60 % needs at least 10 % with two threads, and one of 95 % at least 80
+        // %.
+        computed(
             "D31.1",
-            UNSURE,
-            "a program that hits 60 % alone needs about 10 % with two threads, one that hits 95 % \
-             about 80 % (2 points allowed)",
+            drepper("3.3.4, Figure 3.23"),
+            "in the paper's formula a program that hits 60 % alone needs about 10 % with two \
+             threads, and a program that hits 95 % about 80 % (2 points allowed)",
             |e| {
                 let at = |rate: f64, wanted: f64| {
                     let what = format!("percent needed at {rate} %");
@@ -111,10 +114,10 @@ const FIG_3_23: Experiment = Experiment {
                 all_of([at(60.0, 10.0), at(95.0, 80.0)])
             },
         ),
-        measured(
+        computed(
             "D31.2",
-            UNSURE,
-            "a point more for one thread is two points more for two",
+            ours("the slope follows from the formula, whatever the latencies are"),
+            "in the paper's formula a point more for one thread is two points more for two",
             |e| {
                 let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
                 let slope = Interval::exact(rise / 35.0);
@@ -123,8 +126,12 @@ const FIG_3_23: Experiment = Experiment {
         ),
         measured(
             "D31.3",
-            UNSURE,
-            "with this machine's latencies, too, 95 % alone means at least 80 % with two",
+            ours(
+                "the formula with the latencies that this CPU has, in place of those of a \
+                 Pentium 4",
+            ),
+            "with the latencies of L1d and memory here a program that hits 95 % alone needs at \
+             least 80 % with two threads",
             |e| {
                 let allowance = allowance(e)?;
                 let least = |allowance| least_hit_rate(0.95, allowance) * 100.0;
@@ -132,11 +139,13 @@ const FIG_3_23: Experiment = Experiment {
                 at_least("percent needed here at 95 %", least, 80.0)
             },
         ),
+        // Below 55 % the program can in all cases benefit from a second thread: the CPU is idle
+        // enough.
         measured(
             "D31.4",
-            UNSURE,
-            "measured: two hyper-threads that miss at every step pay off, each takes less than 2 \
-             times as long as one alone",
+            drepper("3.3.4"),
+            "two hyper-threads that miss at every step pay off: each takes less than 2 times as \
+             long as one alone",
             |e| {
                 let memory = e.machine.place_in_memory(e.machine.in_memory())?;
                 beside_the_other(e, memory, |slower| {
@@ -144,11 +153,13 @@ const FIG_3_23: Experiment = Experiment {
                 })
             },
         ),
+        // The cache that each hyper-thread has is cut in half, so that a high hit rate falls far
+        // below what two threads need.
         measured(
             "D31.5",
-            UNSURE,
-            "measured: two that fill L1d with a list each do not, each takes 2 times as long as \
-             one alone, or longer",
+            drepper("3.3.4"),
+            "two hyper-threads that fill L1d with a list each do not pay off: each takes 2 times \
+             as long as one alone, or longer",
             |e| {
                 beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
                     at_least("two threads over one, L1d", slower, 2.0)

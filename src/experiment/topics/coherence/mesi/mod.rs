@@ -39,28 +39,37 @@ const RULES: Experiment = Experiment {
     source: "Drepper 3.2: a dirty cache line is not present in any other processor's cache; clean \
              copies of the same cache line can reside in arbitrarily many caches",
     seen: &[],
-    about: "Counted in a model of MESI: 100,000 reads, writes and evictions of 8 lines by 4 cores \
-            at random. The two rules stand. What came after MESI bends the first: with AMD's fifth \
-            state, O, a changed line may be in other caches too, and one of them answers for it; \
+    about: "Counted in a model of MESI: 100,000 reads, writes and evictions of 8 lines by 4 \
+            cores at random. What came after MESI bends the first rule: with AMD's fifth state, \
+            O, a changed line may be in other caches too, and one of them answers for it; \
             Intel's fifth, F, names the one of several clean copies that answers.",
     plot: None,
     cases: |_| counted::cases(&RULES_COUNTED).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
-        measured("D6.1", UNSURE, "a changed line is in no other cache", |e| {
-            counted::all(e, &RULES_COUNTED[..1])
-        }),
-        measured(
+        // First rule of the section: a line that one cache holds dirty is in no other.
+        simulated(
+            "D6.1",
+            drepper("3.2"),
+            "a changed line is in no other cache, after 100,000 reads, writes and evictions at \
+             random",
+            |e| counted::all(e, &RULES_COUNTED[..1]),
+        ),
+        // Second rule: clean copies may lie in any number of caches; a write makes the others
+        // invalid.
+        simulated(
             "D6.2",
-            UNSURE,
-            "clean copies are in as many caches as read the line, until one writes",
+            drepper("3.2"),
+            "clean copies are in as many caches as read the line, until one of them writes",
             |e| counted::all(e, &RULES_COUNTED[1..3]),
         ),
-        measured(
+        // All processors must see the same content of memory at all times, dirty lines or not.
+        simulated(
             "D6.3",
-            UNSURE,
-            "every read finds what was written last",
+            drepper("3.3.3"),
+            "every read finds what was written last, after 100,000 reads, writes and evictions \
+             at random",
             |e| counted::all(e, &RULES_COUNTED[3..]),
         ),
     ],
@@ -152,12 +161,12 @@ const FIGURE: Experiment = Experiment {
                announced?",
     source: "Drepper 3.3.4, Figure 3.18 and the text beside it",
     seen: &[],
-    about: "Counted in a model whose table is the figure's. The states are still these four, and a \
-            fifth that says who answers (F, O). There is no bus to listen on any more: requests go \
-            to a directory beside the last level, which knows who has a line and asks nobody else. \
-            A line's way to another core and back is drawn beside a hit in L1d; X12 has it by what \
-            the cores share, and B8 and F1 what increments cost that share a line. `linefill \
-            simulate --mesi` prints the figure as a table.",
+    about: "Counted in a model whose table is the figure's. Caches of today have these four \
+            states, and a fifth that says who answers (F, O). In place of a bus to listen on \
+            there is a directory beside the last level, which knows who has a line and asks \
+            nobody else. A line's way to another core and back is drawn beside a hit in L1d; X12 \
+            has it by what the cores share, and B8 and F1 what increments cost that share a \
+            line. `linefill simulate --mesi` prints the figure as a table.",
     plot: Some(Plot::bars(
         Axis::linear(
             "a hit (0); a round trip to a core of the same L2 (1), last level (2), package (3), \
@@ -178,39 +187,60 @@ const FIGURE: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        measured(
+        // The figure and the description of its transitions.
+        simulated(
             "D23.1",
-            UNSURE,
+            drepper("3.3.4, Figure 3.18"),
             "from each of the four states, local and remote reads and writes lead where Figure \
              3.18 says",
             |e| counted::all(e, &ARROWS[..1]),
         ),
-        measured("D23.2", UNSURE, "E to M is not announced", |e| {
-            counted::all(e, &ARROWS[1..2])
-        }),
-        measured("D23.3", UNSURE, "S to M takes one RFO", |e| {
-            counted::all(e, &ARROWS[2..3])
-        }),
-        measured(
+        // A write to an Exclusive line does not have to be announced.
+        simulated(
+            "D23.2",
+            drepper("3.3.4"),
+            "a write to a line in state E sends no message",
+            |e| counted::all(e, &ARROWS[1..2]),
+        ),
+        // A write to a Shared line has to be announced by an RFO message.
+        simulated(
+            "D23.3",
+            drepper("3.3.4"),
+            "a write to a line in state S sends one RFO",
+            |e| counted::all(e, &ARROWS[2..3]),
+        ),
+        // When another processor reads a Modified line, it gets the content, and the memory
+        // controller stores it.
+        simulated(
             "D23.4",
-            UNSURE,
-            "M to S sends the line to the reader and to memory",
+            drepper("3.3.4"),
+            "a modified line that another core reads goes to the reader and to memory",
             |e| counted::all(e, &ARROWS[3..5]),
         ),
-        measured("D23.5", UNSURE, "M to I sends it to the writer", |e| {
-            counted::all(e, &ARROWS[5..6])
-        }),
-        measured(
+        // When another processor writes a Modified line, it gets the content, and the line is
+        // invalid where it was.
+        simulated(
+            "D23.5",
+            drepper("3.3.4"),
+            "a modified line that another core writes goes to the writer",
+            |e| counted::all(e, &ARROWS[5..6]),
+        ),
+        // Exclusive can be left out; then performance suffers, because from Exclusive to
+        // Modified is quicker than from Shared.
+        simulated(
             "D23.6",
-            UNSURE,
-            "without E each first write to data of one's own would take an RFO; with it none does",
+            drepper("3.3.4"),
+            "without the state E each first write to data of one's own takes an RFO; with it \
+             none does",
             |e| counted::all(e, &ARROWS[6..]),
         ),
+        // Messages make an operation slow. Ten hits are our measure of slow: the document has no
+        // number.
         measured(
             "D23.7",
-            UNSURE,
-            "measured, a line that two cores pass back and forth takes more than 10 times as long \
-             as a hit in L1d",
+            drepper("3.3.4"),
+            "a line that two cores pass back and forth takes more than 10 times as long as a hit \
+             in L1d",
             transfer::trip_over_hit,
         ),
     ],

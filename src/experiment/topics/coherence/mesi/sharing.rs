@@ -230,11 +230,13 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     seen: &[],
     about: "Counted in a model of MESI whose cores make one access each in turn. A line that is \
             written in turn is asked for once an operation, whether all threads write one number \
-            or neighbouring ones: a dense array is no better than a shared number as far as lines \
-            go, and padding ends it. Where a number is shared by compare-and-swap or a lock, \
-            attempts fail as well, the more the more cores there are. Real cores differ in that \
-            they keep a line for many operations once they have it (B8 measures that). In \
-            k-means, 2P writes the same lines as 2Q but not while the means are read.",
+            or neighbouring ones: a dense array is no better than a shared number as far as \
+            lines go, and padding ends it. That padded numbers are never asked for follows from \
+            the model by construction, as does what one core does alone. Where a number is \
+            shared by compare-and-swap or a lock, attempts fail as well, the more the more cores \
+            there are. Real cores differ in that they keep a line for many operations once they \
+            have it (B8 times that). In k-means, 2P writes the same lines as 2Q but not while \
+            the means are read.",
     plot: Some(Plot::lines(
         Axis::log("cores"),
         Axis::linear("requests an operation"),
@@ -248,10 +250,12 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        measured(
+        // Subcase (c): no false sharing is left, because padding scatters the locations.
+        simulated(
             "B15.1",
-            UNSURE,
-            "padded numbers are never asked for again, and neither is any number by one core alone",
+            sestoft("4.2"),
+            "in the model padded numbers are never asked for again, and neither is any number by \
+             one core alone",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in UPDATES {
@@ -264,11 +268,13 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        // Subcases (a) and (b): threads compete for one location, or share its line falsely.
+        // Once an operation is our measure.
+        simulated(
             "B15.2",
-            UNSURE,
-            "from 2 cores on, shared and dense numbers are asked for once an operation or more \
-             often",
+            sestoft("4.2"),
+            "in the model, from 2 cores on, shared and dense numbers are asked for once an \
+             operation or more often",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in UPDATES {
@@ -281,10 +287,14 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        simulated(
             "B15.3",
-            UNSURE,
-            "plain and atomic additions ask as often for dense numbers as for a shared one",
+            ours(
+                "whether neighbouring numbers are any better than one shared number, as far as \
+                 lines go",
+            ),
+            "in the model plain and atomic additions ask as often for dense numbers as for a \
+             shared one",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[..2] {
@@ -296,11 +306,11 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        simulated(
             "B15.4",
-            UNSURE,
-            "with 16 cores, compare-and-swap and locks ask more than twice as often for a shared \
-             number as for dense ones, because attempts fail",
+            ours("what attempts that fail add to the traffic of a shared number"),
+            "in the model, with 16 cores, compare-and-swap and locks ask more than twice as \
+             often for a shared number as for dense ones, because attempts fail",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[2..] {
@@ -310,22 +320,31 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        measured(
+        // addToMean invalidates the line of the mean in all other caches, and their next reads
+        // of the mean miss. Every other point is our measure.
+        simulated(
             "B15.5",
-            UNSURE,
-            "with 4 threads, 2Q makes a core read a mean again for every other point or more often",
+            sestoft("2"),
+            "in the model, with 4 threads, 2Q makes a core read a mean again for every other \
+             point or more often",
             |e| counted::all(e, &MEANS[..1]),
         ),
-        measured(
+        // In the update step of 2P the invalidations do no harm, as no mean is read; padding
+        // keeps the means on other lines than the sums.
+        simulated(
             "B15.6",
-            UNSURE,
-            "2P, and 2Q with sums on lines of their own, never do",
+            sestoft("2"),
+            "in the model neither 2P nor 2Q with sums on lines of their own makes a core read a \
+             mean again",
             |e| counted::all(e, &MEANS[1..3]),
         ),
-        measured(
+        // Shared data of 3P do not change, so that their lines remain in state S, without
+        // messages.
+        simulated(
             "B15.7",
-            UNSURE,
-            "3P leaves all means shared, and asks for lines less than every other point",
+            sestoft("3"),
+            "in the model 3P leaves all means shared, and asks for lines less than every other \
+             point",
             |e| counted::all(e, &MEANS[3..]),
         ),
     ],
