@@ -20,7 +20,6 @@ mod rig;
 mod unit;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
-pub(crate) use crate::experiment::claim::statement::UNSURE;
 pub use crate::experiment::claim::statement::{
     Claim, Document, Kind, Origin, Then, computed, counted, drepper, measured, ours, reported,
     sestoft, simulated, startin, tensor,

@@ -40,7 +40,6 @@ fn ids_are_those_of_the_experiment_with_a_number() {
 }
 
 #[test]
-#[ignore = "needs the origin of every claim"]
 fn every_claim_says_whose_it_is() {
     none(|_, claim| match claim.origin {
         Origin::Document { section, .. } => {
@@ -54,7 +53,6 @@ fn every_claim_says_whose_it_is() {
 
 /// Experiments beyond the papers are nobody else's.
 #[test]
-#[ignore = "needs the origin of every claim"]
 fn what_no_document_asks_is_ours() {
     none(|experiment, claim| {
         let ours = matches!(claim.origin, Origin::Ours { .. });
@@ -65,7 +63,6 @@ fn what_no_document_asks_is_ours() {
 
 /// A reader sees it alone, in a list of hundreds.
 #[test]
-#[ignore = "needs the origin of every claim"]
 fn texts_stand_by_themselves() {
     const LEANING: [&str; 26] = [
         "so",
@@ -111,7 +108,6 @@ fn texts_stand_by_themselves() {
 
 /// What is printed whatever the verdicts are says nothing of verdicts or of a machine that somebody had.
 #[test]
-#[ignore = "needs the origin of every claim"]
 fn about_contradicts_no_verdict() {
     const OF_A_VERDICT: [&str; 16] = [
         " still ",
@@ -177,7 +173,6 @@ fn numbers_of_then_are_of_a_document() {
 
 /// Arithmetic and simulation say nothing about this machine.
 #[test]
-#[ignore = "needs the origin of every claim"]
 fn kinds_say_what_is_of_this_machine() {
     let of_here: Vec<Kind> = Kind::ALL
         .into_iter()

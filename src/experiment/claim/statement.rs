@@ -175,9 +175,6 @@ pub const fn ours(reason: &'static str) -> Origin {
     Origin::Ours { reason }
 }
 
-/// Nobody has looked yet.
-pub(crate) const UNSURE: Origin = ours("");
-
 /// What a document has for the quantity that a claim is about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Then {

@@ -103,7 +103,7 @@ const DCA: Experiment = row(
         "Intel's servers since 2012 do without the flag: DDIO has devices write into some ways of \
          the last level. It takes a network card, a driver and traffic to see it, and events of the \
          uncore to tell it from a miss. What is saved a line is the difference between the last \
-         level and memory, which D7 shows for this machine.",
+         level and memory, which D7 shows.",
     ],
     &[
         // A packet's header is pushed into the cache, so that the processor does not miss on it.

@@ -52,7 +52,10 @@ const FLUSHES: Experiment = Experiment {
             "Zen 4",
             "Both flushes are as fast, and clwb keeps the line, beyond L1d.",
         ),
-        seen("Skylake-SP", "clwb evicts the line."),
+        seen(
+            "Skylake",
+            "In servers, which have it, clwb evicts the line.",
+        ),
     ],
     about: "A flush of one line waits for memory, with the fence behind it; lines in one go may \
             overlap. The manual orders `clflush` among themselves, and not `clflushopt`. `clwb` \

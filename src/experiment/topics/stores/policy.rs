@@ -34,7 +34,10 @@ const POLICIES: Experiment = Experiment {
     question: "What does a store cost under each write policy, and where is the line afterwards?",
     source: "Drepper 3.3.3, on write-through, write-back, write-combining and uncacheable memory",
     seen: &[
-        seen("Skylake-SP", "clwb evicts the line."),
+        seen(
+            "Skylake",
+            "In servers, which have it, clwb evicts the line.",
+        ),
         seen(
             "Zen 4",
             "clwb keeps the line, not in L1d but about as far away as the last level. \

@@ -335,9 +335,9 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
 /// The threads of the note where it tells how much longer an operation takes side by side.
 const NOTE_THREADS: f64 = 16.0;
 
-/// Claims that for each thread an operation takes as many nanoseconds longer side by side than apart
-/// as in the note, or more, which has `nanos` for all of its threads: who waits for the line waits for
-/// each of the others.
+/// Claims that for each thread an operation takes as many nanoseconds longer side by side than
+/// apart as in the note, or more. The note has `nanos` for all of its threads: who waits for the
+/// line waits for each of the others.
 fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     let threads = most(e)?;
     let e = &Evidence {
