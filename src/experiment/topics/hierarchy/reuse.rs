@@ -117,7 +117,7 @@ const CACHE_GAIN: Experiment = Experiment {
         measured(
             "D1.3",
             ours(
-                "whether first uses or repeated ones are worth optimizing depends on which take \
+                "whether first uses or repeated ones are worth optimising depends on which take \
              longer",
             ),
             "of 100 elements used 100 times the hits in L1d take more time than the first uses \

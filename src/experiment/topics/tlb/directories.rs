@@ -133,12 +133,12 @@ const TLB_USAGE: Experiment = Experiment {
                 )
             },
         ),
-        // Address space randomization scatters stack, libraries and heap, and so takes more
+        // Address space randomisation scatters stack, libraries and heap, and so takes more
         // directories.
         reported(
             "E26.5",
             drepper("6.2.4"),
-            "address space randomization spreads this program's files, heap and stack over more \
+            "address space randomisation spreads this program's files, heap and stack over more \
              than two page directories, which are what they take without it",
             |e| at_least("page directories", e.at(SPREAD, 0.0), 3.0),
         ),
