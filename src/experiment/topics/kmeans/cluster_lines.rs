@@ -135,8 +135,8 @@ const COST_ANALYSIS: Experiment = Experiment {
         computed(
             "B7.1",
             sestoft("4.1"),
-            "the slowdown of 2Q, divided by the reads of one iteration as in the note, is 55 ns \
-             per read on the i7 and 350 ns on the Xeon (5 % allowed)",
+            "the slowdown of KMeans2Q, divided by the reads of one iteration as in the note, is \
+             55 ns per read on the i7 and 350 ns on the Xeon (5 % allowed)",
             |e| as_noted(e, AS_NOTED),
         )
         .then(55.0, "i7-4870HQ, 4 cores"),
@@ -146,8 +146,8 @@ const COST_ANALYSIS: Experiment = Experiment {
                 "the note divides the time of 108 iterations by the reads of one: do its numbers \
                  survive the reads of all?",
             ),
-            "the slowdown of 2Q, divided by the reads of all 108 iterations, is 55 ns per read on \
-             the i7 and 350 ns on the Xeon (5 % allowed)",
+            "the slowdown of KMeans2Q, divided by the reads of all 108 iterations, is 55 ns per \
+             read on the i7 and 350 ns on the Xeon (5 % allowed)",
             |e| as_noted(e, READ),
         ),
         computed(
@@ -156,15 +156,15 @@ const COST_ANALYSIS: Experiment = Experiment {
                 "the note concludes from 220 and 350 ns that read misses cannot be all: does it \
                  follow from the reads of all iterations?",
             ),
-            "a read of a mean by one thread loses more than a read from memory takes, on both \
-             machines of the note",
+            "in KMeans2Q a read of a mean by one thread loses more than a read from memory takes, \
+             on both machines of the note",
             |e| more_than_memory(e, READ_OF_THREAD),
         ),
         computed(
             "B7.4",
             ours("what else the slowdown can be spread over: the updates that take a line away"),
-            "an update of a cluster by one thread loses more than a read from memory takes, on \
-             both machines of the note",
+            "in KMeans2Q an update of a cluster by one thread loses more than a read from memory \
+             takes, on both machines of the note",
             |e| more_than_memory(e, UPDATE_OF_THREAD),
         )
         .holding("The conclusion of the note, that reads cannot be all, stands on the updates."),

@@ -244,7 +244,7 @@ const LISTS: Experiment = Experiment {
     claims: &[measured(
         "B2.1",
         ours("the exam's first variant, which the note does not time"),
-        "with a task on each core 1P gains less, beside one task, than 2P does",
+        "with a task on each core KMeans1P gains less, beside one task, than KMeans2P does",
         |e| {
             let tasks = several(e, 2)?;
             // The same as the quotient of both gains, but of times that were taken in turn.
@@ -295,8 +295,8 @@ const IN_TURN: Experiment = Experiment {
         measured(
             "B3.1",
             sestoft("1, KMeans2P"),
-            "2P with a task on each of up to four cores is at least 0.6 times their number as \
-             fast as with one task",
+            "KMeans2P with a task on each of up to four cores is at least 0.6 times their number \
+             as fast as with one task",
             |e| {
                 several(e, 2)?;
                 let tasks = of_four_cores(e.machine);
@@ -350,7 +350,7 @@ const AT_ONCE: Experiment = Experiment {
         measured(
             "B4.1",
             sestoft("1, KMeans2Q"),
-            "with one task 2Q takes 0.85 to 1.05 times as long as 2P",
+            "with one task KMeans2Q takes 0.85 to 1.05 times as long as KMeans2P",
             |e| between("2Q over 2P, one task", over(e, TWO_Q, TWO_P, 1), 0.85, 1.05),
         )
         .then(0.948, "i7-4870HQ, 4 cores"),
@@ -358,8 +358,8 @@ const AT_ONCE: Experiment = Experiment {
         measured(
             "B4.2",
             sestoft("1, KMeans2Q"),
-            "with a task on each of four cores or more, 2Q takes more than 1.2 times as long as \
-             2P",
+            "with a task on each of four cores or more, KMeans2Q takes more than 1.2 times as \
+             long as KMeans2P",
             |e| slower_at_once(e, 4, 1.2),
         )
         .then_between(
@@ -370,7 +370,8 @@ const AT_ONCE: Experiment = Experiment {
         measured(
             "B4.3",
             ours("the note's machines have 4 and 24 cores: do two show it?"),
-            "with a task on each core of a machine with two or more, 2Q is slower than 2P",
+            "with a task on each core of a machine with two or more, KMeans2Q is slower than \
+             KMeans2P",
             |e| slower_at_once(e, 2, 1.0),
         ),
     ],
@@ -410,8 +411,8 @@ const PADDED: Experiment = Experiment {
         measured(
             "B5.1",
             sestoft("2, padded clusters"),
-            "with a task on each of up to four cores, padded 2Q takes less than 1.15 times as \
-             long as 2P",
+            "with a task on each of up to four cores, padded KMeans2Q takes less than 1.15 times \
+             as long as KMeans2P",
             |e| {
                 several(e, 2)?;
                 let tasks = of_four_cores(e.machine);
@@ -429,7 +430,7 @@ const PADDED: Experiment = Experiment {
         measured(
             "B5.2",
             sestoft("2, padded clusters"),
-            "with a task on each core, 2Q is faster with the padding than without",
+            "with a task on each core, KMeans2Q is faster with the padding than without",
             |e| {
                 let tasks = several(e, 2)?;
                 let faster = over(e, TWO_Q_PADDED, TWO_Q, tasks)?;
@@ -512,7 +513,7 @@ const STREAMS: Experiment = Experiment {
         measured(
             "B6.1",
             sestoft("3, KMeans3P"),
-            "with a task on each core 3P takes less than 1.1 times as long as 2P",
+            "with a task on each core KMeans3P takes less than 1.1 times as long as KMeans2P",
             |e| {
                 let tasks = several(e, 2)?;
                 let slower = over(e, THREE_P, TWO_P, tasks)?;
@@ -527,8 +528,8 @@ const STREAMS: Experiment = Experiment {
         computed(
             "B6.2",
             ours("variants are compared that must compute the same"),
-            "all variants find the same means, to 10^-9, and in the same number of iterations, to \
-             one more or less",
+            "all variants of k-means find the same means, to 10^-9, and in the same number of \
+             iterations, to one more or less",
             |e| {
                 let tasks = on_cores(e.machine) as f64;
                 let mut parts = Vec::new();
@@ -547,7 +548,8 @@ const STREAMS: Experiment = Experiment {
                 "the note's explanation of 3P is that nothing shared is written: a variant of 2P \
                  that does that alone tests it",
             ),
-            "with a task on each core, 2P with sums of each task's own is faster than 2P",
+            "with a task on each core, k-means with sums of each task's own is faster than \
+             KMeans2P",
             |e| {
                 let tasks = several(e, 2)?;
                 let faster = over(e, OWN, TWO_P, tasks)?;
@@ -561,8 +563,8 @@ const STREAMS: Experiment = Experiment {
         measured(
             "B6.4",
             ours("what is faster still than the best of the note"),
-            "own sums with vectors are faster than every other variant, with one task and with a \
-             task on each core",
+            "k-means with own sums and vectors is faster than every other variant, with one task \
+             and with a task on each core",
             |e| {
                 let mut parts = Vec::new();
                 for tasks in [1, on_cores(e.machine)] {

@@ -148,8 +148,8 @@ const ORIGINAL: Experiment = Experiment {
         computed(
             "E6.1",
             ours("ways are compared that must give the same matrix"),
-            "every way to multiply gives the result of the plain loops to 1e-9, relative to the \
-             sum of the magnitudes",
+            "every way to multiply matrices gives the result of the plain loops to 1e-9, relative \
+             to the sum of the magnitudes",
             |e| {
                 let mut parts = Vec::new();
                 for (series, way) in WAYS {
@@ -178,8 +178,8 @@ const ORIGINAL: Experiment = Experiment {
                 "the document has N = 1000 alone; at a power of two the lines of a column share \
                  few sets",
             ),
-            "with N = 1024 a multiply-add of the original loops takes more than 1.5 times as long \
-             as with N = 1000",
+            "with N = 1024 a multiply-add of the original matrix multiplication takes more than \
+             1.5 times as long as with N = 1000",
             |e| {
                 let at = |side: usize| e.at(WAYS[0].0, side as f64);
                 at_least("N = 1024 over N = 1000", ratio(at(POWER), at(PAPER)), 1.5)
@@ -212,8 +212,8 @@ const TRANSPOSED: Experiment = Experiment {
         measured(
             "E7.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the transposed way takes less than 0.6 of the original's time, the copy \
-             included",
+            "for N = 1000 matrix multiplication with a transposed copy takes less than 0.6 of the \
+             original's time, the copy included",
             |e| faster_transposed(e, &[PAPER]),
         )
         .then(0.234, "Core 2, 2666 MHz")
@@ -228,7 +228,8 @@ const TRANSPOSED: Experiment = Experiment {
                  matrices beyond the last level show its argument",
             ),
             "where columns conflict (N = 1024) or, in a full run, a matrix outgrows the last \
-             level, the transposed way takes less than 0.6 of the original's time",
+             level, matrix multiplication with a transposed copy takes less than 0.6 of the \
+             original's time",
             |e| {
                 let mut sides = sides(e.machine);
                 sides.retain(|side| *side > PAPER);
@@ -239,8 +240,8 @@ const TRANSPOSED: Experiment = Experiment {
         measured(
             "E7.3",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the transposed way takes 23.4 % of the original's time, within a fifth \
-             of that",
+            "for N = 1000 matrix multiplication with a transposed copy takes 23.4 % of the \
+             original's time, within a fifth of that",
             |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
         )
         .then(0.234, "Core 2, 2666 MHz"),
@@ -284,7 +285,8 @@ const SUB_MATRIX: Experiment = Experiment {
         measured(
             "E8.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the way by sub-matrices is faster than the transposed way",
+            "for N = 1000 matrix multiplication by sub-matrices is faster than with a transposed \
+             copy",
             |e| {
                 at_most(
                     "sub-matrix over transposed",
@@ -306,8 +308,8 @@ const SUB_MATRIX: Experiment = Experiment {
         measured(
             "E8.2",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the way by sub-matrices takes 17.3 % of the original's time, within a \
-             fifth of that",
+            "for N = 1000 matrix multiplication by sub-matrices takes 17.3 % of the original's \
+             time, within a fifth of that",
             |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
         )
         .then(0.173, "Core 2, 2666 MHz"),
@@ -346,8 +348,8 @@ const VECTORISED: Experiment = Experiment {
         measured(
             "E9.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the way by sub-matrices is faster with two elements at a time than with \
-             one",
+            "for N = 1000 matrix multiplication by sub-matrices is faster with two elements at a \
+             time than with one",
             |e| {
                 at_most(
                     "vectorised over sub-matrix",
@@ -361,8 +363,8 @@ const VECTORISED: Experiment = Experiment {
         measured(
             "E9.2",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 the vectorised way takes 9.47 % of the original's time, within a fifth \
-             of that",
+            "for N = 1000 vectorised matrix multiplication takes 9.47 % of the original's time, \
+             within a fifth of that",
             |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
         )
         .then(0.0947, "Core 2, 2666 MHz"),
@@ -370,8 +372,8 @@ const VECTORISED: Experiment = Experiment {
         measured(
             "E9.3",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 each column of Table 6.2, from the original to the vectorised way, \
-             takes less than 0.9 of the time of the column before",
+            "for N = 1000 each column of Table 6.2, from the original to the vectorised \
+             multiplication, takes less than 0.9 of the time of the column before",
             |e| {
                 let mut parts = Vec::new();
                 for ((slow, _), (fast, _)) in WAYS.iter().zip(&WAYS[1..4]) {
@@ -493,8 +495,8 @@ const MISSES: Experiment = Experiment {
         measured(
             "E10.4",
             drepper("6.2.1, Table 6.2"),
-            "with N = 1000 the original loops take more than 1.2 times as long as the same \
-             instructions along the rows of the transposed matrix",
+            "with N = 1000 the original matrix multiplication takes more than 1.2 times as long \
+             as the same instructions along the rows of the transposed matrix",
             |e| {
                 at_least(
                     "original over transposed",

@@ -269,7 +269,8 @@ const DEFINITIONS: Experiment = Experiment {
         counted(
             "A4.2",
             startin("definitions of the two counters"),
-            "cycles with a miss of L1d pending are at most 1.02 times all cycles of a shuffle",
+            "by the CPU's counters, cycles with a miss of L1d pending are at most 1.02 times all \
+             cycles of a shuffle",
             |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();

@@ -59,7 +59,8 @@ const COUNTED: Experiment = Experiment {
                 "an event that does not count the prefetches of a known walk counts something \
                  else",
             ),
-            "every step of the walk is counted as one software prefetch, within 2 %",
+            "every step of a walk that prefetches a node is counted as one software prefetch, \
+             within 2 %",
             |e| {
                 let executed = e.count(IN_MEMORY, FIVE, Quantity::SoftwarePrefetches)?;
                 between("prefetches a step", executed, 0.98, 1.02)
@@ -71,8 +72,8 @@ const COUNTED: Experiment = Experiment {
                 "the document wants useful prefetches counted: the event must tell a walk in \
                  memory from one in L1d",
             ),
-            "5 nodes ahead in memory more than half of the prefetches fetch a line, in L1d fewer \
-             than 5 %",
+            "of the software prefetches 5 nodes ahead of a random walk, more than half fetch a \
+             line in memory, and fewer than 5 % in L1d",
             |e| {
                 let useful = |series| e.count(series, FIVE, Quantity::UsefulPrefetches);
                 all_of([
@@ -87,8 +88,8 @@ const COUNTED: Experiment = Experiment {
                 "the event of late prefetches must tell a distance that is too short from one \
                  that is enough",
             ),
-            "in memory more than half of the prefetches come late that are 1 node ahead, and \
-             fewer than a tenth of those that are 16 ahead",
+            "of the software prefetches of a random walk in memory, more than half come late 1 \
+             node ahead, and fewer than a tenth 16 nodes ahead",
             |e| {
                 all_of([
                     at_least("late 1 ahead", late(e, 1.0), 0.5),
@@ -102,7 +103,8 @@ const COUNTED: Experiment = Experiment {
                 "section 7.1 of the document counts 48 % late of the useful prefetches of another \
                  program, a matrix multiplication",
             ),
-            "5 nodes ahead in memory 30 to 66 % of the prefetches come late",
+            "of the software prefetches 5 nodes ahead of a random walk in memory, 30 to 66 % come \
+             late",
             |e| between("late 5 ahead", late(e, FIVE), 0.3, 0.66),
         ),
     ],

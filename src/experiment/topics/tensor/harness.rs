@@ -41,8 +41,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
                 "the post found that it had counted the whole application: what does our own \
                  harness add?",
             ),
-            "a stretch of 448 reads, its harness not taken off, makes a read look more than 2 % \
-             slower than it is",
+            "a stretch of 448 reads of the flat tensor, its harness not taken off, makes a read \
+             look more than 2 % slower than it is",
             |e| {
                 let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
                 let over = ratio(each, only(e, READ))?;
@@ -59,8 +59,8 @@ pub(crate) const HARNESS: Experiment = Experiment {
                 "everything in this report is measured as the difference of N and 2N operations: \
                  other differences must give the same",
             ),
-            "the difference of stretches of 4,480 and 448 reads gives the time of a read by N and \
-             2N within 5 %",
+            "the difference of stretches of 4,480 and 448 reads of the flat tensor gives the time \
+             of a read by N and 2N within 5 %",
             |e| {
                 let each = by_difference(|reads| e.at(STRETCH, reads))?;
                 let over = ratio(each, only(e, READ))?;

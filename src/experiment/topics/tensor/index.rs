@@ -67,8 +67,8 @@ pub(crate) const INDEX: Experiment = Experiment {
         measured(
             "C7.1",
             tensor("part 8 of the series"),
-            "with constant dimensions of which only 28 is no power of two, a read takes less than \
-             0.8 of the time that prime dimensions take",
+            "with constant dimensions of which only 28 is no power of two, a read of the flat \
+             tensor takes less than 0.8 of the time that prime dimensions take",
             |e| {
                 let share = ratio(only(e, FLAT), only(e, PRIMES))?;
                 at_most("remainders by 28 alone over four primes", share, 0.8)
@@ -79,8 +79,8 @@ pub(crate) const INDEX: Experiment = Experiment {
         measured(
             "C7.2",
             tensor("part 8 of the series"),
-            "a read is more than 1.1 times as fast with masks in place of remainders by powers of \
-             two",
+            "a read of the flat tensor is more than 1.1 times as fast with masks in place of \
+             remainders by powers of two",
             |e| {
                 at_least(
                     "remainders over masks",
@@ -99,7 +99,7 @@ pub(crate) const INDEX: Experiment = Experiment {
         measured(
             "C7.3",
             tensor("part 8 of the series"),
-            "without inlining a read takes more than 1.5 times as long",
+            "without inlining a read of the flat tensor takes more than 1.5 times as long",
             |e| {
                 at_least(
                     "not inlined over inlined",
@@ -112,8 +112,8 @@ pub(crate) const INDEX: Experiment = Experiment {
         measured(
             "C7.4",
             ours("beyond the series: dimensions that only the running program knows"),
-            "dividing by dimensions that only the running program knows takes more than 1.5 times \
-             as long per read as by constants",
+            "dividing by dimensions that only the running program knows makes a read of the flat \
+             tensor take more than 1.5 times as long as dividing by constants",
             |e| {
                 at_least(
                     "divisions over constants",

@@ -86,8 +86,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
         measured(
             "E27.1",
             ours("a prefetch can be early by no more than the work before the node is needed"),
-            "a prefetch one node ahead hides at most 1.25 times as much of the latency as the \
-             work of a node takes",
+            "in a random walk, a prefetch one node ahead hides at most 1.25 times as much of the \
+             latency as the work of a node takes",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -105,8 +105,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
         measured(
             "E27.2",
             drepper("6.3.2"),
-            "a prefetch as many nodes ahead as latency over work, rounded up, hides four fifths \
-             of the latency or more",
+            "in a random walk, a prefetch as many nodes ahead as latency over work, rounded up, \
+             hides four fifths of the latency or more",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -135,8 +135,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 "with fewer prefetches under way than hide the latency, each line takes its share \
                  of it",
             ),
-            "half as many nodes ahead as latency over work, or fewer, a node takes the latency \
-             over the distance, to within a quarter",
+            "with a prefetch half as many nodes ahead as latency over work, or fewer, a node of a \
+             random walk takes the latency over the distance, to within a quarter",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -157,8 +157,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
         measured(
             "E27.4",
             ours("is the distance that pays the distance of the formula?"),
-            "the least distance at which a node takes no more than 1.1 times the best is latency \
-             over work, rounded up, to a factor of 1.5",
+            "the least distance of a prefetch at which a node of a random walk takes no more than \
+             1.1 times the best is latency over work, rounded up, to a factor of 1.5",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();

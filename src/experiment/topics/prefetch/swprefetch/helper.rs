@@ -52,8 +52,8 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
         measured(
             "E42.1",
             drepper("6.3.4, Figure 6.8"),
-            "in L1d and L2 the helper makes the walk slower, and takes 1 to 2 times as long as \
-             without",
+            "in L1d and L2 a helper thread that reads ahead makes a random walk slower: it takes \
+             1 to 2 times as long",
             |e| {
                 let helpers = helpers(e.machine);
                 if helpers.is_empty() {
@@ -76,21 +76,22 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
         measured(
             "E42.2",
             drepper("6.3.4, Figure 6.8"),
-            "in memory a helper on the same core saves more than 5 % of the time of a node",
+            "in memory a helper thread on the same core saves more than 5 % of the time of a \
+             random walk",
             |e| saves(e, SIBLING),
         )
         .then_between(0.74, 0.78, "Pentium 4 with hyper-threads, 512 KiB L2"),
         measured(
             "E42.3",
             ours("few guests have a hyper-thread to give away: does a helper on another core pay?"),
-            "in memory a helper on another core that shares a cache saves more than 5 % of the \
-             time of a node",
+            "in memory a helper thread on another core that shares a cache saves more than 5 % of \
+             the time of a random walk",
             |e| saves(e, OTHER),
         ),
         computed(
             "E42.4",
             ours("a helper that is not held back could evict what it fetched"),
-            "no helper is ever more than 100 nodes ahead",
+            "no helper thread is ever more than 100 nodes ahead of its walk",
             bounded,
         ),
     ],
