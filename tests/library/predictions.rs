@@ -212,8 +212,30 @@ fn made_up(slower: f64) -> Record {
         (line.point.series, line.point.x) = (left.series().to_owned(), 134217728.0);
         points.push(line);
     }
+    let mut line = taking(&rung, 2.0);
+    (line.point.series, line.point.x) = (FLOAT_ADDITION.to_owned(), 0.0);
+    points.push(line);
     record.points = points;
     record
+}
+
+/// The series under which the calibration has it.
+const FLOAT_ADDITION: &str = "a floating-point addition that waits for the one before";
+
+#[test]
+fn the_sheet_shows_what_predictions_go_by() {
+    let sheet = Analysis::of(made_up(1.0)).sheet();
+    let row = |name: &str| sheet.iter().find(|row| row.name == name).unwrap();
+    let step = row("step to every fourth line of memory");
+    assert_eq!(step.measured.as_deref(), Some("40.0 core cycles"));
+    let addition = row("floating-point addition");
+    assert_eq!(addition.measured.as_deref(), Some("2.0 core cycles"));
+    let published = "3 core cycles, published for this core";
+    assert_eq!(addition.cpuid.as_deref(), Some(published));
+    assert_eq!(
+        addition.differs.as_deref(),
+        Some("not the latency published")
+    );
 }
 
 #[test]

@@ -127,7 +127,10 @@ fn buffers(name: &str, measured: String, known: Option<u32>, differs: Option<&st
     Row {
         name: name.into(),
         measured: Some(measured),
-        cpuid: known.map(|known| format!("{known}, published for this core")),
+        cpuid: Some(match known {
+            Some(known) => format!("{known}, published for this core"),
+            None => "none published for this core".to_owned(),
+        }),
         differs: differs.map(str::to_owned),
         ..Row::default()
     }

@@ -2,7 +2,7 @@
 
 mod found;
 
-use crate::experiment::{Evidence, LADDER, Machine, Point, Range, Unit};
+use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
 use crate::lab::inferred::Inferred;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
 use crate::lab::size::show;
@@ -29,6 +29,9 @@ const SAME_SIZE: f64 = 1.6;
 /// The largest difference between the measured and the stated rate of the counter.
 const SAME_RATE: f64 = 0.01;
 
+/// The largest difference between a measured and a published latency.
+const SAME_LATENCY: f64 = 0.1;
+
 /// The sheet of a machine; `ladder` is what [`Machine::ladder`] was made of, and `inferred` what its
 /// points tell.
 pub fn sheet(
@@ -50,6 +53,7 @@ pub fn sheet(
         let published = machine.load_to_use.filter(|_| index == 0);
         rows.push(step(name, machine, ladder, range, published));
     }
+    rows.extend(calibrated(header, machine));
     rows.extend(header.cpu.tlbs.iter().filter_map(tlb));
     rows.extend(header.prefetchers.as_ref().map(prefetchers));
     rows.push(Row {
@@ -58,6 +62,44 @@ pub fn sheet(
         ..Row::default()
     });
     found::add(&mut rows, header, inferred);
+    rows
+}
+
+/// What predictions go by besides the levels: steps that the prefetchers foresee, and a
+/// floating-point addition.
+fn calibrated(header: &Header, machine: &Machine) -> Vec<Row> {
+    // Without a core clock these are no cycles.
+    if header.core_per_tick.is_none() {
+        return Vec::new();
+    }
+    let known = &machine.calibration;
+    let cycles = |cycles: f64| format!("{cycles:.1} core cycles");
+    let mut rows = Vec::new();
+    for (left, name) in [
+        (Left::NextLine, "step to the next line of memory"),
+        (Left::FourLines, "step to every fourth line of memory"),
+        (Left::Page, "step to the next page of memory"),
+    ] {
+        rows.extend(known.left(left).map(|measured| Row {
+            name: name.into(),
+            measured: Some(cycles(measured)),
+            ..Row::default()
+        }));
+    }
+    rows.extend(known.float_addition().map(|measured| {
+        let published = known.core().and_then(|core| core.float_add.value());
+        let differs = published.filter(|published| {
+            let published = f64::from(*published);
+            (measured / published - 1.0).abs() > SAME_LATENCY
+        });
+        Row {
+            name: "floating-point addition".into(),
+            measured: Some(cycles(measured)),
+            cpuid: published.map(|cycles| format!("{cycles} core cycles, published for this core")),
+            differs: differs.map(|_| "not the latency published".into()),
+            ..Row::default()
+        }
+    }));
     rows
 }
 

@@ -235,9 +235,10 @@ const DEFINITIONS: Experiment = Experiment {
              adds up the misses outstanding cycle by cycle, PENDING_CYCLES counts the cycles with \
              one or more",
     seen: &[],
-    about: "Intel counts pending misses by these two events. Wherever a CPU has no such event, or \
-            a guest no counters, the estimate by Little's law is held against the same bounds: a \
-            chain keeps one miss in flight, and nothing keeps more than there are buffers for.",
+    about: "Intel counts pending misses by these two events, AMD since Zen 3 by allocated miss \
+            address buffers, those of stores and prefetches too. Wherever a CPU has no such event, \
+            or a guest no counters, the estimate by Little's law is held against the same bounds: \
+            a chain keeps one miss in flight, and nothing keeps more than there are buffers for.",
     plot: None,
     cases: |machine| {
         vec![
