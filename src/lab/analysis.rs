@@ -33,8 +33,7 @@ pub struct Analysis {
     /// The experiments that have points, and those that were asked for and have no case on this machine,
     /// in the order of the registry.
     pub answers: Vec<Answer>,
-    /// The record's own verdicts; then, for experiments without any because the run was killed first,
-    /// those that their points come to.
+    /// The verdicts on all their claims.
     pub verdicts: Vec<VerdictLine>,
     /// Quantities of which experiments tell different values.
     pub disagreements: Vec<Disagreement>,
@@ -102,16 +101,12 @@ impl Analysis {
                 _ => found.map_or(&[], |(_, points)| points),
             }
         });
-        let mut verdicts = record.verdicts.clone();
-        let mut answers = Vec::new();
+        let mut answers: Vec<Answer> = Vec::new();
         for (experiment, points) in experiments {
             let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
             let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
             let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
             let decided = judge(experiment, &machine, uncertain, &in_doubt);
-            if recorded.is_empty() {
-                verdicts.extend_from_slice(&decided);
-            }
             let states = two_states(&machine, &in_doubt);
             let answer = Answer::of(experiment, points, decided, &recorded, &machine);
             answers.push(Answer { states, ..answer });
@@ -121,8 +116,8 @@ impl Analysis {
             machine,
             ladder,
             inferred,
+            verdicts: answers.iter().flat_map(|of| of.claims.clone()).collect(),
             answers,
-            verdicts,
             record,
         }
     }

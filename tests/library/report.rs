@@ -2,7 +2,7 @@
 #![cfg(feature = "lab")]
 
 use linefill::counters::Quantity;
-use linefill::experiment::{Count, Verdict};
+use linefill::experiment::{Claim, Count, Verdict, all};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::parse;
 use linefill::lab::record::{CountingLine, Record, VerdictLine};
@@ -247,6 +247,57 @@ fn findings_come_first_and_say_what_changed() {
     assert_eq!(markup.matches("About D1.").count(), 2);
     let calm = render(&ReportView::default());
     assert!(calm.contains("No claim was put to the test."));
+}
+
+/// The longest part of a text that no markup changes.
+fn plain_part(text: &str) -> &str {
+    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == ' '));
+    parts.max_by_key(|part| part.len()).unwrap_or("")
+}
+
+/// Every claim under every verdict: beneath it stands what follows from that verdict, and nothing that
+/// follows from another one.
+#[test]
+fn what_follows_is_chosen_by_the_verdict() {
+    let mut followed = 0;
+    for verdict in Verdict::ALL {
+        let sections = all().into_iter().map(|experiment| {
+            let line = |claim: &Claim| VerdictLine {
+                id: claim.id.to_owned(),
+                claim: claim.text.to_owned(),
+                ..VerdictLine::bare(experiment.id, verdict)
+            };
+            Section {
+                id: experiment.id.to_owned(),
+                title: experiment.title.to_owned(),
+                claims: experiment.claims.iter().map(line).collect(),
+                figure: None,
+                ..section(experiment.id, Form::Lines)
+            }
+        });
+        let markup = markup(&render(&ReportView {
+            sections: sections.collect(),
+            ..ReportView::default()
+        }));
+        for claim in all().iter().flat_map(|experiment| experiment.claims) {
+            let texts = [
+                (Verdict::Holds, claim.holding),
+                (Verdict::DoesNotHold, claim.failing),
+            ];
+            for (of, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+                let stands = markup.contains(plain_part(text));
+                assert_eq!(
+                    stands,
+                    of == verdict,
+                    "{} if it {}: {text}",
+                    claim.id,
+                    verdict.name()
+                );
+                followed += 1;
+            }
+        }
+    }
+    assert!(followed > 100, "{followed} sentences");
 }
 
 #[test]
