@@ -1,7 +1,7 @@
 //! Table 3.1: L2 misses of a compiler.
 
 use linefill::experiment::Machine;
-use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 
 use super::planted::{Planted, Row, Value, row};
 
@@ -19,7 +19,6 @@ pub const EXACT: &[super::Exact] = &[
     ("D10", WAYS),
     ("D10", LINE),
     ("D10", GAINS),
-    ("D10", SECOND),
     ("D10", INSTALLED),
     ("D10", SAMPLED),
 ];
@@ -82,6 +81,17 @@ pub fn rows() -> Vec<Row> {
         }),
         row("D10", SECOND, DoesNotHold, |m| {
             table(m, 0.6, 0.7, [0.90, 0.50, 0.49])
+        }),
+        // Every other of the eight slices has twice the misses of one way, and as many of two.
+        row("D10", SECOND, Inconclusive, |m| {
+            let mut machine = m.clone();
+            machine.full = true;
+            Planted::new("D10", &machine, |series, _| {
+                let odd = series.contains(", slice") && series.as_bytes()[14] % 2 == 1;
+                let one = if odd { 200.0 } else { 100.0 };
+                let two = series.contains("2 ways");
+                Value::Counted(if two { 57.0 } else { one })
+            })
         }),
         row("D10", INSTALLED, DoesNotHold, |m| {
             table(m, 0.6, 1.2, [0.57, 0.50, 0.49])
