@@ -36,6 +36,7 @@ pub use crate::experiment::machine::predict::{
 pub(crate) use crate::experiment::machine::ranges::steps;
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
 pub use crate::experiment::quality::doubt::{Doubt, Residence};
+pub use crate::experiment::quality::looks::LOOKS;
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};
 pub(crate) use crate::experiment::quality::passes::{mark_remote, side_by_side};
 pub use crate::experiment::rig::arena::Arena;

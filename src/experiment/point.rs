@@ -71,6 +71,9 @@ pub struct Confidence {
     pub ratios: Prior,
     /// The share of intervals that may miss their value.
     pub error: f64,
+    /// The share of its width that the interval of a ratio keeps: 1, but where further passes are
+    /// supposed.
+    pub narrowed: f64,
 }
 
 impl Measured {
@@ -114,6 +117,15 @@ impl Measured {
         let ticks = Interval::exact(self.ticks.median);
         self.convert(ticks, self.cycles(ticks), unit, rate)
             .map(Interval::middle)
+    }
+
+    /// Supposes that intervals have `share` of their width: what further passes would come to.
+    pub fn narrow(&mut self, share: f64) {
+        self.ticks.interval = self.ticks.interval.narrowed(share);
+        if let Some(of) = &mut self.confidence {
+            of.cycles = of.cycles.map(|cycles| cycles.narrowed(share));
+            of.narrowed = share;
+        }
     }
 
     /// Ticks in core cycles, by the mean clock of all passes.

@@ -9,9 +9,10 @@ use super::machine::machine_of;
 use super::record::{MACHINE, Record, VerdictLine};
 use super::selection::select;
 use super::sheet::{self, Row};
+use super::undecided::{Measured, experiments_of, in_doubt, is_whole, points_by_id};
 use crate::experiment::{
-    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Machine, Outcome, Point, Prediction,
-    Range, Verdict, all, mark_remote, merged, prediction,
+    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Kind, LOOKS, Machine, Outcome, Point,
+    Prediction, Range, Verdict, all, prediction,
 };
 use crate::stats::Interval;
 
@@ -71,13 +72,8 @@ pub struct TwoStates {
 impl Analysis {
     /// Derives everything that follows from a record.
     pub fn of(record: Record) -> Self {
-        let mut points: HashMap<&str, Vec<Point>> = HashMap::new();
-        for line in &record.points {
-            let of = points.entry(&line.experiment).or_default();
-            of.push(line.point.clone());
-        }
-        mark_remote(points.values_mut().flatten());
-        let mut measured = |id: &str| merged(points.remove(id).unwrap_or_default());
+        let mut points = points_by_id(&record.points);
+        let mut measured = |id: &str| points.remove(id).unwrap_or_default();
         let ladder = measured(MACHINE);
         let machine = machine_of(&record.header, &ladder);
         // A selection that this version does not know adds nothing to what was measured.
@@ -91,9 +87,11 @@ impl Analysis {
             |(of, points): &(&Experiment, Vec<Point>)| !points.is_empty() || unmeasurable(of);
         let experiments: Vec<_> = experiments.filter(there).collect();
 
-        let doubt = Doubt::of(&machine, &experiments);
+        let in_looks = record.header.passes > 0;
+        let doubt = Doubt::of(&machine, &experiments).in_looks(in_looks);
         let apart = disagreements(&machine, &ladder, &experiments);
         let uncertain = share(&machine, &ladder, &experiments);
+        let earlier = earlier_looks(&record, &machine, uncertain, &doubt, &experiments);
         let inferred = Inferred::of(&machine, &ladder, |id| {
             let found = experiments.iter().find(|(of, _)| of.id == id);
             match id {
@@ -106,7 +104,8 @@ impl Analysis {
             let recorded = |line: &&VerdictLine| line.experiment == experiment.id;
             let recorded: Vec<_> = record.verdicts.iter().filter(recorded).collect();
             let in_doubt = in_doubt(experiment, &machine, &doubt, &points);
-            let decided = judge(experiment, &machine, uncertain, &in_doubt);
+            let mut decided = judge(experiment, &machine, uncertain, &in_doubt);
+            decided_in(&mut decided, &earlier, &points);
             let states = two_states(&machine, &in_doubt);
             let answer = Answer::of(experiment, points, decided, &recorded, &machine);
             answers.push(Answer { states, ..answer });
@@ -179,22 +178,58 @@ impl Answer {
     }
 }
 
-/// The points of an experiment as its claims are judged on them.
-fn in_doubt(
-    experiment: &Experiment,
+/// The verdicts of a look: after so many passes, by the claims' ids.
+type Look = (u32, HashMap<String, Verdict>);
+
+/// The verdicts of the looks before the last one that a record has passes of.
+fn earlier_looks(
+    record: &Record,
     machine: &Machine,
+    uncertain: Option<Range>,
     doubt: &Doubt,
-    points: &[Point],
-) -> Vec<Point> {
-    let cases = (experiment.cases)(machine);
-    let in_doubt = |point: &Point| {
-        let case = cases.iter().find(|case| case.is_at(point));
-        doubt.apply(machine, point, case.map_or(0, |case| case.setup.bytes()))
+    experiments: &Measured,
+) -> Vec<Look> {
+    let passes = |points: &[Point]| points.iter().filter_map(passes_of).max().unwrap_or(0);
+    let most = experiments.iter().map(|(_, points)| passes(points)).max();
+    let looks = LOOKS.into_iter().filter(|look| Some(*look) < most);
+    let looks = looks.filter(|_| record.header.passes > 0);
+    let verdicts = |look: u32| {
+        let lines = record.points.iter().filter(|line| line.pass < look);
+        let judged = experiments_of(lines).into_iter().flat_map(|(of, points)| {
+            judge(
+                of,
+                machine,
+                uncertain,
+                &in_doubt(of, machine, doubt, &points),
+            )
+        });
+        let verdicts = judged.map(|line| (line.id, line.verdict)).collect();
+        (look, verdicts)
     };
-    points.iter().map(in_doubt).collect()
+    looks.map(verdicts).collect()
 }
 
-/// Those of them that were in two steady states.
+/// How many passes a point has.
+fn passes_of(point: &Point) -> Option<u32> {
+    let passes = point.measured()?.passes.len();
+    u32::try_from(passes.max(1)).ok()
+}
+
+/// Says in how many passes the measured claims of an experiment were decided: those of the look from
+/// which on the verdict was the same.
+fn decided_in(decided: &mut [VerdictLine], earlier: &[Look], points: &[Point]) {
+    let last = points.iter().filter_map(passes_of).max();
+    for line in decided {
+        let is_decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+        if line.found == Some(Kind::Measured) && is_decided {
+            let same = |(_, verdicts): &&Look| verdicts.get(&line.id) == Some(&line.verdict);
+            let first = earlier.iter().rev().take_while(same).last();
+            line.passes = first.map(|(passes, _)| *passes).or(last);
+        }
+    }
+}
+
+/// The points that were in two steady states, of those that claims are judged on.
 fn two_states(machine: &Machine, in_doubt: &[Point]) -> Vec<TwoStates> {
     let states = |point: &Point| {
         let ticks = point.measured()?.confidence?.states?;
@@ -215,16 +250,13 @@ fn judge(
     uncertain: Option<Range>,
     points: &[Point],
 ) -> Vec<VerdictLine> {
-    let cases = (experiment.cases)(machine);
     let evidence = Evidence {
         machine,
         points,
         unit: experiment.unit(),
         uncertain,
     };
-    let whole = cases
-        .iter()
-        .all(|case| points.iter().any(|point| case.is_at(point)));
+    let whole = is_whole(experiment, machine, points);
     let decide = |claim: &Claim| {
         let judgement = match whole {
             true => claim.decide(&evidence),

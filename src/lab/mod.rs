@@ -27,6 +27,7 @@ pub mod simulate;
 pub mod size;
 mod table;
 mod terminal;
+pub mod undecided;
 mod whole;
 
 pub use commands::main;

@@ -56,6 +56,9 @@ pub struct VerdictLine {
     /// `holds`, `does not hold`, `inconclusive` or `untestable`.
     #[serde(serialize_with = "write_verdict", deserialize_with = "read_verdict")]
     pub verdict: Verdict,
+    /// The passes in which it was decided, if it was measured in passes and decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u32>,
     /// The numbers behind it, or the reason.
     pub numbers: String,
     /// The first of them, if it is one that a document's own can be held against: its interval.
@@ -87,6 +90,7 @@ impl VerdictLine {
             origin: claim.origin.to_string(),
             found: Some(claim.kind),
             verdict: judgement.verdict,
+            passes: None,
             numbers: judgement.numbers,
             now: judgement.value.map(|value| [value.lo, value.hi]),
             then: claim.then.map(|then| ThenLine {
@@ -106,6 +110,7 @@ impl VerdictLine {
             origin: String::new(),
             found: None,
             verdict,
+            passes: None,
             numbers: String::new(),
             now: None,
             then: None,

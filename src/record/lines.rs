@@ -80,6 +80,14 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(feature = "lab")]
     #[serde(default)]
     pub seats: std::vec::Vec<CpuLocation>,
+    /// The most passes of what the first ones left open; 0 if it was not measured again.
+    #[cfg(feature = "lab")]
+    #[serde(default)]
+    pub passes: u32,
+    /// Seconds that measuring was to take, if it was limited.
+    #[cfg(feature = "lab")]
+    #[serde(default)]
+    pub budget: Option<f64>,
     /// Which of them a second thread takes first; near ones where a record does not tell.
     pub placement: Option<Text>,
     /// The caches that the kernel describes, where it does.

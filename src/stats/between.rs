@@ -133,13 +133,14 @@ impl Prior {
     }
 
     /// Where sorted passes fall into two steady states, if they do: two that differ as the prior all but
-    /// excludes, or two groups of two and more each with a wide gap between them.
+    /// excludes, or two groups of two and more, a third of the passes each, with a wide gap between them.
     fn two_states(self, logs: &[f64]) -> Option<usize> {
         if let [low, high] = logs {
             let likely = t_quantile(SELDOM, self.dof) * (2.0 * self.variance).sqrt();
             return (high - low > likely.max(NOTABLE)).then_some(1);
         }
-        let cuts = 2..logs.len().saturating_sub(1);
+        let least = logs.len().div_ceil(3).max(2);
+        let cuts = least..(logs.len() + 1).saturating_sub(least);
         let gap = |cut: &usize| logs[*cut] - logs[cut - 1];
         let cut = cuts.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
         let squares = spread(&logs[..cut]).1 + spread(&logs[cut..]).1;

@@ -71,6 +71,12 @@ impl Interval {
         }
     }
 
+    /// The interval with the same middle and `share` of the width.
+    pub fn narrowed(self, share: f64) -> Self {
+        let reach = share * (self.hi - self.lo) / 2.0;
+        Interval::new(self.middle() - reach, self.middle() + reach)
+    }
+
     /// Both intervals and all between them.
     pub fn hull(self, other: Self) -> Self {
         Interval {

@@ -1,7 +1,7 @@
 //! The value behind passes: planted passes differ as those of the kept records do.
 #![cfg(feature = "lab")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use linefill::experiment::{Point, Quality, Residence, Verdict};
@@ -16,20 +16,26 @@ use linefill::stats::{Interval, Prior};
 const KEPT: &str = include_str!("../fixtures/passes.csv");
 
 /// Points of one kind, each by what its passes may lie beside its value, as a logarithm.
-type Points = Vec<Vec<f64>>;
+pub type Points = Vec<Vec<f64>>;
 
-/// Those of a machine, kind by kind.
-fn kept(machine: &str) -> Vec<Points> {
-    let mut kinds: BTreeMap<&str, Points> = BTreeMap::new();
+/// Those of a machine, by the kind of the points, and by the ids of their experiments.
+pub fn kept(machine: &str) -> HashMap<String, Points> {
+    let mut kinds: HashMap<String, Points> = HashMap::new();
     for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
         let mut cells = line.split(',');
-        let [of, kind] = [cells.next().unwrap(), cells.next().unwrap()];
+        let [of, kind, id] = [(); 3].map(|()| cells.next().unwrap());
         if of == machine {
             let residuals = cells.map(|cell| cell.parse::<f64>().unwrap() / 1e4);
-            kinds.entry(kind).or_default().push(residuals.collect());
+            let residuals: Vec<f64> = residuals.collect();
+            for key in [kind, id] {
+                kinds
+                    .entry(key.to_owned())
+                    .or_default()
+                    .push(residuals.clone());
+            }
         }
     }
-    kinds.into_values().collect()
+    kinds
 }
 
 /// How planted passes lie beside their value.
@@ -66,10 +72,11 @@ fn normal(rng: &mut Rng) -> f64 {
 /// passes: in several planted runs, each of which estimates its own priors.
 fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, f64) {
     const RUNS: usize = 8;
-    let kinds = kept(machine);
+    let mut kept = kept(machine);
+    let kinds = ["L1", "L2", "Llc", "Memory", "Threads"].map(|kind| kept.remove(kind));
     let (mut covered, mut doubts) = (0, Vec::new());
     for _ in 0..RUNS {
-        for points in &kinds {
+        for points in kinds.iter().flatten() {
             let plant = |residuals: &Vec<f64>| -> Vec<Interval> {
                 (0..passes)
                     .map(|_| Interval::exact(shape.pass(rng, residuals)))
@@ -157,7 +164,7 @@ fn residuals(point: &Point) -> Option<Vec<f64>> {
 #[test]
 #[ignore = "prints a table of kept records"]
 fn table() {
-    const POINTS: usize = 60;
+    const POINTS: usize = 4;
     let mut places: BTreeMap<(String, Place), Vec<Vec<f64>>> = BTreeMap::new();
     let records = records();
     let machine = std::env::var("LINEFILL_MACHINE").unwrap_or_else(|_| "machine".to_owned());
@@ -182,17 +189,20 @@ fn table() {
             }
         }
     }
-    let mut kinds: BTreeMap<&String, Points> = BTreeMap::new();
-    for ((kind, _), of) in &places {
+    let mut kinds: BTreeMap<(&String, &String), Points> = BTreeMap::new();
+    for ((kind, (id, ..)), of) in &places {
         if of.len() == records.len() {
-            kinds.entry(kind).or_default().push(of.concat());
+            kinds.entry((kind, id)).or_default().push(of.concat());
         }
     }
-    for (kind, points) in kinds {
+    for ((kind, id), points) in kinds {
         let step = points.len().div_ceil(POINTS);
         for point in points.iter().step_by(step) {
             let cells = point.iter().map(|log| format!("{:.0}", 1e4 * log));
-            println!("{machine},{kind},{}", cells.collect::<Vec<_>>().join(","));
+            println!(
+                "{machine},{kind},{id},{}",
+                cells.collect::<Vec<_>>().join(",")
+            );
         }
     }
 }

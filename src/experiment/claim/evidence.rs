@@ -97,7 +97,9 @@ impl Evidence<'_> {
         let confidence = measured.and_then(|of| of.confidence);
         let estimate = confidence.and_then(|of| of.ratios.estimate(passes, of.error));
         let all = || passes.iter().copied().reduce(Interval::hull);
-        estimate.map(|of| of.interval).or_else(all)
+        let narrowed = confidence.map_or(1.0, |of| of.narrowed);
+        let interval = estimate.map(|of| of.interval).or_else(all);
+        interval.map(|of| of.narrowed(narrowed))
     }
 
     /// The value of a series at `x`, with the doubt of a comparison between cases.

@@ -14,15 +14,16 @@ const BESIDE_ANOTHER: f64 = 0.4;
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
                         wrote lies in the other's L1d";
 
-/// The share of intervals that may miss their value.
-const ERROR: f64 = 0.05;
-
 /// What is doubted about the points of a run.
 ///
 /// A few passes show little of how far they may lie from the value of the point; similar points of the
 /// run tell how passes differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Doubt([Priors; Residence::ALL]);
+pub struct Doubt {
+    priors: [Priors; Residence::ALL],
+    /// Whether what was open was measured in further passes.
+    looks: bool,
+}
 
 /// How passes over points of a kind differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +100,7 @@ impl Doubt {
             }
         }
         let [ticks, cycles, ratios] = [ticks, cycles, ratios].map(priors);
-        Doubt(core::array::from_fn(|kind| {
+        let priors = core::array::from_fn(|kind| {
             let ticks = ticks[kind].unwrap_or(Prior::KEPT);
             // Two points that have nothing in common differ between passes as both together.
             let both = Prior {
@@ -111,7 +112,16 @@ impl Doubt {
                 cycles: cycles[kind].unwrap_or(Prior::KEPT),
                 ratios: ratios[kind].unwrap_or(both),
             }
-        }))
+        });
+        Doubt {
+            priors,
+            looks: false,
+        }
+    }
+
+    /// The same where claims that are open are looked at [several times](super::looks).
+    pub fn in_looks(self, looks: bool) -> Self {
+        Doubt { looks, ..self }
     }
 
     /// The point as claims are judged on it. `bytes` is the working set of its case.
@@ -151,18 +161,23 @@ impl Doubt {
     /// Puts the interval of the value in the place of what the passes showed. Passes that are not
     /// positive have no other interval.
     fn settle(&self, machine: &Machine, measured: &mut Measured, bytes: usize) {
-        let priors = &self.0[Residence::of(machine, measured, bytes) as usize];
+        let priors = &self.priors[Residence::of(machine, measured, bytes) as usize];
         let of_quality = |pass: &&Pass| pass.quality == measured.quality;
         let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
         let intervals: Vec<Interval> = passes.iter().map(|pass| pass.interval).collect();
-        let ticks = priors.ticks.estimate(&intervals, ERROR);
+        let error = match self.looks {
+            true => super::looks::error(measured.passes.len()),
+            false => super::looks::ERROR,
+        };
+        let ticks = priors.ticks.estimate(&intervals, error);
         let cycles: Option<Vec<Interval>> = passes.iter().map(in_cycles).collect();
-        let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, ERROR));
+        let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, error));
         measured.confidence = Some(Confidence {
             cycles: cycles.map(|of| of.interval),
             states: ticks.and_then(|of| of.states),
             ratios: priors.ratios,
-            error: ERROR,
+            error,
+            narrowed: 1.0,
         });
         if let Some(ticks) = ticks {
             measured.ticks.interval = ticks.interval;

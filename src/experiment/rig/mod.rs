@@ -52,9 +52,9 @@ impl Effort {
 
     /// For a run that takes its time.
     pub const FULL: Effort = Effort {
-        warm_up: 2.0,
-        sampling: 0.5,
-        passes: 3,
+        warm_up: 1.0,
+        sampling: 0.25,
+        passes: 2,
     };
 }
 

@@ -1,6 +1,7 @@
 //! `linefill run`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -33,6 +34,7 @@ Examples:
   linefill run 'E*' 'drepper-fig-3.1?'    ... or some, by globs of ids or names ...
   linefill run streaming                  ... or a family, as `linefill list` shows them
   linefill run --profile full --cpu 3     more points, longer, on CPU 3
+  linefill run --budget 60s               in a minute, with more left open
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run --resume                   go on with the last run
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
@@ -46,6 +48,10 @@ pub(super) struct Args {
     /// How much time to take [default: quick].
     #[arg(long, value_enum)]
     profile: Option<Profile>,
+    /// How long measuring may take, such as 60s or 10m [default: 170s, and 19m for the full profile]. What
+    /// the first two passes leave open is measured again until then, or until it is decided.
+    #[arg(long, value_name = "TIME", value_parser = budget, allow_negative_numbers = true)]
+    budget: Option<Duration>,
     /// Measure everything in these pages, whatever an experiment asks for.
     #[arg(long, value_enum)]
     pages: Option<PageSize>,
@@ -121,6 +127,22 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 const DEFAULT_SEED: u64 = 1;
+
+/// The longest time that a run is given: a day.
+const LONGEST: u64 = 24 * 60 * 60;
+
+fn budget(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix('m') {
+        Some(minutes) => (minutes, 60),
+        None => (text.strip_suffix('s').unwrap_or(text), 1),
+    };
+    let seconds = number.parse::<u64>().ok();
+    let seconds = seconds.and_then(|number| number.checked_mul(unit));
+    let seconds = seconds.filter(|seconds| (1..=LONGEST).contains(seconds));
+    let wrong =
+        || "a budget is a whole number of seconds (60s) or minutes (10m), up to a day".to_owned();
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
 
 /// The folder of a run, if nobody names another.
 const OUT: &str = "linefill-out";
@@ -211,6 +233,7 @@ fn fresh(args: &Args) -> Result<Prepared> {
         cpu: args.cpu,
         memory: args.memory,
         profile: args.profile.unwrap_or_default(),
+        budget: args.budget,
         pages: args.pages.map(Pages::from),
         placement: args.threads.map(Placement::from).unwrap_or_default(),
         seed: args.seed.unwrap_or(DEFAULT_SEED),
@@ -294,6 +317,12 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
             "--profile",
             args.profile.map(|profile| profile.name().to_owned()),
             old.profile.clone(),
+        ),
+        (
+            "--budget",
+            args.budget.map(|budget| format!("{}s", budget.as_secs())),
+            old.budget
+                .map_or("none".into(), |seconds| format!("{seconds}s")),
         ),
         (
             "--pages",

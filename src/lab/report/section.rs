@@ -61,7 +61,10 @@ fn verdict(claim: &VerdictLine) -> Markup {
             (badge(claim.verdict))
             div {
                 p.text { (prose(&claim.claim)) }
-                p.figures { (prose(&claim.numbers)) }
+                p.figures {
+                    (prose(&claim.numbers))
+                    @if let Some(passes) = claim.passes { span.passes { " (decided in " (passes) " passes)" } }
+                }
                 (beneath(claim))
             }
         }

@@ -8,10 +8,12 @@ use anyhow::Result;
 
 use super::book::{Book, place};
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
-use crate::experiment::{Case, State, calibrating, sparse_rungs};
+use crate::experiment::{Case, Doubt, LOOKS, State, calibrating, sparse_rungs};
+use crate::lab::consistency::share;
 use crate::lab::machine::{cache_of, machine_of, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
+use crate::lab::undecided::{Undecided, experiments_of, undecided};
 use crate::measure::Ended;
 
 /// What a run works with.
@@ -208,6 +210,7 @@ pub(super) fn cases(
                 break;
             }
         }
+        further(notebook, machine, experiments, &mut progress, &over)?;
         progress.finish();
     }
     Ok(())
@@ -225,6 +228,53 @@ fn planned(
     };
     let cases = |experiment: &&'static Experiment| (*experiment, (experiment.cases)(&machine));
     experiments.iter().map(cases).collect()
+}
+
+/// Measures what open claims read in further passes, look by look. What is open follows from the passes
+/// before a look alone, so that a run that goes on later goes on with the same.
+fn further(
+    notebook: &mut Notebook<'_>,
+    machine: &Machine,
+    experiments: &[&'static Experiment],
+    progress: &mut Progress,
+    over: &dyn Fn() -> bool,
+) -> Result<()> {
+    for (look, next) in LOOKS.into_iter().zip(LOOKS.into_iter().skip(1)) {
+        if over() {
+            return Ok(());
+        }
+        let lines = notebook.book.points.iter();
+        let measured = experiments_of(lines.filter(|line| line.pass < look));
+        let doubt = Doubt::of(machine, &measured).in_looks(true);
+        let uncertain = share(machine, &notebook.book.ladder(), &measured);
+        let open = undecided(machine, uncertain, &doubt, &measured);
+        for pass in look..next {
+            let plan = planned(experiments, machine, pass);
+            notebook.rig.move_house();
+            notebook.setups.clear();
+            for Undecided {
+                experiment,
+                claim,
+                series,
+                ..
+            } in &open
+            {
+                let cases = plan.iter().find(|(of, _)| of.id == experiment.id);
+                let cases = cases.map_or(&[][..], |(_, cases)| cases);
+                let cases = in_their_turns(cases, |case| series.contains(&case.series));
+                progress.more(cases.len() as u64);
+                progress.begin(format!("{}/{next} {claim} is open", pass + 1));
+                for case in cases {
+                    if over() {
+                        return Ok(());
+                    }
+                    one(notebook, experiment, pass, case, progress)?;
+                }
+                progress.end();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The most rounds in which points are measured once more.

@@ -114,8 +114,9 @@ fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Re
     let passes = profile.effort().passes;
     let machine = measure::machine(notebook, header, passes)?;
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
-    let left = profile.length().map(|all| all.saturating_sub(earlier));
-    let schedule = Schedule::to(left.map(|left| began + left));
+    let budget = header.budget.map(Duration::try_from_secs_f64);
+    let budget = budget.and_then(Result::ok).unwrap_or(profile.length());
+    let schedule = Schedule::to(Some(began + budget.saturating_sub(earlier)));
     measure::cases(
         notebook,
         &machine,

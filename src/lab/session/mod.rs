@@ -12,7 +12,7 @@ use super::machine::{counting_lines, cpu_line, kernel_cache_line};
 use super::record::{CacheLine, FORMAT, Header, PrefetchersLine};
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
-use crate::experiment::{Context, Counting, Effort, Placement};
+use crate::experiment::{self, Context, Counting, Effort, Placement};
 use crate::os::clock::monotonic_raw_ns;
 use crate::os::health::{self, State};
 use crate::os::perf::Event;
@@ -26,10 +26,10 @@ use crate::time::{Rate, RateError, start, yardstick};
 /// How much time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Profile {
-    /// About three minutes: powers of two, two passes.
+    /// About three minutes: powers of two.
     #[default]
     Quick,
-    /// As long as it takes: half steps between them, every distance, three longer passes.
+    /// About twenty minutes: half steps between them, more distances, longer samples.
     Full,
 }
 
@@ -57,11 +57,11 @@ impl Profile {
         }
     }
 
-    /// How long measuring everything may take, if that is limited: the report comes on top of it.
-    pub const fn length(self) -> Option<Duration> {
+    /// How long measuring everything may take: the report comes on top of it.
+    pub const fn length(self) -> Duration {
         match self {
-            Profile::Quick => Some(Duration::from_secs(170)),
-            Profile::Full => None,
+            Profile::Quick => Duration::from_secs(170),
+            Profile::Full => Duration::from_secs(1140),
         }
     }
 }
@@ -75,6 +75,8 @@ pub struct Request {
     pub memory: Option<u64>,
     /// How much time it takes.
     pub profile: Profile,
+    /// How long measuring may take, if somebody says.
+    pub budget: Option<Duration>,
     /// Pages that override those of the experiments.
     pub pages: Option<Pages>,
     /// Where further threads go.
@@ -177,6 +179,7 @@ impl Session {
         let (counting, counters) = Counting::probe(&place(root, cpu, identity));
         notes.extend(unwatched());
         notes.extend(spoilers(root, cpu));
+        let budget = request.budget.unwrap_or(request.profile.length());
         let header = Header {
             format: FORMAT,
             linefill: env!("CARGO_PKG_VERSION").to_owned(),
@@ -203,6 +206,8 @@ impl Session {
             ports: identity.ports(),
             counting: counting_lines(&counting),
             seats: seats(root, cpu),
+            passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
+            budget: Some(budget.as_secs_f64()),
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),

@@ -1,0 +1,162 @@
+//! Which claims are left open, and which points decide them.
+
+use std::collections::HashMap;
+
+use super::record::PointLine;
+use crate::experiment::{
+    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, State, Verdict, all,
+    mark_remote, merged,
+};
+
+/// The points of experiments, in the order of the registry, the passes over each merged.
+pub type Measured = Vec<(&'static Experiment, Vec<Point>)>;
+
+/// The points of lines, the passes over each merged, by the id of the experiment.
+pub(super) fn points_by_id<'l>(
+    lines: impl IntoIterator<Item = &'l PointLine>,
+) -> HashMap<&'l str, Vec<Point>> {
+    let mut points: HashMap<&str, Vec<Point>> = HashMap::new();
+    for line in lines {
+        let of = points.entry(&line.experiment).or_default();
+        of.push(line.point.clone());
+    }
+    mark_remote(points.values_mut().flatten());
+    let each = points.into_iter();
+    each.map(|(id, points)| (id, merged(points))).collect()
+}
+
+/// The experiments that lines have points of.
+pub fn experiments_of<'l>(lines: impl IntoIterator<Item = &'l PointLine>) -> Measured {
+    let mut points = points_by_id(lines);
+    let measured = |of: &'static Experiment| Some((of, points.remove(of.id)?));
+    all().into_iter().filter_map(measured).collect()
+}
+
+/// A claim that is open, and the series that it reads.
+#[derive(Clone, Debug)]
+pub struct Undecided {
+    /// Its experiment.
+    pub experiment: &'static Experiment,
+    /// Its id.
+    pub claim: &'static str,
+    /// The widest share of their widths at which intervals would decide it; 0 if none would.
+    pub share: f64,
+    /// The series.
+    pub series: Vec<String>,
+}
+
+/// To what shares of their widths intervals are supposed to narrow.
+const SHARES: [f64; 4] = [0.7, 0.4, 0.2, 0.1];
+
+/// By how much a series' intervals are widened to see whether a claim reads them.
+const WIDER: f64 = 3.0;
+
+/// The measured claims that are open, those first that take the fewest passes. `uncertain` are the sizes
+/// at which nobody knows whether they fit the last level.
+pub fn undecided(
+    machine: &Machine,
+    uncertain: Option<Range>,
+    doubt: &Doubt,
+    experiments: &Measured,
+) -> Vec<Undecided> {
+    let mut found = Vec::new();
+    for (experiment, points) in experiments {
+        let points = in_doubt(experiment, machine, doubt, points);
+        if is_whole(experiment, machine, &points) {
+            let claims = experiment.claims.iter();
+            let of =
+                claims.filter_map(|claim| open(experiment, machine, uncertain, &points, claim));
+            found.extend(of);
+        }
+    }
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+/// Whether every case of an experiment has a point.
+pub(super) fn is_whole(experiment: &Experiment, machine: &Machine, points: &[Point]) -> bool {
+    let cases = (experiment.cases)(machine);
+    let has_point = |case: &Case| points.iter().any(|point| case.is_at(point));
+    cases.iter().all(has_point)
+}
+
+/// The points of an experiment as its claims are judged on them.
+pub fn in_doubt(
+    experiment: &Experiment,
+    machine: &Machine,
+    doubt: &Doubt,
+    points: &[Point],
+) -> Vec<Point> {
+    let cases = (experiment.cases)(machine);
+    let in_doubt = |point: &Point| {
+        let case = cases.iter().find(|case| case.is_at(point));
+        doubt.apply(machine, point, case.map_or(0, |case| case.setup.bytes()))
+    };
+    points.iter().map(in_doubt).collect()
+}
+
+/// What a claim is about, if it is measured and open.
+fn open(
+    experiment: &'static Experiment,
+    machine: &Machine,
+    uncertain: Option<Range>,
+    points: &[Point],
+    claim: &'static Claim,
+) -> Option<Undecided> {
+    let decide = |points: &[Point]| {
+        let unit = experiment.unit();
+        let judgement = claim.decide(&Evidence {
+            machine,
+            points,
+            unit,
+            uncertain,
+        });
+        (judgement.verdict, judgement.numbers)
+    };
+    let now = decide(points);
+    if claim.kind != Kind::Measured || now.0 != Verdict::Inconclusive {
+        return None;
+    }
+    let is_decided = |share: &f64| {
+        let narrowed = points.iter().map(|point| with_width(point, *share));
+        decide(&narrowed.collect::<Vec<_>>()).0 != Verdict::Inconclusive
+    };
+    let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
+    let mut all: Vec<&String> = points.iter().map(|point| &point.series).collect();
+    all.sort();
+    all.dedup();
+    let mut points = points.to_vec();
+    let mut is_read = |series: &&String| {
+        let of_series = |point: &&mut Point| point.series == **series;
+        let before: Vec<State> = points
+            .iter_mut()
+            .filter(of_series)
+            .map(|point| {
+                let wider = with_width(point, WIDER).state;
+                core::mem::replace(&mut point.state, wider)
+            })
+            .collect();
+        let read = decide(&points) != now;
+        let after = points.iter_mut().filter(of_series);
+        after
+            .zip(before)
+            .for_each(|(point, state)| point.state = state);
+        read
+    };
+    let series: Vec<&String> = all.into_iter().filter(|series| is_read(series)).collect();
+    Some(Undecided {
+        experiment,
+        claim: claim.id,
+        share,
+        series: series.into_iter().cloned().collect(),
+    })
+}
+
+/// The point with intervals of `share` of their widths.
+fn with_width(point: &Point, share: f64) -> Point {
+    let mut point = point.clone();
+    if let Some(measured) = point.measured_mut() {
+        measured.narrow(share);
+    }
+    point
+}

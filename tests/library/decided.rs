@@ -1,0 +1,288 @@
+//! What runs decide on planted machines: the value of each point is known, and its passes differ as those
+//! of the kept records do.
+#![cfg(feature = "lab")]
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use linefill::experiment::{
+    Doubt, Evidence, Kind, LOOKS, Machine, Point, Quality, Residence, State, Verdict, merged,
+};
+use linefill::lab::analysis::Analysis;
+use linefill::lab::read::read;
+use linefill::lab::undecided::{Measured, in_doubt, undecided};
+use linefill::pattern::Rng;
+use linefill::stats::Interval;
+
+use super::passes::{Points, Shape, kept};
+
+/// A machine whose points have known values, and how their passes differ.
+struct Planted {
+    machine: Machine,
+    /// The points, without any doubt.
+    values: Measured,
+    shape: Shape,
+    noise: HashMap<String, Points>,
+}
+
+/// The passes of a planted run: of each experiment and point, what each pass came to.
+type Passes = Vec<Vec<Vec<Point>>>;
+
+/// The half width of the interval of a pass, as a share.
+const WITHIN: f64 = 0.002;
+
+/// The time that the first passes leave, in passes over everything: a quick run has 170 s, and its first
+/// two passes take 100.
+const LEFT: f64 = 1.4;
+
+impl Planted {
+    /// The machine of a kept record, with the noise that was seen on the machine of this name.
+    fn new(record: &str, noise: &str, shape: Shape) -> Self {
+        let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+        let record = read(&records.join(record)).unwrap().record;
+        let Analysis {
+            machine, answers, ..
+        } = Analysis::of(record);
+        let exact = |point: &Point| {
+            let mut point = point.clone();
+            if let Some(measured) = point.measured_mut() {
+                measured.ticks.interval = Interval::exact(measured.ticks.median);
+                measured.passes.clear();
+                measured.quality = Quality::Clean;
+            }
+            point
+        };
+        let points = answers.iter().map(|answer| {
+            let points = answer.points.iter().map(exact).collect();
+            (answer.experiment, points)
+        });
+        Planted {
+            values: points.collect(),
+            machine,
+            shape,
+            noise: kept(noise),
+        }
+    }
+
+    /// One pass over a point. How restless a point is does not change between runs.
+    fn pass(&self, id: &str, point: &Point, bytes: usize, rng: &mut Rng) -> Point {
+        let mut point = point.clone();
+        let mut hash = DefaultHasher::new();
+        (id, &point.series, point.x.to_bits()).hash(&mut hash);
+        if let State::Measured(measured) = &mut point.state
+            && measured.ticks.median > 0.0
+        {
+            let kind = format!("{:?}", Residence::of(&self.machine, measured, bytes));
+            let alike = [id, &kind, "Memory"];
+            let alike = alike.into_iter().find_map(|of| self.noise.get(of)).unwrap();
+            let residuals = &alike[(hash.finish() % alike.len() as u64) as usize];
+            let value = measured.ticks.median * self.shape.pass(rng, residuals);
+            measured.ticks.median = value;
+            measured.ticks.interval = Interval::exact(value).widened(WITHIN);
+        }
+        point
+    }
+
+    /// Adds a pass to the points that are `wanted`. Returns how many.
+    fn measure(
+        &self,
+        passes: &mut Passes,
+        rng: &mut Rng,
+        wanted: impl Fn(&str, &str) -> bool,
+    ) -> usize {
+        let mut measured = 0;
+        for ((experiment, values), passes) in self.values.iter().zip(passes) {
+            let cases = (experiment.cases)(&self.machine);
+            for (value, passes) in values.iter().zip(passes) {
+                if wanted(experiment.id, &value.series) {
+                    let case = cases.iter().find(|case| case.is_at(value));
+                    let bytes = case.map_or(0, |case| case.setup.bytes());
+                    passes.push(self.pass(experiment.id, value, bytes, rng));
+                    measured += 1;
+                }
+            }
+        }
+        measured
+    }
+
+    fn together(&self, passes: &Passes) -> Measured {
+        let of = self.values.iter().zip(passes);
+        of.map(|((experiment, _), passes)| (*experiment, merged(passes.concat())))
+            .collect()
+    }
+
+    /// The verdicts on measured claims, by their ids; on what the passes showed if nothing is doubted.
+    fn judge(&self, points: &Measured, doubt: Option<&Doubt>) -> HashMap<&'static str, Verdict> {
+        let mut verdicts = HashMap::new();
+        for (experiment, points) in points {
+            let judged = match doubt {
+                Some(doubt) => in_doubt(experiment, &self.machine, doubt, points),
+                None => points.clone(),
+            };
+            let evidence = Evidence {
+                machine: &self.machine,
+                points: &judged,
+                unit: experiment.unit(),
+                uncertain: None,
+            };
+            let claims = experiment.claims.iter();
+            for claim in claims.filter(|claim| claim.kind == Kind::Measured) {
+                verdicts.insert(claim.id, claim.decide(&evidence).verdict);
+            }
+        }
+        verdicts
+    }
+
+    /// A run: two passes over everything, then what is open while there is time. The verdicts on the spread
+    /// of the two passes, on the value behind them, and those of the run.
+    fn run(&self, seed: u64) -> [HashMap<&'static str, Verdict>; WAYS.len()] {
+        let rng = &mut Rng::new(seed);
+        let mut passes: Passes = self
+            .values
+            .iter()
+            .map(|(_, points)| vec![Vec::new(); points.len()])
+            .collect();
+        let mut all = 0;
+        for _ in 0..LOOKS[0] {
+            all = self.measure(&mut passes, rng, |_, _| true);
+        }
+        let two = self.together(&passes);
+        let spread = self.judge(&two, None);
+        let doubt = Doubt::of(&self.machine, &two).in_looks(true);
+        let first = self.judge(&two, Some(&doubt));
+        let mut left = LEFT * all as f64;
+        for (look, next) in LOOKS.into_iter().zip(LOOKS.into_iter().skip(1)) {
+            let points = self.together(&passes);
+            let doubt = Doubt::of(&self.machine, &points).in_looks(true);
+            let open = undecided(&self.machine, None, &doubt, &points);
+            for _ in look..next {
+                let mut known: HashSet<(&str, &str)> = HashSet::new();
+                for of in &open {
+                    let is_new = |id: &str, series: &str| {
+                        id == of.experiment.id
+                            && of.series.iter().any(|read| read == series)
+                            && !known.contains(&(id, series))
+                    };
+                    if left > 0.0 {
+                        left -= self.measure(&mut passes, rng, is_new) as f64;
+                    }
+                    let series = of
+                        .series
+                        .iter()
+                        .map(|series| (of.experiment.id, &series[..]));
+                    known.extend(series);
+                }
+            }
+        }
+        let points = self.together(&passes);
+        let doubt = Doubt::of(&self.machine, &points).in_looks(true);
+        [spread, first, self.judge(&points, Some(&doubt))]
+    }
+}
+
+/// How a run is judged.
+const WAYS: [&str; 3] = [
+    "spread of two passes",
+    "value behind two passes",
+    "measured until decided",
+];
+
+/// Shares of the claims that can be judged, in planted runs.
+#[derive(Debug, Default)]
+struct Shares {
+    claims: f64,
+    wrong: f64,
+    open: f64,
+    /// Of two runs, the one says that it holds and the other that it does not.
+    contrary: f64,
+    /// Of two runs, the one decides it and the other does not.
+    decided_once: f64,
+}
+
+impl Shares {
+    fn add(&mut self, truth: Verdict, runs: [Verdict; 2]) {
+        let is_open = |verdict: &Verdict| *verdict == Verdict::Inconclusive;
+        let count = |is: bool| f64::from(u8::from(is));
+        self.claims += 1.0;
+        for run in runs {
+            let wrong = !is_open(&run) && !is_open(&truth) && run != truth;
+            self.wrong += count(wrong) / 2.0;
+            self.open += count(is_open(&run)) / 2.0;
+        }
+        let [one, other] = runs;
+        let opens = runs.iter().filter(|run| is_open(run)).count();
+        self.contrary += count(one != other && opens == 0);
+        self.decided_once += count(opens == 1);
+    }
+
+    fn percent(&self) -> [f64; 4] {
+        [self.wrong, self.contrary, self.open, self.decided_once].map(|of| 100.0 * of / self.claims)
+    }
+}
+
+/// What pairs of runs come to, each way; and how many claims are decided after two passes and at the end,
+/// and how many of those contrarily.
+fn pairs(planted: &Planted, count: u64) -> ([Shares; WAYS.len()], [usize; 2]) {
+    let truth = planted.judge(&planted.values, None);
+    let mut shares = [(); WAYS.len()].map(|()| Shares::default());
+    let mut sooner = [0; 2];
+    for pair in 0..count {
+        let [one, other] = [2 * pair + 1, 2 * pair + 2].map(|seed| planted.run(seed));
+        for (way, shares) in shares.iter_mut().enumerate() {
+            for (claim, truth) in &truth {
+                if *truth != Verdict::Untestable {
+                    shares.add(*truth, [one[way][claim], other[way][claim]]);
+                }
+            }
+        }
+        for [_, first, last] in [&one, &other] {
+            for (claim, verdict) in first {
+                let both = [*verdict, last[claim]];
+                let decided = |of: &Verdict| matches!(of, Verdict::Holds | Verdict::DoesNotHold);
+                if both.iter().all(decided) {
+                    sooner[0] += 1;
+                    sooner[1] += usize::from(both[0] != both[1]);
+                }
+            }
+        }
+    }
+    (shares, sooner)
+}
+
+/// `cargo test --features lab --test library -- --nocapture planted_machines` prints the figures;
+/// LINEFILL_PAIRS says of how many pairs of runs.
+#[test]
+fn runs_on_planted_machines_decide_rightly() {
+    let count = std::env::var("LINEFILL_PAIRS").ok();
+    let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
+    for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
+        let planted = Planted::new("2026-11-22-zen4-guest.jsonl", noise, shape);
+        let (shares, [sooner, contrary]) = pairs(&planted, count);
+        println!(
+            "noise of {noise}, {} claims, {} runs:",
+            shares[0].claims,
+            2 * count
+        );
+        for (way, of) in WAYS.into_iter().zip(&shares) {
+            let [wrong, contrary, open, once] = of.percent();
+            println!(
+                "  {way}: {wrong:.2} % wrong, {contrary:.2} % contrary in two runs, {open:.1} % \
+                 inconclusive, {once:.1} % decided by one of two runs"
+            );
+        }
+        println!("  decided after two passes and at the end: {sooner}, contrarily {contrary}");
+        let [_, first, last] = shares.map(|of| of.percent());
+        let [wrong, contrary, open, _] = last;
+        assert!(wrong <= 1.0, "{wrong} % wrong with the noise of {noise}");
+        assert!(
+            contrary <= 2.0,
+            "{contrary} % contrary with the noise of {noise}"
+        );
+        assert!(
+            open < 0.85 * first[2],
+            "{open} % open, after two passes {}",
+            first[2]
+        );
+    }
+}
