@@ -2,7 +2,7 @@
 //! points whose threads were far apart.
 #![cfg(feature = "lab")]
 
-use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, Verdict, find};
+use linefill::experiment::{Case, Doubt, Machine, Pass, Point, Quality, State, find};
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::read;
 use linefill::lab::record::{MACHINE, Record};
@@ -133,8 +133,18 @@ fn apart(f1: f64, f2: f64) -> Analysis {
 /// False sharing at a distance that the host had for once says little of the nearest cores.
 #[test]
 fn what_was_far_apart_beside_the_rest_of_the_run_is_judged_with_doubt() {
-    let verdict = |f1, f2| apart(f1, f2).answer("F1").unwrap().claims[0].verdict;
-    assert_eq!(verdict(200.0, 200.0), Verdict::Holds);
-    assert_eq!(verdict(600.0, 600.0), Verdict::Holds, "as far as ever");
-    assert_eq!(verdict(600.0, 200.0), Verdict::Inconclusive);
+    let disturbed = |f1, f2| {
+        let analysis = apart(f1, f2);
+        let points = analysis.answer("F1").unwrap().points.iter();
+        let threads = points.filter_map(Point::measured).filter(|of| {
+            let crew = of.crew.as_ref();
+            crew.is_some_and(|crew| crew.members == crew.cpus && !crew.one_core && crew.members > 1)
+        });
+        let qualities: Vec<Quality> = threads.map(|of| of.quality).collect();
+        assert!(!qualities.is_empty());
+        qualities.iter().all(|of| *of == Quality::Disturbed)
+    };
+    assert!(!disturbed(200.0, 200.0));
+    assert!(!disturbed(600.0, 600.0), "as far as ever");
+    assert!(disturbed(600.0, 200.0));
 }
