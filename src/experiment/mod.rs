@@ -33,12 +33,12 @@ pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_run
 pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
-pub(crate) use crate::experiment::machine::ranges::steps;
-pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung};
+pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung, steps};
 pub use crate::experiment::quality::doubt::{Doubt, Residence};
 pub use crate::experiment::quality::looks::LOOKS;
+pub use crate::experiment::quality::passes::mark_remote;
+pub(crate) use crate::experiment::quality::passes::side_by_side;
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};
-pub(crate) use crate::experiment::quality::passes::{mark_remote, side_by_side};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};

@@ -145,7 +145,7 @@ const PLATEAU: f64 = 1.15;
 
 /// The x at which a rising curve steps up: where it crosses the geometric mean of the plateaus
 /// beside each step. Points that are not positive are noise and left out.
-pub(crate) fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
+pub fn steps(points: &[(f64, Interval)]) -> Vec<f64> {
     let points: Vec<(f64, f64)> = points
         .iter()
         .map(|(x, cost)| (*x, cost.middle()))

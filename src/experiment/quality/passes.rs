@@ -50,7 +50,7 @@ const REMOTE: f64 = 2.0;
 
 /// Marks the passes of a run as disturbed in which the host had the first two CPUs farther apart than
 /// at other times: a guest's CPUs are on cores that share a cache now, and then on others.
-pub(crate) fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
+pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     let mut shortest: HashMap<[usize; 2], f64> = HashMap::new();
     let mut passes = Vec::new();
     for measured in points.into_iter().filter_map(Point::measured_mut) {
