@@ -120,6 +120,23 @@ impl Interval {
         })
     }
 
+    /// The quotient of two positive quantities whose doubts have nothing to do with each other: relative
+    /// half widths add up like standard deviations, since both hardly ever lie at their ends at once
+    /// (Zou and Donner 2008, "Construction of confidence limits about effect measures"). `None` unless
+    /// both are positive throughout.
+    #[cfg(feature = "std")]
+    pub fn quotient(self, to: Self) -> Option<Self> {
+        let logs = |of: Self| {
+            let (lo, hi) = (of.lo.ln(), of.hi.ln());
+            (f64::midpoint(lo, hi), (hi - lo) / 2.0)
+        };
+        (self.lo > 0.0 && to.lo > 0.0).then(|| {
+            let ((of, width), (to, to_width)) = (logs(self), logs(to));
+            let together = width.hypot(to_width);
+            Interval::new((of - to - together).exp(), (of - to + together).exp())
+        })
+    }
+
     /// The interval in another unit.
     pub fn scaled(self, factor: f64) -> Self {
         Interval::new(self.lo * factor, self.hi * factor)
@@ -160,6 +177,20 @@ impl core::fmt::Display for Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn a_quotient_is_narrower_than_the_worst_of_both() {
+        let exact = Interval::exact(2.0).quotient(Interval::exact(4.0)).unwrap();
+        assert!((exact.lo - 0.5).abs() < 1e-12 && (exact.hi - 0.5).abs() < 1e-12);
+        let wide = Interval::new(1.0, 4.0);
+        let one = wide.quotient(Interval::exact(1.0)).unwrap();
+        assert!((one.lo - 1.0).abs() < 1e-12 && (one.hi - 4.0).abs() < 1e-12);
+        let both = wide.quotient(wide).unwrap();
+        let half = 2f64.powf(2f64.sqrt());
+        assert!((both.hi - half).abs() < 1e-12 && (both.lo * half - 1.0).abs() < 1e-12);
+        assert_eq!(Interval::new(-1.0, 1.0).quotient(wide), None);
+    }
 
     #[test]
     fn a_ratio_takes_the_worst_of_both() {

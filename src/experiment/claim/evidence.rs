@@ -229,13 +229,13 @@ fn widened(point: &Point, value: Interval) -> Interval {
     }
 }
 
-/// The quotient of two values.
+/// The quotient of two values that were measured apart.
 ///
 /// # Errors
 /// If either is not positive throughout: the difference of two stretches can be, if it is noise.
 pub(crate) fn ratio(of: impl Value, to: impl Value) -> Result<Interval, Untestable> {
     let (of, to) = (of.interval()?, to.interval()?);
-    of.ratio(to)
+    of.quotient(to)
         .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
 }
 

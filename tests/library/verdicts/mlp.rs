@@ -287,7 +287,7 @@ fn counts() -> Vec<Row> {
             a3_counted(
                 m,
                 Pending {
-                    noise: 0.03,
+                    noise: 0.06,
                     ..PENDING
                 },
             )
