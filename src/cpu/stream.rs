@@ -110,30 +110,42 @@ pub unsafe fn movntpd(dst: *mut __m128d, value: __m128d) {
     unsafe { intrinsics::_mm_stream_pd(dst.cast(), value) };
 }
 
-/// `movntsd`: stores the lower double-precision number of `value` at `dst` past the caches.
+/// `movntsd` (as assembly: the oldest Rust has no `target_feature` for it): stores the lower double-precision number of `value` at `dst` past the caches.
 ///
 /// # Safety
-/// `dst` is valid for a write of 8 bytes. The token meets the `target_feature`.
+/// `dst` is valid for a write of 8 bytes.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_sd")]
-#[inline]
-#[target_feature(enable = "sse4a")]
+#[inline(always)]
 pub unsafe fn movntsd(_has: Sse4a, dst: *mut f64, value: __m128d) {
     // SAFETY: the token proves the instruction; the caller vouches for `dst`.
-    unsafe { intrinsics::_mm_stream_sd(dst, value) };
+    unsafe {
+        asm!(
+            "movntsd [{dst}], {value}",
+            dst = in(reg) dst,
+            value = in(xmm_reg) value,
+            options(nostack, preserves_flags)
+        );
+    }
 }
 
-/// `movntss`: stores the lowest single-precision number of `value` at `dst` past the caches.
+/// `movntss` (as assembly: the oldest Rust has no `target_feature` for it): stores the lowest single-precision number of `value` at `dst` past the caches.
 ///
 /// # Safety
-/// `dst` is valid for a write of 4 bytes. The token meets the `target_feature`.
+/// `dst` is valid for a write of 4 bytes.
 #[cfg(target_feature = "sse2")]
 #[doc(alias = "_mm_stream_ss")]
-#[inline]
-#[target_feature(enable = "sse4a")]
+#[inline(always)]
 pub unsafe fn movntss(_has: Sse4a, dst: *mut f32, value: __m128) {
     // SAFETY: the token proves the instruction; the caller vouches for `dst`.
-    unsafe { intrinsics::_mm_stream_ss(dst, value) };
+    unsafe {
+        asm!(
+            "movntss [{dst}], {value}",
+            dst = in(reg) dst,
+            value = in(xmm_reg) value,
+            options(nostack, preserves_flags)
+        );
+    }
 }
 
 /// `movntq` of 64 bits: stores `value` at `dst` past the caches, from an MMX register.

@@ -91,12 +91,14 @@ fn contents(view: &ReportView) -> Markup {
     }
 }
 
-/// The class of the most interesting verdict of a section.
+/// The class of the most interesting verdict of a section, of those about this machine if there are any.
 fn worst(section: &Section) -> &'static str {
-    BY_INTEREST
-        .into_iter()
-        .find(|verdict| section.claims.iter().any(|claim| claim.verdict == *verdict))
-        .map_or("none", class)
+    let some_here = section.claims.iter().any(VerdictLine::is_of_this_machine);
+    let has = |verdict: &Verdict| {
+        let mut claims = section.claims.iter();
+        claims.any(|claim| claim.verdict == *verdict && (claim.is_of_this_machine() || !some_here))
+    };
+    BY_INTEREST.into_iter().find(has).map_or("none", class)
 }
 
 fn masthead(view: &ReportView) -> Markup {
@@ -119,7 +121,7 @@ fn masthead(view: &ReportView) -> Markup {
                 }
                 @if elsewhere > 0 {
                     p.elsewhere {
-                        (total - elsewhere) " claims were timed or counted on this machine. "
+                        (total - elsewhere) " claims are about this machine. "
                         a href="#claims-elsewhere" {
                             (elsewhere) " more are decided by arithmetic, simulation or what the system reports"
                         }
