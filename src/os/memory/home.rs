@@ -16,7 +16,7 @@ use crate::os::affinity::pin;
 ///
 /// # Errors
 /// The kernel's answer: pages that are locked stay, and hugetlb pages before Linux 5.18; or no thread
-/// can be kept on `cpu`.
+/// can be had, or kept on `cpu`.
 #[doc(alias = "MADV_DONTNEED")]
 pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     let before = bytes.as_ptr().align_offset(BASE_PAGE).min(bytes.len());
@@ -42,9 +42,14 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
             drop(pinned);
             Ok(())
         };
-        scope.spawn(touch).join()
+        let thread = thread::Builder::new().spawn_scoped(scope, touch);
+        let thread = thread.map_err(|error| {
+            io::Error::other(format!("no thread to touch pages on CPU {cpu}: {error}"))
+        })?;
+        let ended = |_| Err(io::Error::other("the thread that touches pages ended"));
+        thread.join().unwrap_or_else(ended)
     });
-    touched.unwrap_or_else(|_| Err(io::Error::other("the thread that touches them ended")))?;
+    touched?;
     Ok(pages)
 }
 
