@@ -106,7 +106,8 @@ fn one(mut passes: Vec<Point>) -> Point {
 }
 
 /// The passes' measurements as one: the median of their medians, in an interval that holds all of
-/// theirs, which is what one run may show. Those that were less undisturbed than others say nothing.
+/// theirs, which is what one run may show. Only passes of the best quality
+/// count.
 /// What their value is, [`Doubt`](crate::experiment::Doubt) says.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {

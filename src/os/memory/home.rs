@@ -25,10 +25,10 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     if whole == 0 {
         return Ok(pages);
     }
+    let (first, length) = (pages.as_mut_ptr().cast(), pages.len());
     // SAFETY: the pages are borrowed mutably, so that nobody else sees them change; whatever they
     // become is bytes.
-    let answer =
-        unsafe { libc::madvise(pages.as_mut_ptr().cast(), pages.len(), libc::MADV_DONTNEED) };
+    let answer = unsafe { libc::madvise(first, length, libc::MADV_DONTNEED) };
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }

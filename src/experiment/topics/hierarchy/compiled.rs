@@ -90,7 +90,7 @@ impl CompilerSetup {
         let records = records.ok_or_else(|| self.no_trace())?;
         let geometry = Geometry::new(self.size, self.ways, self.line);
         let mut cache = Cache::new(Design::lru(geometry?));
-        // Sets do not know of each other: those that do not count may be left out.
+        // Sets are independent of each other: sets that are not counted may be left out.
         let taken = Decoder::default().decode(records, |reference| {
             if counts(reference.address) {
                 cache.reference(reference);
