@@ -57,6 +57,17 @@ pub struct Case {
     /// Whether it is compared with the cases beside it, point by point, and so must be measured
     /// in turn with them: another experiment's point of the same setup will not do.
     pub in_turn: bool,
+    /// From where laps go on until two agree; `None` if it is sampled after one lap from memory.
+    pub laps_from: Option<LapsFrom>,
+}
+
+/// Where the lines of a working set are before its first lap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LapsFrom {
+    /// In memory.
+    Memory,
+    /// In the caches, as many as they hold: it was written just before.
+    Caches,
 }
 
 impl Case {
@@ -69,6 +80,7 @@ impl Case {
             setup: Box::new(setup),
             own_pages: false,
             in_turn: false,
+            laps_from: None,
         }
     }
 
@@ -89,6 +101,14 @@ impl Case {
     pub fn in_turn(self) -> Self {
         Case {
             in_turn: true,
+            ..self
+        }
+    }
+
+    /// The same case, sampled once two laps agree.
+    pub fn laps_from(self, start: LapsFrom) -> Self {
+        Case {
+            laps_from: Some(start),
             ..self
         }
     }

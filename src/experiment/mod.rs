@@ -24,12 +24,13 @@ pub use crate::experiment::claim::statement::{
     Claim, Document, Kind, Origin, Then, computed, counted, drepper, measured, ours, reported,
     sestoft, simulated, startin, tensor,
 };
+pub use crate::experiment::claim::takeaway::{Shown, Takeaway, Touches};
 pub use crate::experiment::claim::verdict::{
     Judged, Judgement, Value, Verdict, all_of, at_least, at_most, between, noted,
 };
 pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
-pub use crate::experiment::machine::ladder::{LADDER, SPARSE, rung_of, sparse_rungs};
+pub use crate::experiment::machine::ladder::{LADDER, LAPS, SPARSE, rung_of, sparse_rungs};
 pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
@@ -42,7 +43,7 @@ pub use crate::experiment::quality::passes::{Pass, Quality, merged};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
-pub use case::{Case, Context, PageRequest, Run, Setup, Timing, Untestable, Workload};
+pub use case::{Case, Context, LapsFrom, PageRequest, Run, Setup, Timing, Untestable, Workload};
 pub use machine::Machine;
 pub use point::{Confidence, Measured, Point, State};
 pub use registry::{Named, all, find, find_claim, nearest};
@@ -83,6 +84,14 @@ pub struct Experiment {
 }
 
 impl Experiment {
+    /// Whether a claim of it is measured or counted on this machine. Of the others, arithmetic, the
+    /// simulator or CPUID decide all.
+    pub fn is_of_this_machine(&self) -> bool {
+        self.claims
+            .iter()
+            .any(|claim| claim.kind.is_of_this_machine())
+    }
+
     /// The unit in which its points are read: that of the plot, or core cycles if it has none or
     /// draws points as percents or plain quotients of each other.
     pub fn unit(&self) -> Unit {

@@ -2,7 +2,7 @@
 
 use super::{Count, Pass, Quality, ThreadStats, Unit, Untestable};
 use crate::kernel::Work;
-use crate::measure::{Ended, Sample};
+use crate::measure::{Ended, Sample, slowed};
 use crate::stats::{Interval, Prior, Summary};
 use crate::time::Rate;
 
@@ -98,6 +98,7 @@ impl Measured {
             interval: self.ticks.interval,
             quality: self.quality,
             core_per_tick: self.core_per_tick,
+            slowed: self.slowed(),
         }];
         let passes = if self.passes.is_empty() {
             &only
@@ -126,6 +127,11 @@ impl Measured {
             of.cycles = of.cycles.map(|cycles| cycles.narrowed(share));
             of.narrowed = share;
         }
+    }
+
+    /// How many times as long disturbed samples took as undisturbed ones, if there were enough of both.
+    pub fn slowed(&self) -> Option<f64> {
+        slowed(&self.samples)
     }
 
     /// Ticks in core cycles, by the mean clock of all passes.

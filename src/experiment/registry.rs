@@ -41,23 +41,26 @@ pub enum Named {
     Topic(&'static Topic),
 }
 
-/// What is spelt most like `text`, by id or name: what somebody meant who misspelt it.
-pub fn nearest(text: &str) -> Named {
+/// What somebody meant who misspelt `text`: the id or name that it takes the fewest edits to turn it
+/// into, if that is one in three letters at most.
+pub fn nearest(text: &str) -> Option<Named> {
     let text = text.to_ascii_lowercase();
     let rows = all().into_iter().map(Named::Row);
     let families = topics::families().map(Named::Family);
     let topics = TOPICS.iter().map(Named::Topic);
-    rows.chain(families)
-        .chain(topics)
-        .min_by_key(|named| match named {
-            Named::Row(row) => {
-                let id = distance(&text, &row.id.to_ascii_lowercase());
-                id.min(distance(&text, row.name))
-            }
-            Named::Family(family) => distance(&text, family.name),
-            Named::Topic(topic) => distance(&text, topic.name),
-        })
-        .expect("the registry is not empty")
+    let edits = |named: &Named| match named {
+        Named::Row(row) => {
+            let id = distance(&text, &row.id.to_ascii_lowercase());
+            id.min(distance(&text, row.name))
+        }
+        Named::Family(family) => distance(&text, family.name),
+        Named::Topic(topic) => distance(&text, topic.name),
+    };
+    let named = rows.chain(families).chain(topics);
+    let (edits, named) = named
+        .map(|named| (edits(&named), named))
+        .min_by_key(|(edits, _)| *edits)?;
+    (3 * edits <= text.chars().count()).then_some(named)
 }
 
 #[cfg(test)]
@@ -122,9 +125,17 @@ mod tests {
     #[test]
     fn misspelt_ids_find_their_neighbour() {
         for text in ["D144", "drepper-fig-310"] {
-            assert!(matches!(nearest(text), Named::Row(row) if row.id == "D14"));
+            assert!(matches!(nearest(text), Some(Named::Row(row)) if row.id == "D14"));
         }
-        assert!(matches!(nearest("streamng"), Named::Family(family) if family.name == "streaming"));
+        let family = nearest("streamng");
+        assert!(matches!(family, Some(Named::Family(family)) if family.name == "streaming"));
         assert_eq!(find("e18").unwrap().id, "E18");
+    }
+
+    #[test]
+    fn what_is_like_no_name_has_no_neighbour() {
+        for text in ["nothing", "Z9", "", "everything", "xyz"] {
+            assert!(nearest(text).is_none(), "{text}: {:?}", nearest(text));
+        }
     }
 }

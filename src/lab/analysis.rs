@@ -38,6 +38,8 @@ pub struct Analysis {
     pub verdicts: Vec<VerdictLine>,
     /// Quantities of which experiments tell different values.
     pub disagreements: Vec<Disagreement>,
+    /// The working sets of which it is chance whether they stay in the last level, if there are any.
+    pub uncertain: Option<Range>,
 }
 
 /// An experiment, and what its points come to.
@@ -112,6 +114,7 @@ impl Analysis {
         }
         Analysis {
             disagreements: apart,
+            uncertain,
             machine,
             ladder,
             inferred,
@@ -162,7 +165,10 @@ impl Answer {
         let last = |decided: VerdictLine| {
             let same = |line: &&&VerdictLine| line.is_on(&decided);
             let found = recorded.iter().rev().find(same);
-            found.map_or(decided, |&line| line.clone())
+            match found {
+                Some(line) => line.completed_by(decided),
+                None => decided,
+            }
         };
         let evidence = Evidence::new(machine, &points, experiment.unit());
         let curves = (experiment.curves)(&evidence);

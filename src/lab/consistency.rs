@@ -2,7 +2,7 @@
 //! against each other.
 
 use super::record::MACHINE;
-use crate::experiment::{Evidence, Experiment, LADDER, Machine, Point, Range, Unit, steps};
+use crate::experiment::{Evidence, Experiment, LADDER, LAPS, Machine, Point, Range, Unit, steps};
 use crate::stats::Interval;
 
 /// Quantities that differ by less than this beyond their intervals are alike: the loops around the
@@ -14,8 +14,10 @@ const ROOM: f64 = 2.0;
 
 /// Curves over working sets that end in memory: how a sentence calls each, experiment and series. The
 /// first few are walks in random order, the others streams.
-const CURVES: [(&str, &str, &str); 6] = [
+const CURVES: [(&str, &str, &str); 8] = [
     ("the ladder", MACHINE, LADDER),
+    ("laps from memory", MACHINE, LAPS[0].1),
+    ("laps from the caches", MACHINE, LAPS[1].1),
     ("D8, walking", "D8", "random Inc, NPAD=15"),
     ("B12, walking", "B12", "k = a[k]"),
     ("D36, reading", "D36", "read, 16 B"),

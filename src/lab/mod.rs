@@ -4,13 +4,22 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod analysis;
+pub mod answer;
+pub mod chart;
+mod checkup;
 mod commands;
 pub mod compare;
 pub mod consistency;
 pub mod counters;
 pub mod date;
+mod duration;
+mod ending;
+mod format;
+mod gallery;
+pub mod gate;
 pub mod inferred;
 pub mod layout;
+mod listing;
 pub mod machine;
 pub mod plain;
 mod progress;
@@ -23,10 +32,13 @@ pub mod selection;
 pub mod session;
 pub mod sharing;
 pub mod sheet;
+mod show;
 pub mod simulate;
 pub mod size;
+mod summary;
 mod table;
 mod terminal;
+mod tour;
 pub mod undecided;
 mod whole;
 

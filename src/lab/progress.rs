@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::plain;
 use super::terminal::tell;
 
 /// A line that is drawn over on a terminal; elsewhere, a line per experiment.
@@ -90,6 +91,14 @@ impl Progress {
                 part.points,
                 part.began.elapsed().as_secs_f64()
             ));
+        }
+    }
+
+    /// Says what was found, above the line.
+    pub fn found(&self, text: &str) {
+        match self.bar.is_hidden() {
+            true => tell(text),
+            false => self.bar.println(plain::word(text)),
         }
     }
 

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::plain;
 use super::record::{Checked, FORMAT, Line, Record};
-use super::run::RECORD;
+use super::run::{PACKED, RECORD};
 use super::terminal::tell;
 
 /// A record as it was read.
@@ -56,13 +56,17 @@ impl std::error::Error for ReadError {}
 
 /// The record at `path`: itself, or the one in the folder of a run.
 pub fn record_at(path: &Path) -> PathBuf {
-    match path.is_dir() {
-        true => path.join(RECORD),
-        false => path.to_owned(),
+    if !path.is_dir() {
+        return path.to_owned();
+    }
+    let (plain, packed) = (path.join(RECORD), path.join(PACKED));
+    match !plain.exists() && packed.exists() {
+        true => packed,
+        false => plain,
     }
 }
 
-/// Reads a record. Empty lines and lines that start with `#` count as none, so that what the boot
+/// Reads a record, plain or compressed by gzip or zstd. Empty lines and lines that start with `#` count as none, so that what the boot
 /// image prints on its serial port can be read as it is.
 ///
 /// # Errors
@@ -74,10 +78,8 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
         line,
         problem,
     };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
-        .map_err(|error| fail(None, error.to_string()))?;
+    let bytes = File::open(path).and_then(|file| limited(file, path));
+    let bytes = bytes.map_err(|error| fail(None, error.to_string()))?;
     if bytes.len() as u64 > LARGEST {
         let problem = format!("more than {LARGEST} bytes: a record has a few million");
         return Err(fail(None, problem));
@@ -85,8 +87,37 @@ pub fn read(path: &Path) -> Result<Reading, ReadError> {
     parse(&bytes).map_err(|(line, problem)| fail(line, problem))
 }
 
-/// The largest file that is read as a record: a quick run of everything leaves 14 MB.
+/// The largest record that is read: a quick run of everything leaves 14 MB, a full one 100 MB.
 const LARGEST: u64 = 1 << 29;
+
+/// How compressed files begin: RFC 1952 and RFC 8878.
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// The bytes of a record, unpacked: one more than the largest has, if it has more.
+fn limited(file: File, path: &Path) -> io::Result<Vec<u8>> {
+    let read = |from: &mut dyn Read| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        from.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read(&mut &file)?;
+    let packed = |error: &dyn fmt::Display| {
+        let why = format!("{} cannot be unpacked: {error}", path.display());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    };
+    if bytes.starts_with(&GZIP) {
+        // A file may be several, one behind the other.
+        let unpacked = read(&mut flate2::read::MultiGzDecoder::new(&bytes[..]));
+        unpacked.map_err(|error| packed(&error))
+    } else if bytes.starts_with(&ZSTD) {
+        let unpacked = ruzstd::decoding::StreamingDecoder::new(&bytes[..]);
+        let mut unpacked = unpacked.map_err(|error| packed(&error))?;
+        read(&mut unpacked).map_err(|error| packed(&error))
+    } else {
+        Ok(bytes)
+    }
+}
 
 /// Reads a record from the bytes of a file, as [`read`] does.
 ///

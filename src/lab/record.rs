@@ -117,6 +117,21 @@ impl VerdictLine {
         }
     }
 
+    /// The same, with what a record of an earlier version does not say of the claim, from what the same
+    /// claim is `decided` to be now. A number goes with its verdict: where that differs there is none.
+    pub fn completed_by(&self, decided: Self) -> Self {
+        if !self.id.is_empty() {
+            return self.clone();
+        }
+        let now = decided.now.filter(|_| decided.verdict == self.verdict);
+        VerdictLine {
+            verdict: self.verdict,
+            numbers: self.numbers.clone(),
+            now,
+            ..decided
+        }
+    }
+
     /// The claim's id, or that of its experiment where a record has none.
     pub fn name(&self) -> &str {
         match self.id.is_empty() {

@@ -39,15 +39,21 @@ fn matches(pattern: &Pattern, row: &Experiment) -> bool {
 }
 
 fn unknown(text: &str) -> anyhow::Error {
+    const ALL: &str = "`linefill list` shows all";
     if text.contains(['*', '?', '[']) {
-        return anyhow::anyhow!("no experiment matches `{text}`; `linefill list` shows all");
+        return anyhow::anyhow!("no experiment matches `{text}`; {ALL}");
     }
+    let part = text.to_ascii_lowercase();
     let near = match nearest(text) {
-        Named::Row(row) => format!("`{}` ({})", row.id, row.name),
-        Named::Family(family) => format!("the family `{}`", family.name),
-        Named::Topic(topic) => format!("the topic `{}`", topic.name),
+        Some(Named::Row(row)) => format!("`{}` ({})", row.id, row.name),
+        Some(Named::Family(family)) => format!("the family `{}`", family.name),
+        Some(Named::Topic(topic)) => format!("the topic `{}`", topic.name),
+        None if part.len() > 2 && all().iter().any(|row| row.name.contains(&part)) => {
+            format!("`*{part}*`")
+        }
+        None => return anyhow::anyhow!("unknown experiment `{text}`; {ALL}"),
     };
-    anyhow::anyhow!("unknown experiment `{text}`; did you mean {near}? `linefill list` shows all")
+    anyhow::anyhow!("unknown experiment `{text}`; did you mean {near}? {ALL}")
 }
 
 #[cfg(test)]
@@ -105,6 +111,8 @@ mod tests {
         let message = error(&["D14", "D144"]);
         assert!(message.contains("`D144`") && message.contains("`D14` (drepper-fig-3.10)"));
         assert!(error(&["Z*"]).contains("`Z*`"));
+        assert!(error(&["-fig-3"]).contains("did you mean `*-fig-3*`?"));
+        assert!(!error(&["nothing"]).contains("did you mean"));
         assert!(error(&["[D"]).contains("`[D`"));
     }
 }

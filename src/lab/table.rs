@@ -4,15 +4,20 @@ use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Row, Table, p
 
 use super::analysis::Analysis;
 use super::record::VerdictLine;
+use super::terminal::Screen;
 use crate::experiment::Verdict;
 
 /// The width of what is no terminal.
 const PLAIN_WIDTH: u16 = 120;
 
-/// The width to print for: that of the terminal on the standard output, within reason.
+/// The width to print for: what `COLUMNS` says, or that of the terminal on the standard output, within
+/// reason.
 pub fn width() -> u16 {
-    terminal_size::terminal_size_of(std::io::stdout())
-        .map_or(PLAIN_WIDTH, |(terminal_size::Width(columns), _)| columns)
+    let said = std::env::var("COLUMNS").ok();
+    let said = said.and_then(|columns| columns.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(std::io::stdout());
+    said.or_else(|| terminal().map(|(terminal_size::Width(columns), _)| columns))
+        .unwrap_or(PLAIN_WIDTH)
         .clamp(60, 240)
 }
 
@@ -27,21 +32,19 @@ pub fn table(headings: &[&str], width: u16) -> Table {
     table
 }
 
-/// The verdict table, two lines a claim at most: the report has every word.
-pub fn verdicts(lines: &[VerdictLine], width: u16) -> String {
+/// The verdict table, with every word.
+pub fn verdicts(lines: &[VerdictLine], width: u16) -> Screen {
     let mut table = table(&["id", "verdict", "claim", "numbers"], width);
     for line in lines {
         let row = [line.name(), line.verdict.name(), &line.claim, &line.numbers];
-        let mut row = Row::from(row);
-        row.max_height(2);
-        table.add_row(row);
+        table.add_row(Row::from(row));
     }
     for index in [0, 1] {
         if let Some(column) = table.column_mut(index) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }
-    table.trim_fmt()
+    Screen::of(&table.trim_fmt())
 }
 
 /// How many claims about this machine came to which verdict, and how many others there are: `12 hold, 3
@@ -125,15 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn the_table_fits_and_is_two_lines_a_claim() {
+    fn the_table_fits_and_cuts_nothing() {
         let lines = [line(Verdict::Holds), line(Verdict::DoesNotHold)];
-        let text = verdicts(&lines, 80);
+        let text = verdicts(&lines, 80).text();
         assert!(
             text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
-        assert!(text.lines().count() <= 8, "{text}");
         assert!(text.contains("does not hold"), "{text}");
+        assert_eq!(text.matches("words").count(), 40, "{text}");
+        assert!(!text.contains("..."), "{text}");
     }
 
     #[test]

@@ -11,9 +11,88 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
 use anyhow::{Context as _, Result};
 
 use super::plain;
+
+/// What stands out: a heading, a number that is the answer.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// What may be passed over.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// What is as it should be, or as the document has it.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// What is not.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+/// What to be aware of.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+
+/// Lines of text with styles for a terminal.
+///
+/// Every piece has what a terminal would obey spelled out as it is added, so that the styles are the
+/// only escape sequences in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Screen(String);
+
+impl Screen {
+    /// A text without styles.
+    pub fn of(text: &str) -> Self {
+        let mut screen = Screen::default();
+        screen.add(text);
+        screen
+    }
+
+    /// Adds a text.
+    pub fn add(&mut self, text: &str) -> &mut Self {
+        self.0 += &plain::lines(text);
+        self
+    }
+
+    /// Adds a text in a style, without the spaces around it.
+    pub fn paint(&mut self, style: Style, text: &str) -> &mut Self {
+        let inside = text.trim();
+        let (before, after) = text.split_once(inside).unwrap_or(("", ""));
+        self.add(before);
+        if !inside.is_empty() {
+            self.0 += &format!("{style}{}{style:#}", plain::lines(inside));
+        }
+        self.add(after)
+    }
+
+    /// Ends the line.
+    pub fn end(&mut self) -> &mut Self {
+        self.add("\n")
+    }
+
+    /// Adds another.
+    pub fn append(&mut self, other: &Screen) -> &mut Self {
+        self.0 += &other.0;
+        self
+    }
+
+    /// How many lines there are.
+    pub fn lines(&self) -> usize {
+        self.0.lines().count()
+    }
+
+    /// The text, without the styles.
+    #[cfg(test)]
+    pub fn text(&self) -> String {
+        anstream::adapter::strip_str(&self.0).to_string()
+    }
+}
+
+/// Prints a screen on the standard output: in colours where that is a terminal that wants them, and
+/// `NO_COLOR` does not forbid it. Otherwise as [`say`].
+///
+/// # Errors
+/// As [`say`].
+pub(crate) fn show(screen: &Screen) -> Result<()> {
+    let mut out = AutoStream::auto(io::stdout()).lock();
+    let written = writeln!(out, "{}", screen.0.trim_end()).and_then(|()| out.flush());
+    finished(written)
+}
 
 /// Writes a line on the standard error: progress, a warning, an error. It is dropped if it cannot be
 /// written, because the reader has gone or the disk is full.

@@ -82,7 +82,7 @@ pub(super) fn is_whole(experiment: &Experiment, machine: &Machine, points: &[Poi
 
 /// The points of an experiment as its claims are judged on them.
 pub fn in_doubt(
-    experiment: &Experiment,
+    experiment: &'static Experiment,
     machine: &Machine,
     doubt: &Doubt,
     points: &[Point],
@@ -90,7 +90,12 @@ pub fn in_doubt(
     let cases = (experiment.cases)(machine);
     let in_doubt = |point: &Point| {
         let case = cases.iter().find(|case| case.is_at(point));
-        doubt.apply(machine, point, case.map_or(0, |case| case.setup.bytes()))
+        doubt.apply(
+            experiment,
+            machine,
+            point,
+            case.map_or(0, |case| case.setup.bytes()),
+        )
     };
     points.iter().map(in_doubt).collect()
 }

@@ -15,6 +15,8 @@ mod whole;
 
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(crate) use sample::slowed;
 pub use sample::{Buffers, Ended, Monitor, NoMonitor, Outcome, Sample};
 pub use steady::{in_long_stretches, in_stretches, steady};
 pub use whole::in_whole;

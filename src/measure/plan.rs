@@ -11,6 +11,9 @@ pub struct Plan<'a> {
     pub warm_up: u64,
     /// Ticks after which the warm-up ends even if operations are left.
     pub warm_up_ticks: u64,
+    /// Whether the warm-up is repeated until two in a row take equally long: a working set that hardly
+    /// fits a shared cache comes to rest in it, or beside it, after several laps.
+    pub until_steady: bool,
     /// Ticks that the shorter stretch of a sample should last. Well above the cost of the fences,
     /// well below the period of the timer interrupt.
     pub sample_ticks: u64,
@@ -38,6 +41,7 @@ impl Plan<'_> {
     pub const fn of_ticks(sample: u64, budget: u64) -> Self {
         Plan {
             warm_up: 0,
+            until_steady: false,
             warm_up_ticks: budget,
             sample_ticks: sample,
             least: 15,

@@ -20,6 +20,22 @@ pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
     quiet * ONE_OF < taken
 }
 
+/// How many times as long the disturbed samples took as the undisturbed ones, by their medians. `None`
+/// unless there are enough of both.
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
+    let median_of = |disturbed: bool| {
+        let of = samples
+            .iter()
+            .filter(|sample| sample.disturbed == disturbed);
+        let mut values: Vec<f64> = of.map(|sample| sample.value(1)).collect();
+        values.sort_by(f64::total_cmp);
+        let enough = !hardly_any(values.len(), samples.len());
+        crate::stats::median(&values).filter(|value| enough && *value > 0.0)
+    };
+    Some(median_of(true)? / median_of(false)?)
+}
+
 /// One sample. Its value is `(long - short) / operations` ticks per operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
@@ -154,6 +170,25 @@ fn summary_of(values: impl Iterator<Item = f64>, scratch: &mut [f64]) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[test]
+    fn what_disturbs_shows_in_samples_of_both_kinds() {
+        let sample = |disturbed: bool| Sample {
+            short: 100,
+            long: if disturbed { 250 } else { 200 },
+            disturbed,
+            ..Sample::default()
+        };
+        let of = |disturbed: usize| {
+            let samples: Vec<Sample> = (0..40).map(|index| sample(index < disturbed)).collect();
+            slowed(&samples)
+        };
+        assert_eq!(of(20), Some(1.5));
+        for few in [0, FEW, 40 - FEW, 40] {
+            assert_eq!(of(few), None, "{few} of 40");
+        }
+    }
 
     #[test]
     fn too_few_are_a_handful_or_a_small_share() {

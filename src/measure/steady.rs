@@ -102,9 +102,24 @@ fn operations_a_sample(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>)
     operations
 }
 
-/// Runs the plan's warm-up in stretches of `operations`.
+/// By how much two laps differ that agree, as a share.
+const AGREE: f64 = 0.03;
+
+/// Runs the plan's warm-up in stretches of `operations`, or if it is to come to rest, in laps without a
+/// pause until two agree.
 fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
     let began = start();
+    if plan.until_steady && plan.warm_up > 0 {
+        let mut before = f64::INFINITY;
+        while start() - began < plan.warm_up_ticks && !plan.stopped() {
+            let lap = time(plan.warm_up).0 as f64;
+            if (lap - before).abs() <= AGREE * lap {
+                return;
+            }
+            before = lap;
+        }
+        return;
+    }
     let mut left = plan.warm_up;
     while left > 0 && start() - began < plan.warm_up_ticks && !plan.stopped() {
         let part = left.min(operations);

@@ -94,6 +94,13 @@ impl Ran {
         self
     }
 
+    /// Panics unless it gave an answer, be it a bad one: `doctor` fails on a machine that is busy.
+    #[track_caller]
+    pub fn answered(self) -> Self {
+        assert!(matches!(self.status, Some(0 | 1)), "{self:#?}");
+        self
+    }
+
     /// Panics unless it was refused with a message that has every one of `parts`.
     #[track_caller]
     pub fn refused(self, parts: &[&str]) -> Self {

@@ -70,6 +70,8 @@ fn on(model: &str, cpu: usize, machine: Machine) -> Result<String, String> {
         let ran = Ran::of(&mut under(model, command));
         match ran.status {
             Some(0) => Ok(ran.out),
+            // `doctor` has found something that is bad on this host.
+            Some(1) if command.get_args().any(|word| word == "doctor") => Ok(ran.out),
             status => Err(format!(
                 "{model}: {command:?}: status {status:?}\n{}\n{}",
                 ran.out, ran.err

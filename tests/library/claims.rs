@@ -171,6 +171,27 @@ fn numbers_of_then_are_of_a_document() {
     });
 }
 
+/// A finding sets a number that was measured here beside the document's, and says what to do.
+#[test]
+fn takeaways_are_of_measured_numbers_and_advise_on_both_verdicts() {
+    none(|_, claim| {
+        let takeaway = claim.takeaway?;
+        let [holding, failing] =
+            [Verdict::Holds, Verdict::DoesNotHold].map(|of| takeaway.advice_on(of));
+        let is_sentence = |text: &str| text.ends_with('.') && text.split(' ').count() > 3;
+        if claim.then.is_none() || !claim.kind.is_of_this_machine() {
+            return Some("no number of the document's beside one of this machine".to_owned());
+        }
+        if takeaway.headline.matches("{now}").count() != 1 || takeaway.headline.ends_with('.') {
+            return Some(format!("`{}` has not one number", takeaway.headline));
+        }
+        let advises = is_sentence(holding) && is_sentence(failing) && holding != failing;
+        (!advises || takeaway.subject.len() > 64).then(|| format!("{takeaway:?}"))
+    });
+    let many = claims().filter(|(_, claim)| claim.takeaway.is_some());
+    assert!(many.count() > 30);
+}
+
 /// Arithmetic and simulation say nothing about this machine.
 #[test]
 fn kinds_say_what_is_of_this_machine() {

@@ -2,7 +2,7 @@
 //! of the kept records do.
 #![cfg(feature = "lab")]
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ struct Planted {
     /// The points, without any doubt.
     values: Measured,
     shape: Shape,
-    noise: HashMap<String, Points>,
+    noise: BTreeMap<String, BTreeMap<String, Points>>,
 }
 
 /// The passes of a planted run: of each experiment and point, what each pass came to.
@@ -74,9 +74,12 @@ impl Planted {
             && measured.ticks.median > 0.0
         {
             let kind = format!("{:?}", Residence::of(&self.machine, measured, bytes));
-            let alike = [id, &kind, "Memory"];
-            let alike = alike.into_iter().find_map(|of| self.noise.get(of)).unwrap();
-            let residuals = &alike[(hash.finish() % alike.len() as u64) as usize];
+            let alike = self.noise.get(&kind).unwrap_or(&self.noise["Memory"]);
+            let alike: Vec<&Vec<f64>> = match alike.get(id) {
+                Some(points) => points.iter().collect(),
+                None => alike.values().flatten().collect(),
+            };
+            let residuals = alike[(hash.finish() % alike.len() as u64) as usize];
             let value = measured.ticks.median * self.shape.pass(rng, residuals);
             measured.ticks.median = value;
             measured.ticks.interval = Interval::exact(value).widened(WITHIN);
@@ -257,7 +260,7 @@ fn runs_on_planted_machines_decide_rightly() {
     let count = std::env::var("LINEFILL_PAIRS").ok();
     let count = count.and_then(|count| count.parse().ok()).unwrap_or(1);
     for (noise, shape) in [("zen4", Shape::Normal), ("zen5", Shape::Kept)] {
-        let planted = Planted::new("2026-11-22-zen4-guest.jsonl", noise, shape);
+        let planted = Planted::new("2026-11-22-zen4-guest.jsonl.zst", noise, shape);
         let (shares, [sooner, contrary]) = pairs(&planted, count);
         println!(
             "noise of {noise}, {} claims, {} runs:",

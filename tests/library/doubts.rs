@@ -11,7 +11,7 @@ use linefill::stats::Interval;
 /// The last record.
 fn last() -> Record {
     let records = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
-    read(&records.join("2026-11-22-zen4-guest.jsonl"))
+    read(&records.join("2026-11-22-zen4-guest.jsonl.zst"))
         .unwrap()
         .record
 }
@@ -45,6 +45,7 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
         interval,
         quality,
         core_per_tick: of.core_per_tick,
+        slowed: None,
     };
     of.passes = rests.iter().map(pass).collect();
     of.ticks.interval = interval;
@@ -54,7 +55,7 @@ fn with(point: &Point, rests: &[Quality]) -> Point {
 
 /// Half the width of the interval that claims are judged on, as a share.
 fn doubt_of(run: &Doubt, machine: &Machine, point: &Point, bytes: usize) -> f64 {
-    let judged = run.apply(machine, point, bytes);
+    let judged = run.apply(find("D19").unwrap(), machine, point, bytes);
     judged.measured().unwrap().ticks.interval.doubt()
 }
 
@@ -107,7 +108,7 @@ fn without_points_passes_differ_as_those_of_the_kept_records() {
     let nothing = Doubt::of(&machine, &[]);
     let one = with(&far, &[Quality::Clean, Quality::Disturbed]);
     let doubt = doubt_of(&nothing, &machine, &one, bytes);
-    assert!((0.05..0.1).contains(&doubt), "{doubt}");
+    assert!((0.05..0.15).contains(&doubt), "{doubt}");
 }
 
 /// What F1 and F2 alone come to, with the first two threads of each on CPUs 0 and 1, so many ticks apart.

@@ -85,7 +85,7 @@ fn nothing_comes_of_nothing() {
     assert_eq!(size(&[], 0), None);
 }
 
-/// The record of a Zen 4 guest: what CPUID says of it, found without asking.
+/// The records of guests: what CPUID says of it, found without asking.
 #[cfg(feature = "lab")]
 #[test]
 fn the_recorded_machine_is_found_as_it_is() {
@@ -95,7 +95,7 @@ fn the_recorded_machine_is_found_as_it_is() {
     let mut seen = 0;
     for entry in std::fs::read_dir(records).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension().is_none_or(|ending| ending != "jsonl") {
+        if path.extension().is_none_or(|ending| ending != "zst") {
             continue;
         }
         let reading = linefill::lab::read::read(&path).unwrap();

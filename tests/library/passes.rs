@@ -1,7 +1,7 @@
 //! The value behind passes: planted passes differ as those of the kept records do.
 #![cfg(feature = "lab")]
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use linefill::experiment::{Point, Quality, Residence, Verdict};
@@ -18,21 +18,17 @@ const KEPT: &str = include_str!("../fixtures/passes.csv");
 /// Points of one kind, each by what its passes may lie beside its value, as a logarithm.
 pub type Points = Vec<Vec<f64>>;
 
-/// Those of a machine, by the kind of the points, and by the ids of their experiments.
-pub fn kept(machine: &str) -> HashMap<String, Points> {
-    let mut kinds: HashMap<String, Points> = HashMap::new();
+/// Those of a machine, by the kind of the points, and by the ids of their experiments in a kind.
+pub fn kept(machine: &str) -> BTreeMap<String, BTreeMap<String, Points>> {
+    let mut kinds: BTreeMap<String, BTreeMap<String, Points>> = BTreeMap::new();
     for line in KEPT.lines().filter(|line| !line.starts_with('#')) {
         let mut cells = line.split(',');
         let [of, kind, id] = [(); 3].map(|()| cells.next().unwrap());
         if of == machine {
             let residuals = cells.map(|cell| cell.parse::<f64>().unwrap() / 1e4);
             let residuals: Vec<f64> = residuals.collect();
-            for key in [kind, id] {
-                kinds
-                    .entry(key.to_owned())
-                    .or_default()
-                    .push(residuals.clone());
-            }
+            let of_kind = kinds.entry(kind.to_owned()).or_default();
+            of_kind.entry(id.to_owned()).or_default().push(residuals);
         }
     }
     kinds
@@ -72,24 +68,25 @@ fn normal(rng: &mut Rng) -> f64 {
 /// passes: in several planted runs, each of which estimates its own priors.
 fn coverage(machine: &str, shape: Shape, passes: usize, rng: &mut Rng) -> (f64, f64) {
     const RUNS: usize = 8;
-    let mut kept = kept(machine);
-    let kinds = ["L1", "L2", "Llc", "Memory", "Threads"].map(|kind| kept.remove(kind));
+    let kept = kept(machine);
     let (mut covered, mut doubts) = (0, Vec::new());
     for _ in 0..RUNS {
-        for points in kinds.iter().flatten() {
-            let plant = |residuals: &Vec<f64>| -> Vec<Interval> {
-                (0..passes)
-                    .map(|_| Interval::exact(shape.pass(rng, residuals)))
-                    .collect()
+        for experiments in kept.values() {
+            let mut plant = |points: &Points| -> Points {
+                let mut pass = |residuals: &Vec<f64>| shape.pass(rng, residuals).ln();
+                let point = |residuals| (0..passes).map(|_| pass(residuals)).collect();
+                points.iter().map(point).collect()
             };
-            let planted: Vec<Vec<Interval>> = points.iter().map(plant).collect();
-            let logs = |of: &Vec<Interval>| of.iter().map(|pass| pass.lo.ln()).collect();
-            let logs: Vec<Vec<f64>> = planted.iter().map(logs).collect();
-            let prior = Prior::of(logs.iter().map(Vec::as_slice)).unwrap();
-            for point in &planted {
-                let interval = prior.estimate(point, 0.05).unwrap().interval;
-                covered += usize::from(interval.lo <= 1.0 && interval.hi >= 1.0);
-                doubts.push(interval.doubt());
+            let planted: Vec<Points> = experiments.values().map(&mut plant).collect();
+            let priors = Prior::of_groups(&planted).unwrap();
+            for (points, prior) in planted.iter().zip(priors) {
+                for point in points {
+                    let passes: Vec<Interval> =
+                        point.iter().map(|log| Interval::exact(log.exp())).collect();
+                    let interval = prior.estimate(&passes, 0.05).unwrap().interval;
+                    covered += usize::from(interval.lo <= 1.0 && interval.hi >= 1.0);
+                    doubts.push(interval.doubt());
+                }
             }
         }
     }

@@ -65,6 +65,7 @@ fn the_page_has_the_curves_the_machines_and_the_verdicts_of_both() {
     let folder = two("compare-page");
     let ran = folder.run(&RECORDS).ok();
     assert!(ran.out.contains("after over before"), "{}", ran.out);
+    assert!(ran.out.contains("slower"), "{}", ran.out);
     assert!(ran.out.contains("page: compare.html"), "{}", ran.out);
     let page = fs::read_to_string(folder.at("compare.html")).unwrap();
     for wanted in [
@@ -226,6 +227,43 @@ fn several_records_and_folders_of_runs_are_held_against_the_first() {
     let ran = folder.run(&args).ok();
     assert!(ran.out.contains("after over before"), "{}", ran.out);
     assert!(ran.out.contains("before #2 over before"), "{}", ran.out);
+}
+
+#[test]
+fn labels_name_the_records_and_the_largest_effect_comes_first() {
+    let folder = two("compare-labels");
+    let ran = folder
+        .run(&with(&["--label", "old", "--label", "new"]))
+        .ok();
+    assert!(ran.out.contains("new over old"), "{}", ran.out);
+    let row = |id: &str| ran.out.find(&format!("\n {id} ")).expect(id);
+    assert!(row("D15") < row("D14"), "{}", ran.out);
+    let page = fs::read_to_string(folder.at("compare.html")).unwrap();
+    assert!(page.contains("<title>linefill: old, new</title>"));
+    folder
+        .run(&with(&["--label", "a", "--label", "a"]))
+        .refused(&["--label", "`a` names two records"]);
+    let three = ["--label", "a", "--label", "b", "--label", "c"];
+    folder
+        .run(&with(&three))
+        .refused(&["3 labels for 2 records"]);
+}
+
+#[test]
+fn machines_that_differ_name_their_records() {
+    let folder = Folder::new("compare-machines");
+    plant(&folder, "before.jsonl", |_| {});
+    plant(&folder, "after.jsonl", |line| {
+        if let Line::Header(header) = line {
+            header.cpu.core = Some("Zen 5".to_owned());
+        }
+    });
+    let ran = folder.run(&RECORDS).ok();
+    assert!(
+        ran.out.contains("Zen 5, KVM over Zen 4, KVM"),
+        "{}",
+        ran.out
+    );
 }
 
 /// What the boot image prints: comments around the record, and the ladder alone.

@@ -108,6 +108,64 @@ fn a_line_that_was_cut_off_is_measured_again() {
     assert_eq!(folder.record().points, again.points);
 }
 
+/// Passes that differ by a factor leave claims open, which further passes are for.
+#[test]
+fn a_run_that_is_killed_within_a_look_goes_on_with_the_same() {
+    let folder = Folder::new("look");
+    folder.run(&["run", "D14", "--memory", "1MiB"]).ok();
+    let path = folder.at("linefill-out/record.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut kept: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut value: serde_json::Value = serde_json::from_str(line).unwrap();
+        let is_header = value["kind"] == "header";
+        let is_machine = value["experiment"] == "machine";
+        let early = value["kind"] == "point" && value["pass"].as_u64().unwrap() < 2;
+        if early && !is_machine && value["pass"] == 1 {
+            for of in ["median", "min", "lo", "hi"] {
+                let slower = 1.5 * value["timed"][of].as_f64().unwrap();
+                value["timed"][of] = slower.into();
+            }
+        }
+        if is_header || early || is_machine {
+            kept.push(format!("{value}\n"));
+        }
+    }
+    fs::write(&path, kept.concat()).unwrap();
+
+    let passes = || -> Vec<(u64, String, String)> {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let points = lines.filter(|line: &serde_json::Value| line["experiment"] == "D14");
+        let points = points.filter(|line| line["kind"] == "point");
+        let place = |line: serde_json::Value| {
+            let pass = line["pass"].as_u64().unwrap();
+            (pass, line["series"].to_string(), line["x"].to_string())
+        };
+        points.map(place).collect()
+    };
+    let mut run = UnderWay::go_on(path.clone(), &mut folder.linefill(&["run", "--resume"]));
+    run.until(kept.len() + 3);
+    run.kill();
+    let before = passes();
+    assert!(before.iter().any(|(pass, ..)| *pass == 2), "{before:?}");
+    folder.run(&["run", "--resume"]).ok();
+    folder.record().has_each_point_once();
+    let after = passes();
+    assert_eq!(after[..before.len()], before);
+    // The look was measured to its end: what has a third pass has a fourth.
+    let of = |wanted: u64| {
+        let mut places: Vec<_> = after
+            .iter()
+            .filter(|(pass, ..)| *pass == wanted)
+            .map(|(_, series, x)| (series, x))
+            .collect();
+        places.sort();
+        places
+    };
+    assert!(!of(2).is_empty() && of(2) == of(3), "{after:?}");
+}
+
 #[test]
 fn a_record_without_a_whole_line_is_begun_again() {
     let folder = Folder::new("begun");

@@ -151,7 +151,7 @@ fn without_sys_and_proc_everything_runs_and_says_what_is_not_known() {
     let folder = Folder::new("no-sys");
     let bare = |args: &[&str]| {
         let mut command = folder.linefill(args);
-        Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere"))).ok()
+        Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere"))).answered()
     };
     bare(&["run", "D14", SMALL[0], SMALL[1]]);
     let header = folder.record().header;

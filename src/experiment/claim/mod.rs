@@ -6,4 +6,5 @@ pub mod extreme;
 pub mod guest;
 pub mod paired;
 pub mod statement;
+pub mod takeaway;
 pub mod verdict;

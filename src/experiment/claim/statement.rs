@@ -1,5 +1,6 @@
 //! What a claim says: whose it is, how it is found out, and what its document has for it.
 
+use super::takeaway::Takeaway;
 use super::verdict::{Judged, Judgement, Verdict};
 use crate::experiment::{Evidence, Untestable};
 
@@ -20,6 +21,8 @@ pub struct Claim {
     pub text: &'static str,
     /// What the document has for the first number of the judgement.
     pub then: Option<Then>,
+    /// How the first number of the judgement reads as a finding, if it can be one.
+    pub takeaway: Option<Takeaway>,
     /// What follows if it holds, or nothing.
     pub holding: &'static str,
     /// What follows if it does not hold, or nothing.
@@ -250,6 +253,7 @@ impl Claim {
             origin,
             text,
             then: None,
+            takeaway: None,
             holding: "",
             failing: "",
             judge,
@@ -265,6 +269,14 @@ impl Claim {
     pub const fn then_between(self, lo: f64, hi: f64, machine: &'static str) -> Self {
         Claim {
             then: Some(Then { lo, hi, machine }),
+            ..self
+        }
+    }
+
+    /// The same, with how its number reads as a finding beside the document's own.
+    pub const fn takeaway(self, takeaway: Takeaway) -> Self {
+        Claim {
+            takeaway: Some(takeaway),
             ..self
         }
     }

@@ -7,6 +7,7 @@
 //! a point of an experiment that has the same set-up is no test of a prediction.
 
 use crate::cpu::Core;
+use crate::experiment::machine::ladder::laps;
 use crate::experiment::shared::addition::AdditionSetup;
 use crate::experiment::shared::bandwidth::{BandwidthSetup, Mover};
 use crate::experiment::shared::orders::OrdersSetup;
@@ -288,6 +289,13 @@ pub fn calibrating(machine: &Machine) -> Vec<Case> {
             };
             cases.push(Case::new(stream.series(), bytes as f64, setup));
         }
+    }
+    // Below the last level only those are of use that may still be in it.
+    let shared = successors(sizes.get(1).map(|first| first / 2), |bytes| {
+        bytes.checked_mul(2)
+    });
+    for bytes in shared.take_while(|&bytes| bytes <= memory) {
+        cases.extend(laps(bytes, machine.seed));
     }
     let pages = WalkSetup {
         count: A_FEW_PAGES,

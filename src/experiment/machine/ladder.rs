@@ -12,7 +12,7 @@
 
 use crate::experiment::machine::half_octaves;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{Case, Point, Rung, State, Unit};
+use crate::experiment::{Case, LapsFrom, Point, Rung, State, Unit};
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
 pub use crate::record::LADDER;
@@ -20,6 +20,21 @@ use crate::time::Rate;
 
 /// The series of the sparse walks.
 pub const SPARSE: &str = "random walk, one line of eight";
+
+/// Walks through working sets that a shared last level holds wholly, partly or not at all, sampled once
+/// two laps agree. A walk that starts in memory and comes round slowly loses its lines to whoever shares
+/// the level, and stays in memory; one that starts in the caches comes round quickly and keeps them.
+/// Between the two lies what nobody can promise.
+pub const LAPS: [(LapsFrom, &str); 2] = [
+    (LapsFrom::Memory, "laps until two agree, from memory"),
+    (LapsFrom::Caches, "laps until two agree, from the caches"),
+];
+
+/// These walks through `bytes`.
+pub(crate) fn laps(bytes: usize, seed: u64) -> impl Iterator<Item = Case> {
+    let of_each = LAPS.into_iter();
+    of_each.map(move |(start, series)| of_lines(series, 1, bytes, seed).laps_from(start))
+}
 
 /// The lines of which they use one.
 pub(crate) const LINES: usize = 8;

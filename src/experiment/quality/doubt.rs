@@ -1,14 +1,22 @@
 //! What makes a point doubtful, and how claims are judged on it.
 
+use std::collections::HashMap;
+
 use crate::experiment::{
     Case, Confidence, Experiment, Machine, Measured, Pass, Point, Quality, State, Untestable,
     side_by_side,
 };
-use crate::stats::{Interval, Prior};
+use crate::stats::{Interval, Prior, quantile};
 
-/// The least share of its speed that a thread keeps beside another thread of its core: half of the
-/// instructions, somewhat less if both have misses in flight. Lost cache lines may cost more.
-const BESIDE_ANOTHER: f64 = 0.4;
+/// How many times as long work takes beside another thread of its core at most, if the run does not
+/// tell: that gets half of the instructions, and somewhat more if both have misses in flight.
+const BESIDE_ANOTHER: f64 = 2.5;
+
+/// The share of disturbed points that are slowed by no more than the run shows.
+const MOST: f64 = 0.975;
+
+/// The least number of points that tell it: of so many, the largest is hardly ever below that share.
+const TELLING: usize = 100;
 
 /// Why a point of two threads on two cores is untestable.
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
@@ -18,12 +26,26 @@ const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the syste
 ///
 /// A few passes show little of how far they may lie from the value of the point; similar points of the
 /// run tell how passes differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
-    priors: [Priors; Residence::ALL],
+    priors: HashMap<Alike, Priors>,
+    slowed: Slowed,
     /// Whether what was open was measured in further passes.
     looks: bool,
 }
+
+/// How many times as long disturbed work takes as undisturbed at most: what the points of the run show
+/// that have samples of both.
+#[derive(Clone, Debug, PartialEq)]
+struct Slowed {
+    /// By where the data are, if enough points tell;
+    of_kind: HashMap<Residence, f64>,
+    /// else.
+    others: f64,
+}
+
+/// Points that are alike: of a series of an experiment, with their data in the same place.
+type Alike = (&'static str, String, Residence);
 
 /// How passes over points of a kind differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +58,40 @@ struct Priors {
     ratios: Prior,
 }
 
+impl Slowed {
+    fn of(shown: HashMap<Residence, Vec<f64>>) -> Self {
+        let most = |mut shown: Vec<f64>| {
+            shown.sort_by(f64::total_cmp);
+            let enough = shown.len() >= TELLING;
+            quantile(&shown, MOST)
+                .filter(|_| enough)
+                .map(|most| most.max(1.0))
+        };
+        Slowed {
+            others: most(shown.values().flatten().copied().collect()).unwrap_or(BESIDE_ANOTHER),
+            of_kind: shown
+                .into_iter()
+                .filter_map(|(kind, of)| Some((kind, most(of)?)))
+                .collect(),
+        }
+    }
+
+    fn most(&self, kind: Residence) -> f64 {
+        self.of_kind.get(&kind).copied().unwrap_or(self.others)
+    }
+}
+
+impl Priors {
+    /// Of points that nothing is known of.
+    const KEPT: Priors = Priors {
+        ticks: Prior::KEPT,
+        cycles: Prior::KEPT,
+        ratios: Prior::KEPT,
+    };
+}
+
 /// Where the data of a point lie: passes over points of the same kind differ alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Residence {
     /// One thread, in a working set that fits L1d,
     L1,
@@ -52,8 +106,6 @@ pub enum Residence {
 }
 
 impl Residence {
-    const ALL: usize = Residence::Threads as usize + 1;
-
     /// The kind of a point whose case has a working set of so many bytes.
     pub fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
@@ -68,14 +120,64 @@ impl Residence {
     }
 }
 
-/// The logarithms of the passes over points, by kind.
-type Logs = [Vec<Vec<f64>>; Residence::ALL];
+/// The logarithms of the passes over points: a list a point.
+type OfPoints = Vec<Vec<f64>>;
+
+/// The same by what is alike.
+#[derive(Debug, Default)]
+struct Logs(HashMap<Alike, OfPoints>);
+
+impl Logs {
+    /// Adds the passes over a point, as [`logs`] of them.
+    fn add(&mut self, alike: &Alike, passes: impl Iterator<Item = Interval>) {
+        let of_alike = self.0.entry(alike.clone()).or_default();
+        of_alike.push(logs(passes));
+    }
+
+    /// The priors of points that are alike, each kind by itself; of all kinds together where one has too
+    /// few points.
+    fn priors(self) -> HashMap<Alike, Prior> {
+        let mut kinds: HashMap<Residence, Vec<(Alike, OfPoints)>> = HashMap::new();
+        for (alike, points) in self.0 {
+            kinds.entry(alike.2).or_default().push((alike, points));
+        }
+        let priors = |groups: &[(Alike, OfPoints)]| {
+            let points: Vec<OfPoints> = groups.iter().map(|(_, of)| of.clone()).collect();
+            Prior::of_groups(&points)
+        };
+        let mut found = HashMap::new();
+        let mut few = Vec::new();
+        for groups in kinds.values() {
+            match priors(groups) {
+                Some(priors) => found.extend(alikes(groups).zip(priors)),
+                None => few.extend_from_slice(groups),
+            }
+        }
+        if !few.is_empty() {
+            few.extend(
+                kinds
+                    .into_values()
+                    .flatten()
+                    .filter(|(alike, _)| found.contains_key(alike)),
+            );
+            let priors = priors(&few).unwrap_or_else(|| vec![Prior::KEPT; few.len()]);
+            for (alike, prior) in alikes(&few).zip(priors) {
+                found.entry(alike).or_insert(prior);
+            }
+        }
+        found
+    }
+}
+
+fn alikes(groups: &[(Alike, OfPoints)]) -> impl Iterator<Item = Alike> {
+    groups.iter().map(|(alike, _)| alike.clone())
+}
 
 impl Doubt {
     /// The doubt about a run on `machine`, from the points of its experiments.
-    pub fn of(machine: &Machine, experiments: &[(&Experiment, Vec<Point>)]) -> Self {
-        let (mut ticks, mut cycles, mut ratios) =
-            (Logs::default(), Logs::default(), Logs::default());
+    pub fn of(machine: &Machine, experiments: &[(&'static Experiment, Vec<Point>)]) -> Self {
+        let [mut ticks, mut cycles, mut ratios] = [(); 3].map(|()| Logs::default());
+        let mut slowed: HashMap<Residence, Vec<f64>> = HashMap::new();
         for (experiment, points) in experiments {
             let mut before: Option<(Case, &Measured)> = None;
             for case in (experiment.cases)(machine) {
@@ -84,37 +186,40 @@ impl Doubt {
                     before = None;
                     continue;
                 };
-                let kind = Residence::of(machine, measured, case.setup.bytes()) as usize;
-                let clean: Vec<Pass> = clean(measured).collect();
-                ticks[kind].push(logs(clean.iter().map(|pass| pass.interval)));
-                cycles[kind].push(logs(clean.iter().filter_map(in_cycles)));
+                let kind = Residence::of(machine, measured, case.setup.bytes());
+                let alike = (experiment.id, case.series.clone(), kind);
+                let shown = measured.passes.iter().filter_map(|pass| pass.slowed);
+                slowed.entry(kind).or_default().extend(shown);
+                ticks.add(&alike, clean(measured).map(|pass| pass.interval));
+                cycles.add(&alike, clean(measured).filter_map(|pass| in_cycles(&pass)));
                 if let Some((other, base)) = &before
                     && other.in_turn
                     && case.in_turn
                     && other.x == case.x
                 {
                     let pairs = side_by_side([&measured.passes, &base.passes]);
-                    ratios[kind].push(logs(pairs.iter().filter_map(|[of, to]| of.ratio(*to))));
+                    ratios.add(&alike, pairs.iter().filter_map(|[of, to]| of.ratio(*to)));
                 }
                 before = Some((case, measured));
             }
         }
-        let [ticks, cycles, ratios] = [ticks, cycles, ratios].map(priors);
-        let priors = core::array::from_fn(|kind| {
-            let ticks = ticks[kind].unwrap_or(Prior::KEPT);
+        let (ticks, cycles, ratios) = (ticks.priors(), cycles.priors(), ratios.priors());
+        let priors = ticks.into_iter().map(|(alike, ticks)| {
             // Two points that have nothing in common differ between passes as both together.
             let both = Prior {
                 variance: 2.0 * ticks.variance,
                 ..ticks
             };
-            Priors {
+            let of_alike = Priors {
                 ticks,
-                cycles: cycles[kind].unwrap_or(Prior::KEPT),
-                ratios: ratios[kind].unwrap_or(both),
-            }
+                cycles: cycles.get(&alike).copied().unwrap_or(Prior::KEPT),
+                ratios: ratios.get(&alike).copied().unwrap_or(both),
+            };
+            (alike, of_alike)
         });
         Doubt {
-            priors,
+            priors: priors.collect(),
+            slowed: Slowed::of(slowed),
             looks: false,
         }
     }
@@ -124,8 +229,15 @@ impl Doubt {
         Doubt { looks, ..self }
     }
 
-    /// The point as claims are judged on it. `bytes` is the working set of its case.
-    pub fn apply(&self, machine: &Machine, point: &Point, bytes: usize) -> Point {
+    /// The point of an experiment as claims are judged on it. `bytes` is the working set of its case.
+    pub fn apply(
+        &self,
+        experiment: &'static Experiment,
+        machine: &Machine,
+        point: &Point,
+        bytes: usize,
+    ) -> Point {
+        let series = &point.series;
         let mut point = point.clone();
         let Some(measured) = point.measured_mut() else {
             return point;
@@ -134,13 +246,16 @@ impl Doubt {
             point.state = State::Untestable(Untestable(ONE_CORE.to_owned()));
             return point;
         }
+        let kind = Residence::of(machine, measured, bytes);
         if !measured.passes.is_empty() {
-            self.settle(machine, measured, bytes);
+            let alike = (experiment.id, series.clone(), kind);
+            let priors = self.priors.get(&alike).unwrap_or(&Priors::KEPT);
+            settle(measured, priors, self.looks);
         }
-        // Nobody knows what a disturbed measurement would have taken undisturbed. If an empty stretch
-        // was subtracted, the value may be negative.
+        // If an empty stretch was subtracted, the value may be negative.
+        let most = self.slowed.most(kind);
         let doubt = |interval: &mut Interval| {
-            interval.lo = interval.lo.min(BESIDE_ANOTHER * interval.lo);
+            interval.lo = interval.lo.min(interval.lo / most);
         };
         if measured.quality == Quality::Disturbed {
             doubt(&mut measured.ticks.interval);
@@ -157,40 +272,32 @@ impl Doubt {
         disturbed.for_each(|pass| doubt(&mut pass.interval));
         point
     }
+}
 
-    /// Puts the interval of the value in the place of what the passes showed. Passes that are not
-    /// positive have no other interval.
-    fn settle(&self, machine: &Machine, measured: &mut Measured, bytes: usize) {
-        let priors = &self.priors[Residence::of(machine, measured, bytes) as usize];
-        let of_quality = |pass: &&Pass| pass.quality == measured.quality;
-        let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
-        let intervals: Vec<Interval> = passes.iter().map(|pass| pass.interval).collect();
-        let error = match self.looks {
-            true => super::looks::error(measured.passes.len()),
-            false => super::looks::ERROR,
-        };
-        let ticks = priors.ticks.estimate(&intervals, error);
-        let cycles: Option<Vec<Interval>> = passes.iter().map(in_cycles).collect();
-        let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, error));
-        measured.confidence = Some(Confidence {
-            cycles: cycles.map(|of| of.interval),
-            states: ticks.and_then(|of| of.states),
-            ratios: priors.ratios,
-            error,
-            narrowed: 1.0,
-        });
-        if let Some(ticks) = ticks {
-            measured.ticks.interval = ticks.interval;
-        }
+/// Puts the interval of the value in the place of what the passes showed. Passes that are not
+/// positive have no other interval.
+fn settle(measured: &mut Measured, priors: &Priors, looks: bool) {
+    let of_quality = |pass: &&Pass| pass.quality == measured.quality;
+    let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
+    let intervals: Vec<Interval> = passes.iter().map(|pass| pass.interval).collect();
+    let error = match looks {
+        true => super::looks::OF_A_LOOK,
+        false => super::looks::ERROR,
+    };
+    let ticks = priors.ticks.estimate(&intervals, error);
+    let cycles: Option<Vec<Interval>> = passes.iter().map(in_cycles).collect();
+    let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, error));
+    measured.confidence = Some(Confidence {
+        cycles: cycles.map(|of| of.interval),
+        states: ticks.and_then(|of| of.states),
+        ratios: priors.ratios,
+        error,
+        narrowed: 1.0,
+    });
+    if let Some(ticks) = ticks {
+        measured.ticks.interval = ticks.interval;
     }
 }
-
-/// The prior of each kind; of all kinds together where one has too few points.
-fn priors(logs: Logs) -> [Option<Prior>; Residence::ALL] {
-    let of_all = Prior::of(logs.iter().flatten().map(Vec::as_slice));
-    logs.map(|of_kind| Prior::of(of_kind.iter().map(Vec::as_slice)).or(of_all))
-}
-
 /// The logarithms of the middles; of none if one is not positive throughout.
 fn logs(intervals: impl Iterator<Item = Interval>) -> Vec<f64> {
     let log = |of: Interval| (of.lo > 0.0).then(|| of.middle().ln());
@@ -221,7 +328,7 @@ mod tests {
     /// The point as it is judged if nothing is known of others.
     fn doubted(point: &Point) -> Point {
         let machine = crate::experiment::machine::tests::unknown();
-        Doubt::of(&machine, &[]).apply(&machine, point, 0)
+        Doubt::of(&machine, &[]).apply(crate::experiment::find("E18").unwrap(), &machine, point, 0)
     }
 
     #[test]

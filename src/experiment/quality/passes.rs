@@ -20,6 +20,8 @@ pub struct Pass {
     pub quality: Quality,
     /// Core cycles per tick meanwhile; `None` if the yardstick gave nothing.
     pub core_per_tick: Option<f64>,
+    /// How many times as long disturbed samples took as undisturbed ones, if there were enough of both.
+    pub slowed: Option<f64>,
 }
 
 /// How undisturbed a pass was, the best first.
@@ -107,8 +109,7 @@ fn one(mut passes: Vec<Point>) -> Point {
 
 /// The passes' measurements as one: the median of their medians, in an interval that holds all of
 /// theirs, which is what one run may show. Only passes of the best quality
-/// count.
-/// What their value is, [`Doubt`](crate::experiment::Doubt) says.
+/// count. What their value is, [`Doubt`](crate::experiment::Doubt) says.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
@@ -144,6 +145,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         interval: pass.ticks.interval,
         quality: pass.quality,
         core_per_tick: pass.core_per_tick,
+        slowed: pass.slowed(),
     });
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
@@ -342,6 +344,7 @@ pub(crate) mod tests {
             interval: Interval::exact(value),
             quality,
             core_per_tick: None,
+            slowed: None,
         };
         let pairs = |of: &[Pass], to: &[Pass]| {
             let rows = side_by_side([of, to]).into_iter();

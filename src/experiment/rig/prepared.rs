@@ -6,7 +6,7 @@
 use crate::counters::{Each, of_kernel, of_shot};
 use crate::experiment::rig::{cold, threads};
 use crate::experiment::{
-    Arena, Case, Context, DisturbanceMonitor, PageRequest, SampleOf, ThreadStats, Timing,
+    Arena, Case, Context, DisturbanceMonitor, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
     Untestable, Workload,
 };
 use crate::kernel::Work;
@@ -23,6 +23,7 @@ pub(crate) struct PreparedCase<'m> {
     pub granted: Granted,
     /// The threads, once they were timed, if it takes several.
     pub threads: Option<ThreadStats>,
+    laps_from: Option<LapsFrom>,
     context: Context,
     first: *const u8,
     /// Bytes to flush.
@@ -46,13 +47,14 @@ impl<'m> PreparedCase<'m> {
             workload: case.setup.prepare(region, &context)?,
             granted,
             threads: None,
+            laps_from: case.laps_from,
             context,
             first,
             bytes,
         })
     }
 
-    /// Times it, from cold memory on. `None` if it was stopped before the first sample, or if
+    /// Times it, from cold memory on unless it asks for warm. `None` if it was stopped before the first sample, or if
     /// there is nothing to time.
     ///
     /// # Errors
@@ -66,6 +68,7 @@ impl<'m> PreparedCase<'m> {
     ) -> Result<Option<Outcome>, Untestable> {
         let in_laps = |period| Plan {
             warm_up: period,
+            until_steady: self.laps_from.is_some(),
             ..*plan
         };
         let prepares_itself = matches!(
@@ -77,7 +80,7 @@ impl<'m> PreparedCase<'m> {
                     ..
                 }
         );
-        if !prepares_itself {
+        if !prepares_itself && self.laps_from != Some(LapsFrom::Caches) {
             // SAFETY: the region's memory stays mapped as long as the workload borrows it.
             unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
         }

@@ -4,19 +4,18 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, say, tell};
-use crate::lab::compare::{
-    Difference, Gate, differences, failures, json, load, render, table, verdicts,
-};
+use super::{Status, tell};
+use crate::lab::compare::{Comparison, Difference, Gate, differences, judged, label, load, render};
+use crate::lab::format::{Format, print};
 use crate::lab::read::warn;
-use crate::lab::table::width;
 use crate::lab::whole::write_whole;
 
 /// Compare two records or more: machines, settings, before and after a change.
 ///
 /// Writes a page with the curves of all records in one plot each, differences with their
-/// intervals, the machine sheets and the verdicts side by side, and prints how far the other
-/// records lie from the first. Records of the boot image, from its serial port, do too.
+/// intervals, the machine sheets and the verdicts side by side. Prints how much slower or faster each
+/// other record is than the first, the largest effect first. Records of the boot image, from its
+/// serial port, will do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Its parts are globs, of which the last may be
@@ -28,6 +27,7 @@ is then 1.
 Examples:
   linefill compare old.jsonl new.jsonl            and open compare.html
   linefill compare before after --fail-if 'walk/* > 1.05'
+  linefill compare a b --label 'Zen 4' --label 'Zen 5'
   linefill compare main branch --fail-if 'bandwidth/D35/read* < 0.95' --fail-if 'D15 > 1.1'
   linefill compare fleet/*.jsonl --out fleet.html")]
 pub(super) struct Args {
@@ -37,11 +37,18 @@ pub(super) struct Args {
     /// Exit with status 1 if a ratio lies beyond this; again for several.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
-    /// Where the page goes [default: compare.html; none with --json].
+    /// What to call a record, in their order; again for each [default: the machine, or the file's
+    /// name where machines are alike].
+    #[arg(long = "label", value_name = "NAME")]
+    labels: Vec<String>,
+    /// Where the page goes [default: compare.html, and none unless the format is table].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print JSON: every point of every series.
-    #[arg(long)]
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Print JSON: every point of every series. The same as --format json.
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
@@ -50,7 +57,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     for text in &args.gates {
         gates.push(text.parse::<Gate>().context("--fail-if")?);
     }
-    let sides = load(&args.records)?;
+    let format = if args.json { Format::Json } else { args.format };
+    let sides = label(load(&args.records)?, &args.labels).context("--label")?;
     for side in &sides {
         warn(&side.name, side.cut_off);
     }
@@ -62,50 +70,34 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         }
     }
     let names = others.iter().map(|side| side.name.as_str());
-    let records: Vec<(&str, &[Difference])> =
-        names.clone().zip(found.iter().map(Vec::as_slice)).collect();
-    let mut judged = Vec::new();
+    let records: Vec<(&str, &[Difference])> = names.zip(found.iter().map(Vec::as_slice)).collect();
+    let mut outcomes = Vec::new();
     for gate in gates {
         let outcome = gate.judge(&records).context("--fail-if")?;
-        judged.push((gate, outcome));
+        outcomes.push((gate, outcome));
     }
 
-    let out = match (&args.out, args.json) {
-        (Some(out), _) => Some(out.clone()),
-        (None, true) => None,
-        (None, false) => Some(PathBuf::from("compare.html")),
-    };
+    let default = || (format == Format::Table).then(|| PathBuf::from("compare.html"));
+    let out = args.out.clone().or_else(default);
     if let Some(out) = &out {
         write_whole(out, render(&sides, &found).as_bytes())
             .with_context(|| format!("cannot write the page `{}`", out.display()))?;
     }
-    if args.json {
-        let text = serde_json::to_string_pretty(&json(&sides, &found, &judged))?;
-        say(&text)?;
-    } else {
-        let width = width();
-        for (name, found) in &records {
-            say(&table(&first.name, name, found, width))?;
-        }
-        match verdicts(&sides, width) {
-            none if none.is_empty() => say("The verdicts that both have are the same.")?,
-            table => say(&table)?,
-        }
-        if let Some(out) = &out {
-            say(&format!("page: {}", out.display()))?;
-        }
+    let comparison = Comparison {
+        sides: &sides,
+        found: &found,
+        gates: &outcomes,
+        page: out.map(|out| out.display().to_string()),
+    };
+    print(&comparison, format)?;
+    for (gate, outcome) in &outcomes {
+        tell(judged(gate, outcome).trim_end());
     }
-    let mut status = Status::Done;
-    for (gate, outcome) in &judged {
-        if outcome.failures.is_empty() {
-            tell(format_args!(
-                "gate `{}` passed: {} points",
-                gate.text, outcome.points
-            ));
-        } else {
-            tell(failures(gate, &outcome.failures).trim_end());
-            status = Status::Failed;
-        }
+    match outcomes
+        .iter()
+        .all(|(_, outcome)| outcome.failures.is_empty())
+    {
+        true => Ok(Status::Done),
+        false => Ok(Status::Failed),
     }
-    Ok(status)
 }

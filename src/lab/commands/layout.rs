@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 
 use super::{Status, say, tell};
@@ -34,7 +34,7 @@ pub(super) struct Args {
     binary: PathBuf,
     /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Again for
     /// several.
-    #[arg(long = "type", value_name = "NAME", required_unless_present = "list")]
+    #[arg(long = "type", value_name = "NAME")]
     types: Vec<String>,
     /// List types by name, each in a line: all of them, or those of --type.
     #[arg(long)]
@@ -62,6 +62,10 @@ pub(super) fn line_size(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    if args.types.is_empty() && !args.list {
+        let binary = args.binary.display();
+        bail!("which type? Name it with --type; `linefill layout {binary} --list` shows all types");
+    }
     let tree = debug_tree();
     let places = Places {
         named: args.debug_file.as_deref(),

@@ -1,45 +1,55 @@
 //! `linefill list`.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
-use super::{Status, say};
-use crate::experiment::{Experiment, all, topics};
+use super::Status;
+use crate::lab::duration::Durations;
+use crate::lab::format::{Format, print};
+use crate::lab::listing::Listing;
+use crate::lab::read::{read, record_at, warn};
 use crate::lab::selection::select;
+use crate::lab::session::root;
 
-/// List every experiment.
+/// List the experiments: what each claims, from which section, and how long it takes.
 ///
 /// An id is a letter for the source and a number: A Startin, B Sestoft, C the tensor series,
 /// D Drepper's section 3, E his sections 6.1 to 6.3, F neighbours of those sections, X what none of
-/// them asks.
+/// them asks. Times are those of a quick run of the experiment alone, estimated by its number of
+/// cases on this machine; the ladder that every run of measurements begins with takes some ten
+/// seconds more.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   linefill list              all of them
   linefill list 'D1*'        ids D1 and D10 to D19
   linefill list '*tlb*'      what has to do with the TLB, by name
-  linefill list streaming    a family: what shares a subject and a file, as the third column says")]
+  linefill list streaming    a family: what shares a subject and a file, as the second column says
+  linefill list --format json | jq -r '.experiments[].claims[].claim'")]
 pub(super) struct Args {
     /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
     #[arg(value_name = "ID, GLOB OR FAMILY")]
     patterns: Vec<String>,
+    /// Take times from a record, or the folder of a run, instead of estimates.
+    #[arg(long, value_name = "RECORD")]
+    record: Option<PathBuf>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let mut text = String::new();
     let rows = select(&args.patterns)?;
-    let names = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
-    let family = |row: &Experiment| topics::of(row.id).map_or("", |family| family.name);
-    let families = rows.iter().map(|row| family(row).len()).max().unwrap_or(0);
-    for row in &rows {
-        text += &format!(
-            "{:<4} {:<names$}  {:<families$}  {}\n",
-            row.id,
-            row.name,
-            family(row),
-            row.title
-        );
-    }
-    text += &format!("\n{} of {} experiments\n", rows.len(), all().len());
-    say(&text)?;
+    let durations = match &args.record {
+        None => Durations::estimated(&root())?,
+        Some(path) => {
+            let record = record_at(path);
+            let reading = read(&record)?;
+            warn(record.display(), reading.cut_off);
+            Durations::recorded(reading.record)
+        }
+    };
+    print(&Listing { rows, durations }, args.format)?;
     Ok(Status::Done)
 }

@@ -3,18 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use comfy_table::Row;
 
-use super::{Status, cpu_number, say, tell};
+use super::{Status, cpu_number, tell};
 use crate::lab::analysis::Analysis;
 use crate::lab::commands::run::opening;
+use crate::lab::format::{Format, print};
 use crate::lab::inferred::{Inferred, probes};
 use crate::lab::machine::machine_of;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::run::{measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
-use crate::lab::table::{table, width};
-use crate::lab::{sheet, size};
+use crate::lab::sheet::{self, MachineSheet};
+use crate::lab::size;
 use crate::os::interrupt;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
@@ -43,11 +43,14 @@ pub(super) struct Args {
     /// Measure nothing: a record, or the folder of a run, says what was measured.
     #[arg(long, value_name = "RECORD", conflicts_with_all = ["cpu", "memory"])]
     record: Option<PathBuf>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
     if let Some(record) = &args.record {
-        return of_record(record);
+        return of_record(record, args.format);
     }
     let stop = interrupt::install()?;
     let request = Request {
@@ -59,6 +62,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let session = Session::open(&request, &root())?;
     let header = &session.header;
     tell(opening(header));
+    for note in &header.notes {
+        tell(format_args!("warning: {note}"));
+    }
     let ladder = measure_ladder(&session, stop);
     let machine = machine_of(header, &ladder);
     let points = measure_cases(&session, &probes(&machine), stop, |id| {
@@ -69,7 +75,8 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         found.map_or(&[][..], |(_, points)| points)
     };
     let inferred = Inferred::of(&machine, &ladder, of);
-    show(&sheet::sheet(header, &machine, &ladder, &inferred))?;
+    let sheet = MachineSheet(sheet::sheet(header, &machine, &ladder, &inferred));
+    print(&sheet, args.format)?;
     if stop.load(core::sync::atomic::Ordering::Relaxed) {
         tell("stopped: not all was measured");
         return Ok(Status::Interrupted);
@@ -78,26 +85,10 @@ pub(super) fn run(args: &Args) -> Result<Status> {
 }
 
 /// The sheet of a record's machine.
-fn of_record(path: &Path) -> Result<Status> {
+fn of_record(path: &Path, format: Format) -> Result<Status> {
     let record = record_at(path);
     let reading = read(&record)?;
     warn(record.display(), reading.cut_off);
-    show(&Analysis::of(reading.record).sheet())?;
+    print(&MachineSheet(Analysis::of(reading.record).sheet()), format)?;
     Ok(Status::Done)
-}
-
-/// Prints a sheet.
-fn show(rows: &[sheet::Row]) -> Result<()> {
-    let mut table = table(&["", "measured", "CPUID", "kernel", "note"], width());
-    for row in rows {
-        let cell = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
-        table.add_row(Row::from([
-            row.name.clone(),
-            cell(&row.measured),
-            cell(&row.cpuid),
-            cell(&row.kernel),
-            row.differs.clone().unwrap_or_default(),
-        ]));
-    }
-    say(&table.trim_fmt())
 }

@@ -1,15 +1,20 @@
 //! The commands of `linefill`.
 
 mod compare;
+mod completions;
 mod counters;
 mod doctor;
+mod ending;
+mod gallery;
 mod layout;
 mod list;
 mod machine;
 mod report;
 mod run;
 mod sharing;
+mod show;
 mod simulate;
+mod tour;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -34,12 +39,14 @@ use crate::os::limits;
     version,
     after_help = "\
 Start with:
-  linefill doctor     what would spoil a measurement on this machine
+  linefill doctor     what distorts a measurement on this machine
+  linefill tour       ten experiments in twenty seconds, each explained
   linefill run        about three minutes; then open linefill-out/report.html
+  linefill show D14   all about one experiment
 
-The exit status is 0 if all went well, 1 if a gate of `compare` failed, 2 if something could not be
-done (the message says what), and 130 after Ctrl-C, `kill` or the end of the terminal, when what was
-measured until then is kept."
+The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something BAD;
+2 if something could not be done (the message says what); and 130 after Ctrl-C, `kill` or the end of the
+terminal, when what was measured until then is kept. NO_COLOR switches colours off."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -49,15 +56,20 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(run::Args),
+    Tour(tour::Args),
     List(list::Args),
     Doctor(doctor::Args),
     Machine(machine::Args),
     Report(report::Args),
+    Show(show::Args),
     Compare(compare::Args),
+    Gallery(gallery::Args),
     Simulate(simulate::Args),
     Counters(counters::Args),
     Layout(layout::Args),
     Sharing(sharing::Args),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 /// How a command ended that did what it was asked.
@@ -123,15 +135,20 @@ fn program() -> ExitCode {
 fn execute(command: Command) -> Result<Status> {
     match command {
         Command::Run(args) => run::run(args),
+        Command::Tour(args) => tour::run(&args),
         Command::List(args) => list::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Machine(args) => machine::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Show(args) => show::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Gallery(args) => gallery::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
         Command::Sharing(args) => sharing::run(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => completions::man(&args),
     }
 }
 

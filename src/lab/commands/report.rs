@@ -4,48 +4,45 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Status, say};
+use super::Status;
+use super::ending::Shown;
 use crate::lab::analysis::Analysis;
 use crate::lab::read::{read, record_at, warn};
-use crate::lab::run::{REPORT, write_report};
-use crate::lab::table::{disagreements, predictions, tally, verdicts, width};
+use crate::lab::run::{OUT, REPORT, write_report};
 
-/// Render the report of a record anew, and print its verdicts.
+/// Render the report of a record again, and print what it comes to.
 ///
 /// Needs the record alone: it may come from another machine, from a run that was killed, or from
-/// the boot image's serial port. Verdicts are those that were decided when the run ended, or are decided now if it was killed.
+/// the boot image's serial port. Verdicts are those that were decided when the run ended; of a run
+/// that was killed, they are decided now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  linefill report linefill-out                        the last run's
-  linefill report server.jsonl --out server.html      one that was brought from elsewhere")]
+  linefill report                                     the last run's
+  linefill report --all                               with every verdict in full
+  linefill report server.jsonl --out server.html      of a record from elsewhere
+  linefill report --format junit > claims.xml         for continuous integration
+  linefill report --fail-if 'D14 = does not hold'     exit 1 if a claim fails")]
 pub(super) struct Args {
     /// A record, or the folder of a run.
+    #[arg(default_value = OUT)]
     record: PathBuf,
     /// Where the report goes [default: report.html beside the record].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    shown: Shown,
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    let gates = args.shown.gates()?;
     let record = record_at(&args.record);
     let reading = read(&record)?;
     warn(record.display(), reading.cut_off);
     let analysis = Analysis::of(reading.record);
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| record.with_file_name(REPORT));
+    let beside = || record.with_file_name(REPORT);
+    let out = args.out.clone().unwrap_or_else(beside);
     write_report(&analysis, &out)?;
-    let lines = &analysis.verdicts;
-    let text = match lines.is_empty() {
-        true => "The record has no points of experiments that this version knows.".to_owned(),
-        false => format!("{}\n\n{}", verdicts(lines, width()), tally(lines)),
-    };
-    let (apart, predicted) = (disagreements(&analysis), predictions(&analysis));
-    say(&format!(
-        "{text}\n{apart}{predicted}report: {}",
-        out.display()
-    ))?;
-    Ok(Status::Done)
+    let shown = &args.shown;
+    shown.print("linefill report", analysis, &gates, record, Some(out))
 }

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Status, cpu_number, say, tell};
+use super::ending::Shown;
+use super::{Status, cpu_number, tell};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, PointLine, Record};
-use crate::lab::run::{Recorder, Run, Unfinished, run as run_all, same_machine};
+use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
 use crate::lab::selection::select;
 use crate::lab::session::{Profile, Request, Session, mask, root};
-use crate::lab::table::{disagreements, predictions, tally, verdicts, width};
 use crate::lab::{date, size};
 use crate::os::{Pages, interrupt, prefetchers};
 
 /// Measure the experiments, decide the claims, and write a report.
 ///
-/// Measures on one CPU, point by point, and writes `record.jsonl` and `report.html` into the output
-/// folder. The report opens offline. Every claim comes to one of four verdicts: it holds, it does
+/// Measures on one CPU, point by point, and writes `record.jsonl` (of the full profile, `record.jsonl.gz`)
+/// and `report.html` into the output folder. The report opens offline. Every claim comes to one of four verdicts: it holds, it does
 /// not hold, the numbers do not decide it (inconclusive), or it cannot be put to the test here and
 /// why (untestable).
 ///
@@ -37,6 +37,7 @@ Examples:
   linefill run --budget 60s               in a minute, with more left open
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run --resume                   go on with the last run
+  linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
@@ -77,6 +78,8 @@ pub(super) struct Args {
     /// The largest working set [default: a quarter of the available memory, and at most 1GiB].
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     memory: Option<u64>,
+    #[command(flatten)]
+    shown: Shown,
 }
 
 /// A page size on the command line.
@@ -144,10 +147,8 @@ fn budget(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs).ok_or_else(wrong)
 }
 
-/// The folder of a run, if nobody names another.
-const OUT: &str = "linefill-out";
-
 pub(super) fn run(args: Args) -> Result<Status> {
+    let gates = args.shown.gates()?;
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     if args.allow_msr {
         prefetchers::allow(root());
@@ -180,28 +181,16 @@ pub(super) fn run(args: Args) -> Result<Status> {
         },
         recorder,
     );
-    let mut text = String::new();
-    let decided = &finished.analysis.verdicts;
-    if !decided.is_empty() {
-        text += &verdicts(decided, width());
-        text += "\n\n";
-    }
-    text += &disagreements(&finished.analysis);
-    text += &predictions(&finished.analysis);
-    text += &format!(
-        "{}\n{} in {:.0} s\n",
-        tally(decided),
-        match experiments.len() {
-            1 => "1 experiment".to_owned(),
-            count => format!("{count} experiments"),
-        },
-        finished.seconds,
+    let whole = finished.unwritten.is_none();
+    let (record, report) = (&finished.record, &finished.report);
+    let report = whole.then(|| report.clone());
+    let status = args.shown.print(
+        "linefill run",
+        finished.analysis,
+        &gates,
+        record.clone(),
+        report,
     );
-    if finished.unwritten.is_none() {
-        let (record, report) = (finished.record.display(), finished.report.display());
-        text += &format!("record: {record}\nreport: {report}");
-    }
-    let said = say(&text);
     if finished.interrupted {
         let dir = finished.record.parent().unwrap_or(&args.out);
         let out = match dir == Path::new(OUT) {
@@ -212,10 +201,10 @@ pub(super) fn run(args: Args) -> Result<Status> {
             "stopped early: `linefill run --resume{out}` goes on"
         ));
     }
-    finished.unwritten.map_or(said, Err)?;
+    let status = finished.unwritten.map_or(status, Err)?;
     match finished.interrupted {
         true => Ok(Status::Interrupted),
-        false => Ok(Status::Done),
+        false => Ok(status),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use super::layout::{line_size, warn};
-use super::{Status, cpu_number, say};
+use super::{Status, cpu_number, say, tell};
 use crate::experiment::Untestable;
 use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::layout::{Binary, Places, Span};
@@ -271,6 +271,9 @@ fn measured(args: &Args, scheme: &Scheme, start: u64) -> Result<Found> {
         ..Request::default()
     };
     let session = Session::open(&request, &root())?;
+    for note in &session.header.notes {
+        tell(format_args!("warning: {note}"));
+    }
     let machine = machine_of(&session.header, &[]);
     let way = match args.way {
         Way::Atomic => WordWay::Atomic,

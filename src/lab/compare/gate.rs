@@ -7,8 +7,8 @@ use glob::{MatchOptions, Pattern};
 use super::difference::{Difference, family_of};
 use crate::experiment::topics::families;
 use crate::experiment::{Named, all, find, nearest};
+use crate::lab::chart::place as at;
 use crate::lab::record::MACHINE;
-use crate::lab::report::place as at;
 use crate::spelling::distance;
 use crate::stats::Interval;
 
@@ -61,15 +61,15 @@ pub enum GateError {
     NoFamily {
         /// The part.
         part: String,
-        /// What is spelt most like it.
-        near: String,
+        /// What is spelt much like it, if anything is.
+        near: Option<String>,
     },
     /// The second part names no experiment.
     NoExperiment {
         /// The part.
         part: String,
-        /// What is spelt most like it.
-        near: String,
+        /// What is spelt much like it, if anything is.
+        near: Option<String>,
     },
     /// No point matches that both records have.
     Nothing(String),
@@ -88,15 +88,23 @@ messages! { GateError:
         "`{text}` is no ratio; one is a number above 0, such as 1.05 for 5 % more"
     );
     GateError::NoFamily { part, near } => (
-        "`{part}` is no family and no experiment; did you mean `{near}`? `linefill list` \
-            shows all, and `walk` stands for all list walks"
+        "`{part}` is no family and no experiment{near} `linefill list` shows all, and `walk` stands \
+            for all list walks", near = meant(near.as_deref())
     );
     GateError::NoExperiment { part, near } => (
-        "`{part}` is no experiment; did you mean `{near}`? `linefill list` shows all"
+        "`{part}` is no experiment{near} `linefill list` shows all", near = meant(near.as_deref())
     );
     GateError::Nothing(text) => (
         "no point that the records share matches `{text}`, so that it could never fail"
     );
+}
+
+/// Asks whether this was meant.
+fn meant(near: Option<&str>) -> String {
+    near.map_or_else(
+        || ";".to_owned(),
+        |near| format!("; did you mean `{near}`?"),
+    )
 }
 
 impl FromStr for Gate {
@@ -166,10 +174,11 @@ fn check_family(part: &str) -> Result<(), GateError> {
         return Ok(());
     }
     let far = |name: &&&str| distance(&part.to_ascii_lowercase(), name);
-    let near = names.iter().min_by_key(far).copied().unwrap_or_default();
+    let near = names.iter().min_by_key(far);
+    let near = near.filter(|name| 3 * far(name) <= part.chars().count());
     Err(GateError::NoFamily {
         part: part.to_owned(),
-        near: near.to_owned(),
+        near: near.map(|&name| name.to_owned()),
     })
 }
 
@@ -177,14 +186,14 @@ fn check_experiment(part: &str) -> Result<(), GateError> {
     if is_glob(part) || is_experiment(part) {
         return Ok(());
     }
-    let near = match nearest(part) {
+    let near = nearest(part).map(|named| match named {
         Named::Row(row) => row.id,
         Named::Family(family) => family.experiments[0].id,
         Named::Topic(topic) => topic.families[0].experiments[0].id,
-    };
+    });
     Err(GateError::NoExperiment {
         part: part.to_owned(),
-        near: near.to_owned(),
+        near: near.map(str::to_owned),
     })
 }
 
@@ -225,13 +234,16 @@ impl Gate {
     pub fn judge(&self, records: &[(&str, &[Difference])]) -> Result<Outcome, GateError> {
         let mut outcome = Outcome::default();
         for (side, differences) in records {
-            for difference in differences.iter().filter(|of| self.matches(of)) {
+            let matching = differences
+                .iter()
+                .filter(|of| self.matches(&of.id, &of.name, &of.series));
+            for difference in matching {
                 for place in &difference.places {
                     let (Some(ratio), Some(times)) = (place.ratio, place.times()) else {
                         continue;
                     };
                     outcome.points += 1;
-                    if self.fails(ratio) {
+                    if self.is_beyond(ratio) {
                         outcome.failures.push(Failure {
                             side: (*side).to_owned(),
                             id: difference.id.clone(),
@@ -257,22 +269,23 @@ impl Gate {
         Ok(outcome)
     }
 
-    fn fails(&self, ratio: Interval) -> bool {
+    /// Whether the whole of an interval lies beyond the limit.
+    pub(in crate::lab) fn is_beyond(&self, value: Interval) -> bool {
         match self.beyond {
-            Beyond::Above => ratio.lo > self.limit,
-            Beyond::Below => ratio.hi < self.limit,
+            Beyond::Above => value.lo > self.limit,
+            Beyond::Below => value.hi < self.limit,
         }
     }
 
-    fn matches(&self, difference: &Difference) -> bool {
+    /// Whether it looks at a series of an experiment, by the id and name of that.
+    pub(in crate::lab) fn matches(&self, id: &str, name: &str, series: &str) -> bool {
         let options = MatchOptions {
             case_sensitive: false,
             ..MatchOptions::new()
         };
         let is = |pattern: &Pattern, name: &str| pattern.matches_with(name, options);
-        let of_experiment =
-            |pattern: &Pattern| is(pattern, &difference.id) || is(pattern, &difference.name);
-        let family = family_of(&difference.id);
+        let of_experiment = |pattern: &Pattern| is(pattern, id) || is(pattern, name);
+        let family = family_of(id);
         let in_group = GROUPS
             .iter()
             .any(|(group, families)| is(&self.family, group) && families.contains(&family));
@@ -281,6 +294,6 @@ impl Gate {
             && self
                 .series
                 .as_ref()
-                .is_none_or(|pattern| is(pattern, &difference.series))
+                .is_none_or(|pattern| is(pattern, series))
     }
 }

@@ -34,7 +34,7 @@ pub fn json(sides: &[Side], others: &[Vec<Difference>], gates: &[(Gate, Outcome)
 fn record(side: &Side) -> Value {
     json!({
         "name": side.name,
-        "machine": side.view.machine,
+        "machine": side.view.summary.machine.to_string(),
         "date": side.view.date,
         "notes": side.view.notes,
     })

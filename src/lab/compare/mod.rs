@@ -4,6 +4,7 @@
 //! place are compared as ratios with their intervals; a [`Gate`] turns one into an exit status.
 
 mod difference;
+mod effect;
 mod gate;
 mod json;
 mod page;
@@ -11,8 +12,10 @@ mod print;
 mod side;
 
 pub use difference::{Ahead, Difference, Place, differences};
+pub use effect::{Effect, Larger, effects};
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
 pub use json::json;
 pub use page::render;
-pub use print::{failures, table, verdicts};
-pub use side::{Side, load, sides};
+pub(crate) use print::Comparison;
+pub use print::{failures, judged, table, verdicts};
+pub use side::{Side, label, load, sides};

@@ -1,72 +1,159 @@
 //! A comparison on the terminal.
 
 use comfy_table::Row;
+use serde_json::Value;
 
-use super::difference::{Changed, changed, median_of};
-use super::{Ahead, Beyond, Difference, Failure, Gate, Place, Side};
-use crate::lab::report::{number, place};
+use super::difference::{Changed, changed};
+use super::effect::{Effect, Larger, effects, times};
+use super::{Beyond, Difference, Failure, Gate, Outcome, Place, Side, json};
+use crate::lab::chart::{number, place};
+use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::table;
+use crate::lab::terminal::{FAINT, STRONG, Screen};
 use crate::stats::Interval;
 
-/// The differences of one experiment.
-struct Group<'a> {
-    of: &'a [Difference],
+/// A comparison and what its gates came to.
+pub(crate) struct Comparison<'a> {
+    /// The records.
+    pub sides: &'a [Side],
+    /// The differences of each record but the first.
+    pub found: &'a [Vec<Difference>],
+    /// The gates.
+    pub gates: &'a [(Gate, Outcome)],
+    /// Where the page lies, if it was written.
+    pub page: Option<String>,
 }
 
-impl<'a> Group<'a> {
-    fn places(&self) -> impl Iterator<Item = (&'a Difference, &'a Place)> {
-        self.of.iter().flat_map(|difference| {
-            difference
-                .places
-                .iter()
-                .map(move |place| (difference, place))
-        })
+impl Comparison<'_> {
+    fn first(&self) -> &str {
+        self.sides.first().map_or("", |side| &side.name)
     }
 
-    /// The place whose ratio is furthest from 1 beyond doubt, if one is.
-    fn furthest(&self) -> Option<(&'a Difference, &'a Place)> {
-        let differs = self.places().filter(|(_, place)| place.surely() > 1.0);
-        differs.max_by(|a, b| a.1.surely().total_cmp(&b.1.surely()))
+    /// The other records, with their differences.
+    fn others(&self) -> impl Iterator<Item = (&Side, &[Difference])> {
+        let found = self.found.iter().map(Vec::as_slice);
+        self.sides.iter().skip(1).zip(found)
     }
 }
 
-/// A row an experiment: how the other record's values lie beside the first's.
-pub fn table(first: &str, other: &str, differences: &[Difference], width: u16) -> String {
-    let over = format!("{other} over {first}");
-    let headings = ["id", "experiment", &over, "larger", "smaller", "furthest"];
-    let mut table = table::table(&headings, width);
-    for of in differences.chunk_by(|a, b| a.id == b.id) {
-        let group = Group { of };
-        let Some(median) = median_of(of.iter().flat_map(Difference::ratios)) else {
-            continue;
+impl Output for Comparison<'_> {
+    fn name(&self) -> String {
+        let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
+        format!("linefill compare: {}", names.join(", "))
+    }
+
+    fn screen(&self, width: u16) -> Screen {
+        let mut screen = Screen::default();
+        let name = self
+            .sides
+            .iter()
+            .map(|side| side.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        for side in self.sides {
+            screen.paint(STRONG, &format!("{:<name$}", side.name));
+            screen.add(&format!(
+                "  {}, {}\n",
+                side.view.summary.machine, side.view.date
+            ));
+        }
+        for (side, found) in self.others() {
+            screen.add(&format!("\n{} over {}\n", side.name, self.first()));
+            screen.add(&table(found, width)).end();
+        }
+        screen.end();
+        match verdicts(self.sides, width) {
+            none if none.is_empty() => screen.add("The verdicts that both have are the same."),
+            table => screen.add(&table),
         };
-        let count = |ahead| {
-            let count = group.places().filter(|(_, place)| place.ahead() == ahead);
-            count.count()
-        };
-        let all = group.places().count();
-        let furthest = group
-            .furthest()
-            .map(|(difference, at)| furthest(difference, at));
-        let mut row = Row::from([
-            of[0].id.clone(),
-            of[0].title.clone(),
-            format!("{median:.3}"),
-            format!("{} of {all}", count(Ahead::Other)),
-            format!("{} of {all}", count(Ahead::First)),
-            furthest.unwrap_or_default(),
-        ]);
-        row.max_height(2);
-        table.add_row(row);
+        if let Some(page) = &self.page {
+            screen.end().paint(FAINT, &format!("page: {page}"));
+        }
+        screen
+    }
+
+    fn json(&self) -> Value {
+        json(self.sides, self.found, self.gates)
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        let mut sheets = Vec::new();
+        let mut machines = Sheet::new("Records", &["record", "machine", "date"]);
+        for side in self.sides {
+            machines.row([
+                &side.name,
+                &side.view.summary.machine.to_string(),
+                &side.view.date,
+            ]);
+        }
+        sheets.push(machines);
+        for (side, found) in self.others() {
+            let title = format!("{} over {}", side.name, self.first());
+            let mut sheet = Sheet::new(&title, &HEADINGS);
+            sheet
+                .rows
+                .extend(effects(found).iter().map(|effect| cells(effect).into()));
+            sheets.push(sheet);
+        }
+        let names = self.sides.iter().map(|side| side.name.as_str());
+        let headings: Vec<&str> = ["id", "claim"].into_iter().chain(names).collect();
+        let mut changes = Sheet::new("Verdicts that differ", &headings);
+        changes
+            .rows
+            .extend(changed(self.sides).into_iter().map(change));
+        sheets.push(changes);
+        sheets
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let changes = changed(self.sides).into_iter().map(|row| Check {
+            group: "verdicts".to_owned(),
+            name: row.id.clone(),
+            outcome: format::Outcome::Warned,
+            text: change(row).join("; "),
+        });
+        let gates = self.gates.iter().map(|(gate, outcome)| Check {
+            group: "gates".to_owned(),
+            name: gate.text.clone(),
+            outcome: match outcome.failures.is_empty() {
+                true => format::Outcome::Passed,
+                false => format::Outcome::Failed,
+            },
+            text: judged(gate, outcome).trim_end().to_owned(),
+        });
+        changes.chain(gates).collect()
+    }
+}
+
+const HEADINGS: [&str; 5] = ["id", "experiment", "median", "points", "furthest"];
+
+/// A row an experiment, the largest effect first: how the other record's values lie beside the first's.
+pub fn table(differences: &[Difference], width: u16) -> String {
+    let mut table = table::table(&HEADINGS, width);
+    for effect in effects(differences) {
+        table.add_row(Row::from(cells(&effect)));
     }
     table.trim_fmt()
 }
 
+fn cells(effect: &Effect<'_>) -> [String; 5] {
+    let furthest = effect.furthest.map(|(of, at)| furthest(of, at));
+    [
+        effect.of.id.clone(),
+        effect.of.title.clone(),
+        effect.in_words(),
+        effect.points_in_words(),
+        furthest.unwrap_or_default(),
+    ]
+}
+
 fn furthest(difference: &Difference, at: &Place) -> String {
-    let ratio = at.ratio.zip(at.times());
-    let ratio = ratio.map_or_else(String::new, |(interval, times)| ratio_text(times, interval));
+    let larger = Larger::of(&difference.unit);
+    let times = at
+        .times()
+        .map_or_else(String::new, |ratio| times(ratio, larger));
     let place = place(&difference.axis, at.x);
-    format!("{ratio} {} at {place}", difference.series)
+    format!("{times}: {} at {place}", difference.series)
 }
 
 /// A ratio with its interval.
@@ -83,21 +170,17 @@ pub fn verdicts(sides: &[Side], width: u16) -> String {
     let names = sides.iter().map(|side| side.name.as_str());
     let headings: Vec<&str> = ["id", "claim"].into_iter().chain(names).collect();
     let mut table = table::table(&headings, width);
-    for Changed {
-        id,
-        claim,
-        verdicts,
-    } in changed
-    {
-        let words = verdicts.iter().map(|verdict| match verdict {
-            Some(verdict) => verdict.name().to_owned(),
-            None => "-".to_owned(),
-        });
-        let mut row = Row::from([id, claim].into_iter().chain(words).collect::<Vec<_>>());
-        row.max_height(2);
-        table.add_row(row);
+    for row in changed {
+        table.add_row(Row::from(change(row)));
     }
     table.trim_fmt()
+}
+
+/// A claim and its verdicts.
+fn change(row: Changed) -> Vec<String> {
+    let verdicts = row.verdicts.iter();
+    let verdicts = verdicts.map(|verdict| verdict.map_or("-", |verdict| verdict.name()).to_owned());
+    [row.id, row.claim].into_iter().chain(verdicts).collect()
 }
 
 /// The most points that are named for a gate.
@@ -137,4 +220,12 @@ pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
         text += &format!("  and {} more\n", failures.len() - NAMED);
     }
     text
+}
+
+/// What a gate came to, in words.
+pub fn judged(gate: &Gate, outcome: &Outcome) -> String {
+    match outcome.failures.is_empty() {
+        true => format!("gate `{}` passed: {} points", gate.text, outcome.points),
+        false => failures(gate, &outcome.failures),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 
 use crate::experiment::{Evidence, LADDER, Unit};
 use crate::lab::analysis::Analysis;
@@ -12,12 +12,12 @@ use crate::lab::record::MACHINE;
 use crate::lab::report::build;
 use crate::lab::report::build::at;
 use crate::lab::report::view::{AxisView, CurveView, Figure, Form, ReportView, Section};
-use crate::lab::run::RECORD;
+use crate::lab::run::{PACKED, RECORD};
 
 /// A record as it is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What it is called: the name of its folder or file.
+    /// What it is called: by its label, its machine, or its folder or file.
     pub name: String,
     /// What its report shows, with the ladder as its first section.
     pub view: ReportView,
@@ -66,16 +66,46 @@ pub fn sides(readings: Vec<(String, Reading)>) -> Result<Vec<Side>> {
     Ok(sides)
 }
 
+/// Names records by their labels, in order; those without one by their machines, if these differ.
+///
+/// # Errors
+/// If there are more labels than records, or two are the same.
+pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
+    if labels.len() > sides.len() {
+        bail!("{} labels for {} records", labels.len(), sides.len());
+    }
+    let machines: Vec<String> = sides
+        .iter()
+        .map(|side| side.view.summary.machine.short())
+        .collect();
+    let once = |name: &String| machines.iter().filter(|machine| *machine == name).count() == 1;
+    if machines.iter().all(once) {
+        for (side, machine) in sides.iter_mut().zip(&machines) {
+            side.name.clone_from(machine);
+        }
+    }
+    for (index, label) in labels.iter().enumerate() {
+        sides[index].name = plain::word(label).into_owned();
+        if let Some(other) = sides[..index].iter().find(|side| side.name == *label) {
+            bail!("`{}` names two records", other.name);
+        }
+    }
+    Ok(sides)
+}
+
 /// The folder of a run by its own name, a record by its name without the ending.
 fn name_of(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let stem = match whole.file_name() {
-        Some(name) if name == RECORD => whole.parent().and_then(Path::file_name),
-        _ if whole.is_dir() => whole.file_name(),
-        _ => whole.file_stem(),
+    let named = match whole.file_name() {
+        Some(name) if name == RECORD || name == PACKED => whole.parent().and_then(Path::file_name),
+        name => name,
     };
-    let name = stem.map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_else(|| path.display().to_string());
+    let name = named.map(|name| name.to_string_lossy().into_owned());
+    let mut name = name.unwrap_or_else(|| path.display().to_string());
+    for ending in [".gz", ".zst", ".jsonl", ".txt"] {
+        let length = name.strip_suffix(ending).map_or(name.len(), str::len);
+        name.truncate(length);
+    }
     plain::word(&name).into_owned()
 }
 
@@ -109,6 +139,7 @@ fn ladder(analysis: &Analysis) -> Option<Section> {
             x: axis("working set", true),
             y: axis("time", false),
             unit: unit.label().to_owned(),
+            ns_per_cycle: None,
             curves: vec![CurveView {
                 label: LADDER.to_owned(),
                 points: points.collect(),

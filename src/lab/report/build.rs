@@ -1,7 +1,7 @@
 //! What a report shows of an analysis.
 
 use super::counted::{counted, uncounted};
-use super::scale::place;
+use super::ladder::grouped;
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -10,6 +10,8 @@ use crate::experiment::{
     Axis, Curve, Experiment, Machine, Plot, Point, Prediction, Shape, State, Unit, Untestable, all,
 };
 use crate::lab::analysis::{Analysis, Answer, TwoStates};
+use crate::lab::answer::Summary;
+use crate::lab::chart::place;
 use crate::lab::date::Date;
 use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
 use crate::lab::reference::{self, ReferenceError};
@@ -26,17 +28,22 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     let machine = &analysis.machine;
     let mut sections = Vec::new();
     for answer in &analysis.answers {
-        sections.push(section(answer, machine)?);
+        sections.push(section(answer, machine, ns_per_cycle(header))?);
     }
     let missing = all()
         .into_iter()
         .filter(|of| analysis.answer(of.id).is_none());
     let run: Vec<&Experiment> = analysis.answers.iter().map(|of| of.experiment).collect();
-    let mut notes = notes(analysis);
-    notes.extend(uncounted(&run, &machine.counting));
+    let warnings = warnings(analysis);
+    let (caveats, others) = notes(analysis, uncounted(&run, &machine.counting));
+    let notes = warnings.iter().cloned().chain(others).collect();
+    let whole = end.as_ref().filter(|end| !end.interrupted);
     Ok(ReportView {
-        machine: machine_name(header),
+        summary: Summary::of(analysis),
         date: Date::from_unix(header.started).to_string(),
+        duration: whole.map_or_else(String::new, |end| format!("{:.0} s", end.seconds)),
+        warnings,
+        caveats,
         facts: facts(header, end.as_ref()),
         notes,
         sheet: analysis.sheet(),
@@ -48,16 +55,9 @@ pub fn build(analysis: &Analysis) -> Result<ReportView, ReferenceError> {
     })
 }
 
-/// The brand, or the vendor and the numbers of a CPU without one.
-fn machine_name(header: &Header) -> String {
-    let cpu = &header.cpu;
-    match cpu.brand.trim() {
-        "" => format!(
-            "{} family {:X}h model {:X}h",
-            cpu.vendor, cpu.family, cpu.model
-        ),
-        brand => brand.to_owned(),
-    }
+/// How long a core cycle took, if the header tells.
+fn ns_per_cycle(header: &Header) -> Option<f64> {
+    Some(1e9 / (header.tick_hz * header.core_per_tick?))
 }
 
 /// What is known of the run.
@@ -112,66 +112,82 @@ fn disturbed(points: &[PointLine]) -> Option<String> {
     }
     (100 * out > all).then(|| {
         format!(
-            "{} % of {all} samples were disturbed, by whoever took the CPU or computed on its core, \
-             and left out where others were enough.",
-            100 * out / all
+            "{} % of {} samples were discarded because another task or a hyper-thread interfered.",
+            100 * out / all,
+            grouped(all as u64)
         )
     })
 }
 
-/// What a reader must know before trusting the numbers.
-fn notes(analysis: &Analysis) -> Vec<String> {
-    let Record {
-        header,
-        points,
-        end,
-        ..
-    } = &analysis.record;
-    let mut notes = Vec::new();
+/// What changes the answer: points that are missing.
+fn warnings(analysis: &Analysis) -> Vec<String> {
+    let Record { points, end, .. } = &analysis.record;
+    let mut warnings = Vec::new();
     match end {
-        None => notes.push("The run did not come to its end: points are missing.".to_owned()),
+        None => warnings.push("The run did not come to its end: points are missing.".to_owned()),
         Some(end) if end.interrupted => {
-            notes.push("The run was stopped early: points are missing.".to_owned());
+            warnings.push("The run was stopped early: points are missing.".to_owned());
         }
         Some(_) => {}
     }
-    notes.extend(analysis.disagreements.iter().map(ToString::to_string));
-    notes.extend(header.notes.iter().cloned());
-    if let Some(hypervisor) = &header.hypervisor {
-        notes.push(format!(
-            "This is a virtual machine ({hypervisor}): others may share its caches and its time."
-        ));
-    }
-    let merged = analysis.answers.iter().flat_map(|answer| &answer.points);
-    let timed: Vec<bool> = merged
-        .chain(&analysis.ladder)
-        .filter_map(|point| Some(point.measured()?.noisy()))
-        .collect();
-    match timed.iter().filter(|noisy| **noisy).count() {
-        0 => {}
-        count => notes.push(format!(
-            "{count} of {} timed points are noisy: their interval reaches more than {} % to \
-             either side.",
-            timed.len(),
-            100.0 * NOISY
-        )),
-    }
-    notes.extend(disturbed(points));
     let known = |id: &str| id == MACHINE || all().iter().any(|row| row.id == id);
     let ids = points.iter().map(|line| line.experiment.as_str());
     let mut unknown: Vec<&str> = ids.filter(|id| !known(id)).collect();
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
-        notes.push(format!(
+        warnings.push(format!(
             "Left out, for this version of linefill does not know them: {}.",
             unknown.join(", ")
         ));
     }
-    notes
+    warnings
 }
 
-fn section(answer: &Answer, machine: &Machine) -> Result<Section, ReferenceError> {
+/// What else a reader must know before trusting the numbers: in a few words each, and in sentences.
+fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec<String>) {
+    let Record { header, points, .. } = &analysis.record;
+    let (mut brief, mut notes) = (Vec::new(), Vec::new());
+    if let Some(hypervisor) = &header.hypervisor {
+        brief.push("shared host");
+        notes.push(format!(
+            "This is a virtual machine ({hypervisor}): others may share its caches and its time."
+        ));
+    }
+    if !uncounted.is_empty() {
+        brief.push("events not counted");
+        notes.extend(uncounted);
+    }
+    let apart = analysis.disagreements.iter();
+    notes.extend(apart.map(ToString::to_string));
+    notes.extend(header.notes.iter().cloned());
+    let merged = analysis.answers.iter().flat_map(|answer| &answer.points);
+    let timed: Vec<bool> = merged
+        .chain(&analysis.ladder)
+        .filter_map(|point| Some(point.measured()?.noisy()))
+        .collect();
+    let noisy = timed.iter().filter(|noisy| **noisy).count();
+    if noisy > 0 {
+        brief.push("noise");
+        notes.push(format!(
+            "{} % of the points are noisy: they carry more than {} % of error. Read smaller \
+             differences as noise.",
+            (100 * noisy).div_ceil(timed.len()),
+            100.0 * NOISY
+        ));
+    }
+    notes.extend(disturbed(points));
+    if brief.is_empty() && !notes.is_empty() {
+        brief.push("notes on this run");
+    }
+    (brief, notes)
+}
+
+fn section(
+    answer: &Answer,
+    machine: &Machine,
+    ns_per_cycle: Option<f64>,
+) -> Result<Section, ReferenceError> {
     let Answer {
         experiment, points, ..
     } = answer;
@@ -189,7 +205,10 @@ fn section(answer: &Answer, machine: &Machine) -> Result<Section, ReferenceError
             .map(|seen| (seen.core.to_owned(), seen.text.to_owned()))
             .collect(),
         claims: answer.claims.clone(),
-        figure: figure(answer, machine)?,
+        figure: figure(answer, machine)?.map(|figure| Figure {
+            ns_per_cycle,
+            ..figure
+        }),
         counted: counted(experiment, points, &machine.counting, x.clone()),
         untestable: untestable(points),
         states: answer.states.iter().map(|of| states(of, &x)).collect(),
@@ -261,6 +280,7 @@ fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, Referenc
         x: axis(plot.x),
         y: axis(plot.y),
         unit: unit.to_owned(),
+        ns_per_cycle: None,
         rules: rules(&plot, machine, &curves),
         references: references(&plot)?,
         prediction: answer.prediction.as_ref().map(|of| predicted(of, &curves)),
@@ -310,7 +330,7 @@ fn predicted(found: &Prediction, curves: &[CurveView]) -> PredictionView {
     }
 }
 
-fn axis(axis: Axis) -> AxisView {
+pub(in crate::lab) fn axis(axis: Axis) -> AxisView {
     AxisView {
         label: axis.label.to_owned(),
         log: axis.log,
@@ -333,11 +353,39 @@ fn references(plot: &Plot) -> Result<Vec<ReferenceView>, ReferenceError> {
                 label,
                 machine: reference.machine.to_owned(),
                 source: file.source(),
-                points: places(plot, reference.x, file.curve(reference.x, &column)?),
+                points: thinned(places(plot, reference.x, file.curve(reference.x, &column)?)),
             });
         }
     }
     Ok(views)
+}
+
+/// A curve of at most so many points is shown whole.
+const WHOLE: usize = 200;
+
+/// Of a curve with hundreds of points those between which it moves by a few percent: a figure that was
+/// read from its drawing has a point a pixel.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= WHOLE {
+        return points;
+    }
+    let far = |a: f64, b: f64, share: f64| (a - b).abs() > share * a.abs().max(b.abs());
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (index, &(x, y)) in points.iter().enumerate() {
+        let Some(&(last_x, last_y)) = kept.last() else {
+            kept.push((x, y));
+            continue;
+        };
+        let steep = far(y, last_y, 0.05);
+        // Where it bends, the point before the bend stays too.
+        if steep && points[index - 1].0 > last_x {
+            kept.push(points[index - 1]);
+        }
+        if steep || far(x, last_x, 0.1) || index + 1 == points.len() {
+            kept.push((x, y));
+        }
+    }
+    kept
 }
 
 /// Points of a file at their places on our axis: Sestoft states sizes in KiB.
@@ -402,8 +450,22 @@ mod tests {
         };
         assert_eq!(disturbed(&[line(1)]), None);
         let told = disturbed(&[line(40), line(0)]).unwrap();
-        assert!(told.starts_with("20 % of 200 samples"), "{told}");
+        assert!(
+            told.starts_with("20 % of 200 samples were discarded"),
+            "{told}"
+        );
         assert_eq!(disturbed(&[]), None);
+    }
+
+    #[test]
+    fn a_curve_of_hundreds_of_points_keeps_its_course() {
+        let step = |x: u32| (f64::from(x), if x < 300 { 4.0 } else { 20.0 });
+        let few: Vec<_> = (1..=WHOLE as u32).map(step).collect();
+        assert_eq!(thinned(few.clone()), few);
+        let thin = thinned((1..=600).map(step).collect());
+        assert!(thin.len() < WHOLE, "{}", thin.len());
+        assert!(thin.contains(&step(299)) && thin.contains(&step(300)));
+        assert_eq!((thin[0], thin[thin.len() - 1]), (step(1), step(600)));
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) fn counted(
                 ..AxisView::default()
             },
             unit: "per operation".to_owned(),
+            ns_per_cycle: None,
             curves,
             references: Vec::new(),
             rules: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::view::Figure;
+use crate::lab::chart::step_of;
 
 /// Values by row and column. What is known of a pair holds for its mirror image, too.
 #[derive(Debug, Default, PartialEq)]
@@ -76,11 +77,8 @@ pub(super) fn draw(figure: &Figure, depth: &str) -> Markup {
 }
 
 fn cell(pairs: &Pairs, value: f64) -> Markup {
-    let share = pairs.share(value);
-    // Letters change their colour where the cell behind them does.
-    let dark = share > 0.5;
     html! {
-        td.dark[dark] style=(format!("--share: {share:.3}")) { (format!("{value:.0}")) }
+        td.{"h" (step_of(pairs.share(value)))} { (format!("{value:.0}")) }
     }
 }
 
@@ -105,6 +103,7 @@ mod tests {
             x: AxisView::default(),
             y: AxisView::default(),
             unit: "ns".to_owned(),
+            ns_per_cycle: None,
             curves: curves.iter().map(curve).collect(),
             references: Vec::new(),
             prediction: None,

@@ -1,23 +1,24 @@
 //! The report: a record as one HTML file that opens offline.
 //!
 //! `build` turns an [`Analysis`](super::analysis::Analysis) into a [`ReportView`], plain data;
-//! [`render`] turns that into the page. The page holds its style, its script and plotly.js, and loads nothing.
+//! [`render`] turns that into the page. The page holds its style and its script, and loads nothing.
 
-pub(in crate::lab) mod axes;
-mod bars;
 pub(in crate::lab) mod build;
-pub(in crate::lab) mod chart;
+mod contents;
 mod counted;
+mod drawing;
+pub(in crate::lab) mod first;
+mod glossary;
 mod heat;
+mod ladder;
 pub(in crate::lab) mod page;
-pub(in crate::lab) mod scale;
+mod paper;
+pub(in crate::lab) mod policy;
 pub(in crate::lab) mod section;
-pub(in crate::lab) mod surface;
 mod table;
 pub(in crate::lab) mod text;
 pub mod view;
 
 pub use build::build;
 pub use page::render;
-pub(in crate::lab) use scale::{number, place};
 pub use view::ReportView;

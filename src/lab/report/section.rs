@@ -1,29 +1,35 @@
 //! The section of one experiment.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use super::chart::{self, Group};
 use super::counted::legend as legend_of;
+use super::drawing::chart;
+use super::glossary::Linked;
+use super::heat;
 use super::page::percent;
+use super::paper::link;
 use super::table::tables;
 use super::text::{badge, class, prose};
 use super::view::{Figure, Form, PredictionView, Section};
-use super::{heat, surface};
 use crate::experiment::find_claim;
+use crate::experiment::topics::{families, topic_of};
+use crate::lab::chart::number;
 use crate::lab::record::VerdictLine;
 use crate::stats::Interval;
 
 /// The section of one experiment.
 pub(super) fn section(section: &Section) -> Markup {
+    let words = Linked::default();
+    let topic = topic(&section.id);
     html! {
-        section.experiment id=(section.id) aria-labelledby=(heading_id(section)) {
+        section.experiment id=(section.id) aria-labelledby=(heading_id(section)) data-topic=(topic) {
             header {
-                p.eyebrow { span.id { (section.id) } " " code { (section.name) } }
-                h2 id=(heading_id(section)) { (section.title) }
-                p.question { (prose(&section.question)) }
+                p.eyebrow { span.id { (section.id) } " " code { (section.name) } @if !topic.is_empty() { " · " (topic) } }
+                h2 id=(heading_id(section)) { (section.title) (link(&section.id)) }
+                p.question { (words.prose(&section.question)) }
             }
             @if !section.claims.is_empty() {
-                ul.claims { @for claim in &section.claims { (verdict(claim)) } }
+                ul.claims { @for claim in &section.claims { (verdict(claim, &words)) } }
             }
             @match &section.figure {
                 Some(figure) => (drawn(section, figure)),
@@ -39,7 +45,7 @@ pub(super) fn section(section: &Section) -> Markup {
             @if !section.about.is_empty() {
                 div.about {
                     h3 { "What the hardware does" }
-                    p { (prose(&section.about)) }
+                    p { (words.prose(&section.about)) }
                     @for (core, text) in &section.seen { p { b { "On " (core) ":" } " " (prose(text)) } }
                 }
             }
@@ -50,17 +56,29 @@ pub(super) fn section(section: &Section) -> Markup {
     }
 }
 
+/// The topic and the family of an experiment: `layout, alignment`.
+fn topic(id: &str) -> String {
+    let topic = topic_of(id).map(|topic| topic.name);
+    let mut families = families();
+    let family = families.find(|family| family.experiments.iter().any(|of| of.id == id));
+    let family = family.map(|family| family.name);
+    let names = topic
+        .into_iter()
+        .chain(family.filter(|name| topic != Some(name)));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// The id of a section's heading.
 fn heading_id(section: &Section) -> String {
     format!("{}-title", section.id)
 }
 
-fn verdict(claim: &VerdictLine) -> Markup {
+fn verdict(claim: &VerdictLine, words: &Linked) -> Markup {
     html! {
         li.claim.(class(claim.verdict)) {
             (badge(claim.verdict))
             div {
-                p.text { (prose(&claim.claim)) }
+                p.text { (words.prose(&claim.claim)) }
                 p.figures {
                     (prose(&claim.numbers))
                     @if let Some(passes) = claim.passes { span.passes { " (decided in " (passes) " passes)" } }
@@ -73,7 +91,7 @@ fn verdict(claim: &VerdictLine) -> Markup {
 
 /// What stands beneath a verdict: the document's number beside this machine's, what follows, whose the
 /// claim is and how it was found out.
-pub(super) fn beneath(claim: &VerdictLine) -> Markup {
+fn beneath(claim: &VerdictLine) -> Markup {
     let known = find_claim(&claim.id);
     let follows = known.map_or("", |of| of.follows(claim.verdict));
     html! {
@@ -94,8 +112,8 @@ pub(super) fn beneath(claim: &VerdictLine) -> Markup {
 /// A number of a document, or the two between which it lies.
 fn range(lo: f64, hi: f64) -> String {
     match lo == hi {
-        true => lo.to_string(),
-        false => format!("{lo} to {hi}"),
+        true => number(lo),
+        false => format!("{} to {}", number(lo), number(hi)),
     }
 }
 
@@ -127,108 +145,24 @@ fn two_states(section: &Section) -> Markup {
 fn drawn(section: &Section, figure: &Figure) -> Markup {
     html! {
         figure {
-            @match &figure.form {
-                Form::Table => {},
-                Form::Surface(depth) => (reliefs(section, figure, depth)),
-                Form::Heat(depth) => (heat::draw(figure, depth)),
-                Form::Lines | Form::Bars => (lines_or_bars(section, figure)),
-            }
+            @if let Form::Heat(depth) = &figure.form { (heat::draw(figure, depth)) }
+            @if let Some(chart) = chart(&section.title, figure) { (chart) }
             (caption(figure))
             (tables(figure))
         }
     }
 }
 
-fn lines_or_bars(section: &Section, figure: &Figure) -> Markup {
-    let chart = chart::draw(figure);
-    html! {
-        div.chart {
-            div.plot role="img" aria-label=(spoken("Plot", section)) {}
-            (spec(&chart.json))
-            (legend(&chart.legend))
-        }
-    }
-}
-
-fn reliefs(section: &Section, figure: &Figure, depth: &str) -> Markup {
-    let reliefs = surface::draw(figure, depth);
-    html! {
-        div.reliefs {
-            @for relief in &reliefs {
-                div.chart.relief {
-                    p.who { (relief.who) }
-                    div.plot role="img" aria-label=(spoken("Surface", section)) {}
-                    (spec(&relief.json))
-                }
-            }
-        }
-        div.turn role="group" aria-label="Turn the surface" {
-            button type="button" data-turn="left" { "turn left" }
-            button type="button" data-turn="right" { "turn right" }
-            button type="button" data-turn="above" { "from above" }
-            button type="button" data-turn="home" { "as at first" }
-            span { "or drag" }
-        }
-    }
-}
-
-fn spoken(what: &str, section: &Section) -> String {
-    format!(
-        "{what}: {}. The numbers are in the tables below.",
-        section.title
-    )
-}
-
-/// A chart's description for the script. Only `<` could end the element early.
-pub(in crate::lab) fn spec(json: &str) -> Markup {
-    html! {
-        script.spec type="application/json" { (PreEscaped(json.replace('<', "\\u003c"))) }
-    }
-}
-
-/// Nothing to tell apart needs no legend.
-pub(in crate::lab) fn legend(groups: &[Group]) -> Markup {
-    if groups
-        .iter()
-        .map(|group| group.entries.len())
-        .sum::<usize>()
-        < 2
-    {
-        return html! {};
-    }
-    html! {
-        div.legend {
-            @for group in groups {
-                div.group.faint[group.faint] {
-                    @if !group.who.is_empty() { span.who { (group.who) } }
-                    @for entry in &group.entries {
-                        button type="button" aria-pressed="true" data-trace=(entry.trace) {
-                            span.swatch.{"s" (entry.slot)}.dashed[entry.dashed] {}
-                            (entry.label)
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
 fn caption(figure: &Figure) -> Markup {
-    let rules: Vec<&str> = figure
-        .rules
-        .iter()
-        .map(|rule| rule.meaning.as_str())
-        .collect();
+    let rules = figure.rules.iter().map(|rule| rule.meaning.as_str());
+    let rules: Vec<&str> = rules.collect();
     html! {
         figcaption {
             @if matches!(figure.form, Form::Lines | Form::Bars) {
-                "Whiskers span the intervals of all passes."
+                "Thin lines at the points span what all passes showed, where that is wider than a marker."
             }
             @if figure.form == Form::Lines && !rules.is_empty() {
-                " Dashed rules: " (rules.join(", ")) "."
-            }
-            @if matches!(figure.form, Form::Lines | Form::Bars) && !figure.references.is_empty() {
-                " Faint: the document's own machine."
+                " Upright lines: " (rules.join(", ")) "."
             }
             @if let Some(prediction) = &figure.prediction { (predicted(prediction)) }
         }
@@ -239,20 +173,20 @@ fn caption(figure: &Figure) -> Markup {
 fn predicted(prediction: &PredictionView) -> Markup {
     html! {
         @if prediction.curves.is_empty() {
-            " Predicted, and not drawn"
+            " Predicted, and not drawn,"
         } @else {
-            " Dashed curves, or paler bars: predicted"
+            " Dashed: predicted"
         }
         " from the machine's parameters: " (prediction.models.join("; ")) "."
         @if let Some(error) = prediction.error {
-            " Half of " (prediction.points) " points lie within " (percent(error)) " of it."
+            " Model error " (percent(error)) " (target " (percent(prediction.bar)) ")."
         }
         @if prediction.own_quantity > 0 {
-            " From their own quantity, and not counted: " (prediction.own_quantity) " points."
+            " Not counted, because the calibration measured the same quantity: "
+            (prediction.own_quantity) @if prediction.own_quantity == 1 { " point." } @else { " points." }
         }
         @if prediction.poor() {
-            " That is a poor prediction: no more than " (percent(prediction.bar)) " was wanted. Where \
-             it is wrong it leaves out " (prediction.lacks.join("; and ")) "."
+            " The model leaves out " (prediction.lacks.join("; and ")) "."
         }
     }
 }

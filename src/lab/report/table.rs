@@ -2,8 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::scale::{heading, number, place};
-use super::view::{AxisView, Figure, PredictionView, Value};
+use super::view::{AxisView, Figure, PredictionView, ReferenceView, Value};
+use crate::lab::chart::{heading, number, place};
+use crate::stats::NOISY;
+
+/// Cells of a table that has all of its intervals.
+const CROWDED: usize = 1000;
 
 /// A table of the curves of one machine.
 struct Table<'a> {
@@ -12,7 +16,8 @@ struct Table<'a> {
     columns: Vec<(&'a str, Vec<Value>)>,
 }
 
-/// A table for this machine, then one for each machine of the source; all folded up.
+/// A table for this machine, one of what is predicted, then one for each machine of the source; all folded up.
+/// Charts name their numbers by the table's index and the column: the script reads them here.
 pub(super) fn tables(figure: &Figure) -> Markup {
     let ours = Table {
         title: titled("Numbers of this machine", &figure.unit),
@@ -23,36 +28,21 @@ pub(super) fn tables(figure: &Figure) -> Markup {
             .map(|curve| (curve.label.as_str(), curve.points.clone()))
             .collect(),
     };
-    let mut theirs: Vec<(&str, Table<'_>)> = Vec::new();
-    for reference in &figure.references {
-        let exact = |&(x, y): &(f64, f64)| Value {
-            x,
-            lo: y,
-            mid: y,
-            hi: y,
-        };
-        let column = (
-            reference.label.as_str(),
-            reference.points.iter().map(exact).collect(),
-        );
-        let same = theirs.iter_mut().find(|(source, table)| {
-            *source == reference.source && table.title.contains(&reference.machine)
-        });
-        match same {
-            Some((_, table)) => table.columns.push(column),
-            None => theirs.push((
-                &reference.source,
-                Table {
-                    title: titled(
-                        &format!("Numbers of the document ({})", reference.machine),
-                        &figure.unit,
-                    ),
-                    x: &figure.x,
-                    columns: vec![column],
-                },
-            )),
-        }
-    }
+    let theirs = sources(figure).into_iter().map(|of| Table {
+        title: titled(
+            &format!("Numbers of the document ({})", of[0].machine),
+            &figure.unit,
+        ),
+        x: &figure.x,
+        columns: of
+            .iter()
+            .map(|reference| {
+                let points = reference.points.iter();
+                let exact = points.map(|&(x, y)| Value::exact(x, y));
+                (reference.label.as_str(), exact.collect())
+            })
+            .collect(),
+    });
     let drawn = |of: &&PredictionView| !of.curves.is_empty();
     let predicted = figure.prediction.as_ref().filter(drawn).map(|of| Table {
         title: titled("Predicted", &figure.unit),
@@ -66,8 +56,23 @@ pub(super) fn tables(figure: &Figure) -> Markup {
     html! {
         (folded(&ours, None))
         @if let Some(predicted) = &predicted { (folded(predicted, None)) }
-        @for (source, table) in &theirs { (folded(table, Some(source))) }
+        @for (of, table) in sources(figure).iter().zip(theirs) { (folded(&table, Some(&of[0].source))) }
     }
+}
+
+/// The curves of the document, those of one machine from one source together: a table each.
+pub(super) fn sources(figure: &Figure) -> Vec<Vec<&ReferenceView>> {
+    let mut sources: Vec<Vec<&ReferenceView>> = Vec::new();
+    for reference in &figure.references {
+        let same = sources
+            .iter_mut()
+            .find(|of| of[0].source == reference.source && of[0].machine == reference.machine);
+        match same {
+            Some(of) => of.push(reference),
+            None => sources.push(vec![reference]),
+        }
+    }
+    sources
 }
 
 fn titled(title: &str, unit: &str) -> String {
@@ -82,6 +87,9 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
         details.numbers {
             summary { (table.title) }
             @if let Some(source) = source { p.source { (source) } }
+            @if table.is_crowded() {
+                p.source { "Intervals are shown where they reach more than " (100.0 * NOISY) " % to a side." }
+            }
             div.scroll role="region" tabindex="0" aria-label=(table.title) {
                 @if table.has_one_x() { (table.of_labels()) } @else { (table.of_places()) }
             }
@@ -98,12 +106,18 @@ impl Table<'_> {
         places
     }
 
+    /// Whether it has so many cells that narrow intervals would drown its numbers.
+    fn is_crowded(&self) -> bool {
+        self.columns.len() * self.places().len() > CROWDED
+    }
+
     fn has_one_x(&self) -> bool {
         self.places().len() == 1
     }
 
     /// A row a place on the horizontal axis, a column a curve.
     fn of_places(&self) -> Markup {
+        let crowded = self.is_crowded();
         html! {
             table {
                 thead {
@@ -117,7 +131,7 @@ impl Table<'_> {
                         tr {
                             th scope="row" { (place(self.x, x)) }
                             @for (_, points) in &self.columns {
-                                td { @if let Some(value) = points.iter().find(|v| v.x == x) { (cell(value)) } }
+                                td { @if let Some(value) = points.iter().find(|v| v.x == x) { (cell(value, crowded)) } }
                             }
                         }
                     }
@@ -134,7 +148,7 @@ impl Table<'_> {
                     @for (label, points) in &self.columns {
                         tr {
                             th scope="row" { (label) }
-                            @for value in points { td { (cell(value)) } }
+                            @for value in points { td { (cell(value, false)) } }
                         }
                     }
                 }
@@ -143,10 +157,13 @@ impl Table<'_> {
     }
 }
 
-fn cell(value: &Value) -> Markup {
+/// A value with its interval; if it is `crowded`, with one that makes it noisy only.
+fn cell(value: &Value, crowded: bool) -> Markup {
+    let narrow = |end: f64| (end / value.mid - 1.0).abs() <= NOISY;
+    let exact = value.lo == value.hi || crowded && narrow(value.lo) && narrow(value.hi);
     html! {
         (number(value.mid))
-        @if value.lo != value.hi {
+        @if !exact {
             " " small { "[" (number(value.lo)) ", " (number(value.hi)) "]" }
         }
     }

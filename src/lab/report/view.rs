@@ -1,19 +1,27 @@
 //! What a report shows, as plain data: no record and no experiment is needed to render it.
 
-use crate::experiment::{Outcome, Verdict};
+use crate::experiment::Outcome;
+use crate::lab::answer::Summary;
+pub use crate::lab::chart::{AxisView, Rule, Value};
 use crate::lab::record::VerdictLine;
 use crate::lab::sheet::Row;
 
 /// A whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportView {
-    /// Name of the machine.
-    pub machine: String,
+    /// What a person takes away from it.
+    pub summary: Summary,
     /// When the run began, in words.
     pub date: String,
+    /// How long it took; empty if it did not come to its end.
+    pub duration: String,
+    /// What changes the answer: the run was stopped early, ...
+    pub warnings: Vec<String>,
+    /// What else stands in the notes, in a few words each.
+    pub caveats: Vec<&'static str>,
     /// What is known of the run: name and value.
     pub facts: Vec<(String, String)>,
-    /// What a reader must know before trusting the numbers: the run was stopped early, ...
+    /// What a reader must know before trusting the numbers.
     pub notes: Vec<String>,
     /// The machine sheet.
     pub sheet: Vec<Row>,
@@ -26,21 +34,6 @@ pub struct ReportView {
 }
 
 impl ReportView {
-    /// How many claims have this verdict, of those about this machine.
-    pub fn count(&self, verdict: Verdict) -> usize {
-        let claims = self
-            .claims()
-            .filter(|(_, claim)| claim.is_of_this_machine());
-        claims.filter(|(_, claim)| claim.verdict == verdict).count()
-    }
-
-    /// The claims that are decided without this machine, by arithmetic, by the simulator or by what the
-    /// system reports.
-    pub fn elsewhere(&self) -> impl Iterator<Item = (&Section, &VerdictLine)> {
-        self.claims()
-            .filter(|(_, claim)| !claim.is_of_this_machine())
-    }
-
     /// The sections with a prediction.
     pub fn predictions(&self) -> impl Iterator<Item = (&Section, &PredictionView)> {
         self.sections.iter().filter_map(|section| {
@@ -115,10 +108,12 @@ pub struct Figure {
     pub form: Form,
     /// The horizontal axis.
     pub x: AxisView,
-    /// The vertical axis; for a surface, the height.
+    /// The vertical axis; of a map, what its colours show.
     pub y: AxisView,
     /// The unit of the vertical axis; may be empty.
     pub unit: String,
+    /// How long a core cycle took, if it is known.
+    pub ns_per_cycle: Option<f64>,
     /// The curves of this machine.
     pub curves: Vec<CurveView>,
     /// The curves of the source.
@@ -162,24 +157,13 @@ pub enum Form {
     Lines,
     /// A bar a curve and x.
     Bars,
-    /// A surface: the labels of the curves are the numbers of the depth axis, whose label this is.
+    /// A map over two axes: the labels of the curves are the numbers of the depth axis, whose label this is.
     Surface(String),
     /// A map of pairs: the labels of the curves and their x are the numbers of what is paired, which
     /// this names.
     Heat(String),
     /// Not at all: a table alone.
     Table,
-}
-
-/// An axis.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AxisView {
-    /// Label, without the unit.
-    pub label: String,
-    /// Whether it is logarithmic.
-    pub log: bool,
-    /// Whether its values are bytes.
-    pub bytes: bool,
 }
 
 /// A curve of this machine.
@@ -189,19 +173,6 @@ pub struct CurveView {
     pub label: String,
     /// Points from left to right.
     pub points: Vec<Value>,
-}
-
-/// A value with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Value {
-    /// Place on the horizontal axis.
-    pub x: f64,
-    /// Lower end.
-    pub lo: f64,
-    /// The value.
-    pub mid: f64,
-    /// Upper end.
-    pub hi: f64,
 }
 
 /// A curve of the source.
@@ -215,15 +186,4 @@ pub struct ReferenceView {
     pub source: String,
     /// Points from left to right.
     pub points: Vec<(f64, f64)>,
-}
-
-/// A vertical rule.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// Label in the plot: `L2`.
-    pub label: String,
-    /// What it marks, for the caption: `L2 1 MiB, measured`.
-    pub meaning: String,
-    /// Where it stands.
-    pub x: f64,
 }

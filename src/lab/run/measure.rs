@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::book::{Book, place};
+use super::told::so_far;
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
 use crate::experiment::{Case, Doubt, LOOKS, State, calibrating, sparse_rungs};
 use crate::lab::consistency::share;
@@ -160,8 +161,8 @@ fn reported(header: &Header) -> [Option<f64>; 3] {
 /// Measures every case that is not recorded yet, pass by pass over all experiments, until stopped.
 ///
 /// Each pass lays everything out anew: in other physical pages and, as its seed differs, in other
-/// random orders. What is behind schedule is sampled for a shorter time. What was disturbed in every
-/// pass is measured again, several times while there is time.
+/// random orders. What is behind schedule is sampled for a shorter time. What open claims read is measured
+/// [further](further) while there is time, also because it was disturbed in every pass.
 pub(super) fn cases(
     notebook: &mut Notebook<'_>,
     machine: &Machine,
@@ -173,6 +174,9 @@ pub(super) fn cases(
     let mut progress: Option<Progress> = None;
     'passes: for pass in 0..passes {
         let plan = planned(experiments, machine, pass);
+        for (experiment, cases) in &plan {
+            schedule.plan(experiment.id, cases);
+        }
         let points = plan
             .iter()
             .map(|(_, cases)| cases.len() as u64)
@@ -199,17 +203,16 @@ pub(super) fn cases(
             }
             schedule.took(experiment.id, began.elapsed());
             progress.end();
+            if pass + 1 == passes
+                && let Some(found) = so_far(&notebook.book, experiment, machine)
+            {
+                progress.found(&found);
+            }
         }
     }
     if let Some(mut progress) = progress {
         notebook.rig.sample_for(1.0);
         let over = || stop.load(Ordering::Relaxed) || schedule.is_over();
-        for pass in passes..passes + ROUNDS {
-            let plan = planned(experiments, machine, pass);
-            if !again(notebook, plan, pass, &mut progress, &over)? {
-                break;
-            }
-        }
         further(notebook, machine, experiments, &mut progress, &over)?;
         progress.finish();
     }
@@ -277,47 +280,6 @@ fn further(
     Ok(())
 }
 
-/// The most rounds in which points are measured once more.
-const ROUNDS: u32 = 4;
-
-/// Measures the points of a plan that were disturbed in all `passes` in one more pass, because whoever
-/// shares the core comes and goes. Returns whether there were such points.
-///
-/// Those that are compared in turn are measured again in turn, all that follow one another. Each
-/// round has only points of the one before, so that passes of the same number belong together.
-fn again(
-    notebook: &mut Notebook<'_>,
-    mut plan: Vec<(&'static Experiment, Vec<Case>)>,
-    passes: u32,
-    progress: &mut Progress,
-    over: &dyn Fn() -> bool,
-) -> Result<bool> {
-    notebook.rig.move_house();
-    notebook.setups.clear();
-    // One thread first: two are alone more seldom, and what comes last may find no time left.
-    plan.sort_by_key(|(experiment, _)| notebook.book.has_threads(experiment));
-    let mut some = false;
-    for (experiment, cases) in plan {
-        let cases = in_their_turns(&cases, |case| {
-            notebook.book.never_clean(experiment, case, passes)
-        });
-        if cases.is_empty() {
-            continue;
-        }
-        some = true;
-        progress.more(cases.len() as u64);
-        progress.begin(format!("again {} {}", experiment.id, experiment.title));
-        for case in cases {
-            if over() {
-                return Ok(false);
-            }
-            one(notebook, experiment, passes, case, progress)?;
-        }
-        progress.end();
-    }
-    Ok(some)
-}
-
 /// The cases that are `wanted`, each with those that it is measured in turn with.
 fn in_their_turns(cases: &[Case], wanted: impl Fn(&Case) -> bool) -> Vec<&Case> {
     let turns = cases.chunk_by(|one, next| one.in_turn && next.in_turn);
@@ -335,7 +297,7 @@ fn one(
     case: &Case,
     progress: &mut Progress,
 ) -> Result<()> {
-    let key = format!("{:?} in {:?}", case.setup, case.pages);
+    let key = format!("{:?} in {:?}, {:?}", case.setup, case.pages, case.laps_from);
     let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = notebook.book.find(&place) {
         let known = (experiment.id.to_owned(), line.point.state.clone());

@@ -6,6 +6,7 @@ mod output;
 mod quickest;
 mod resume;
 mod schedule;
+mod told;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
-pub use output::{Aside, Claim, RECORD, REPORT, Recorder};
-pub use quickest::{measure_cases, measure_ladder};
+pub use output::{Aside, Claim, PACKED, RECORD, REPORT, Recorder};
+pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
 pub use resume::{Unfinished, same_machine};
 
 use super::analysis::Analysis;
+use super::machine::machine_of;
 use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, Record};
 use super::report;
@@ -28,6 +30,9 @@ use crate::os::Pages;
 use crate::time::Rate;
 use measure::Notebook;
 use schedule::Schedule;
+
+/// The folder of a run, if nobody names another.
+pub const OUT: &str = "linefill-out";
 
 /// What a run is made of.
 #[derive(Debug)]
@@ -95,8 +100,12 @@ pub fn run(mut run: Run<'_>, recorder: Recorder) -> Finished {
         recorder.stay()?;
         write_page(&page, &recorder.path().with_file_name(REPORT))
     });
-    let record = recorder.path().to_owned();
+    let mut record = recorder.path().to_owned();
     let report = record.with_file_name(REPORT);
+    // A run of twenty minutes leaves ten times as much as a quick one.
+    if profile(header) == Profile::Full && !end.interrupted && closed.is_ok() {
+        record = recorder.packed();
+    }
     Finished {
         analysis,
         seconds: end.seconds,
@@ -112,7 +121,11 @@ fn measure_all(notebook: &mut Notebook<'_>, run: &Run<'_>, began: Instant) -> Re
     let header = &run.session.header;
     let profile = profile(header);
     let passes = profile.effort().passes;
-    let machine = measure::machine(notebook, header, passes)?;
+    // Arithmetic, the simulator and CPUID need no ladder.
+    let machine = match run.experiments.iter().any(|of| of.is_of_this_machine()) {
+        true => measure::machine(notebook, header, passes)?,
+        false => machine_of(header, &[]),
+    };
     let earlier = Duration::try_from_secs_f64(header.earlier).unwrap_or_default();
     let budget = header.budget.map(Duration::try_from_secs_f64);
     let budget = budget.and_then(Result::ok).unwrap_or(profile.length());

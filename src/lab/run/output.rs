@@ -2,20 +2,25 @@
 
 use std::borrow::Borrow;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use crate::lab::date::Date;
 use crate::lab::read::{Reading, read};
 use crate::lab::record::{Line, Record};
 use crate::lab::terminal::tell;
-use crate::lab::whole::settle;
+use crate::lab::whole::{settle, write_whole};
 
 /// The record's name in its folder.
 pub const RECORD: &str = "record.jsonl";
+
+/// Its name once it is compressed.
+pub const PACKED: &str = "record.jsonl.gz";
 
 /// The report's name in its folder.
 pub const REPORT: &str = "report.html";
@@ -190,6 +195,27 @@ impl Recorder {
         settle(&self.claim.file).with_context(|| format!("writing to `{}`", self.path().display()))
     }
 
+    /// Compresses the record of a run that came to its end. Returns where it lies then: as it was if it
+    /// cannot be compressed.
+    pub(super) fn packed(self) -> PathBuf {
+        let path = self.claim.path.clone();
+        let pack = || -> io::Result<PathBuf> {
+            let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+            io::copy(&mut File::open(&path)?, &mut packer)?;
+            let packed = path.with_file_name(PACKED);
+            write_whole(&packed, &packer.finish()?)?;
+            fs::remove_file(&path)?;
+            Ok(packed)
+        };
+        pack().unwrap_or_else(|error| {
+            tell(format_args!(
+                "warning: `{}` is not compressed: {error}",
+                path.display()
+            ));
+            path.clone()
+        })
+    }
+
     fn write(&mut self, text: &[u8]) -> Result<()> {
         if let Err(error) = self.claim.file.write_all(text) {
             // A part of a line, behind which no other may come.
@@ -239,16 +265,20 @@ fn elsewhere() -> std::io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// Locks an empty record in `dir`, which is made if need be, and moves one that is there aside.
+/// Locks an empty record in `dir`, which is made if need be, and moves those that are there aside.
 fn fresh(dir: &Path) -> Result<(Claim, Option<Aside>)> {
     fs::create_dir_all(dir)?;
     let mut aside = None;
     loop {
         let claim = Claim::open(dir.join(RECORD), true)?;
         if claim.file.metadata()?.len() == 0 {
+            let packed = dir.join(PACKED);
+            if packed.exists() {
+                aside = Some(move_aside(dir, &packed)?);
+            }
             return Ok((claim, aside));
         }
-        aside = Some(move_aside(dir, &claim)?);
+        aside = Some(move_aside(dir, claim.path())?);
     }
 }
 
@@ -261,16 +291,19 @@ fn text_of(lines: impl IntoIterator<Item = impl Borrow<Line>>) -> Result<Vec<u8>
     Ok(text)
 }
 
-/// Renames the record in `dir`, and its report, if there is any.
-fn move_aside(dir: &Path, old: &Claim) -> Result<Aside> {
-    let path = old.path();
+/// Renames a record in `dir`, and its report, if there is any.
+fn move_aside(dir: &Path, path: &Path) -> Result<Aside> {
     let (started, finished) = match read(path) {
         Ok(Reading { record, .. }) => (record.header.started, ended(&record)),
         // Not ours, or of another version: kept all the same.
         Err(_) => (modified(path), true),
     };
     let name = free_name(dir, &Date::from_unix(started).stamp());
-    let record = dir.join(format!("record-{name}.jsonl"));
+    let ending = match path.ends_with(PACKED) {
+        true => "jsonl.gz",
+        false => "jsonl",
+    };
+    let record = dir.join(format!("record-{name}.{ending}"));
     fs::rename(path, &record).with_context(|| path.display().to_string())?;
     let report = dir.join(REPORT);
     if report.exists() {
@@ -294,7 +327,8 @@ pub(super) fn modified(path: &Path) -> u64 {
 
 /// `stamp`, or `stamp-2` and so on: the first that no record in `dir` has.
 fn free_name(dir: &Path, stamp: &str) -> String {
-    let taken = |name: &str| dir.join(format!("record-{name}.jsonl")).exists();
+    let exists = |name: &str, ending| dir.join(format!("record-{name}.{ending}")).exists();
+    let taken = |name: &str| exists(name, "jsonl") || exists(name, "jsonl.gz");
     let numbered = (2..).map(|number| format!("{stamp}-{number}"));
     core::iter::once(stamp.to_owned())
         .chain(numbered)
@@ -336,6 +370,31 @@ mod tests {
         }
         let names = fs::read_dir(&dir).unwrap().count();
         assert_eq!(names, 4, "three records and a report");
+        fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn a_compressed_record_is_read_and_moved_aside() {
+        let dir = folder("packed");
+        let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+        let record = read(&records.join("2026-11-20-zen4-guest.jsonl.zst"))
+            .unwrap()
+            .record;
+        let (recorder, _) = Recorder::create(&dir, record.clone().lines()).unwrap();
+        let plain = fs::metadata(recorder.path()).unwrap().len();
+        let packed = recorder.packed();
+        assert_eq!(packed, dir.join(PACKED));
+        assert_eq!(packed, crate::lab::read::record_at(&dir));
+        assert!(4 * fs::metadata(&packed).unwrap().len() < plain);
+        assert_eq!(read(&packed).unwrap().record, record);
+        let mut damaged = fs::read(&packed).unwrap();
+        damaged.truncate(damaged.len() / 2);
+        fs::write(dir.join("damaged"), damaged).unwrap();
+        let error = read(&dir.join("damaged")).unwrap_err().to_string();
+        assert!(error.contains("cannot be unpacked"), "{error}");
+        let (_, aside) = Recorder::create(&dir, [end(false)]).unwrap();
+        let aside = aside.unwrap();
+        assert!(aside.finished && read(&aside.record).unwrap().record == record);
         fs::remove_dir_all(dir).unwrap();
     }
 

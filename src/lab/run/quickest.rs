@@ -40,6 +40,33 @@ pub fn measure_ladder(session: &Session, stop: &AtomicBool) -> Vec<Point> {
     rungs
 }
 
+/// Measures one pass of the ladder.
+pub fn ladder_once(session: &Session, stop: &AtomicBool) -> Vec<Point> {
+    let mut rungs: Vec<Point> = Vec::new();
+    let mut rig = rig(session, stop);
+    measure::ladder(&mut rig, &session.header, 0, |_, point| {
+        rungs.push(point.clone())
+    });
+    merged(rungs)
+}
+
+/// Measures these cases in so many passes, each in other pages; ends early if stopped.
+pub fn measure_passes(
+    session: &Session,
+    cases: &[Case],
+    passes: u32,
+    stop: &AtomicBool,
+) -> Vec<(u32, Point)> {
+    let mut rig = rig(session, stop);
+    let mut points = Vec::new();
+    for pass in 0..passes {
+        let measured = cases.iter().map_while(|case| rig.measure(case));
+        points.extend(measured.map(|point| (pass, point)));
+        rig.move_house();
+    }
+    points
+}
+
 /// Measures these cases, experiment by experiment, and calls `each` with the id of every one that
 /// begins; ends early if stopped. What somebody disturbed most of the time is tried again.
 pub fn measure_cases(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::output::{Claim, RECORD, modified};
+use super::output::{Claim, PACKED, RECORD, modified};
 use crate::lab::read::read;
 use crate::lab::record::{EndLine, Header, Record};
 
@@ -31,6 +31,13 @@ impl Unfinished {
     pub fn read(dir: &Path) -> Result<Option<Self>> {
         let Some(claim) = Claim::existing(dir)? else {
             let path = dir.join(RECORD);
+            let packed = dir.join(PACKED);
+            if packed.exists() {
+                bail!(
+                    "nothing to resume: the run of `{}` came to its end",
+                    packed.display()
+                );
+            }
             bail!("nothing to resume: there is no `{}`", path.display());
         };
         let path = claim.path();

@@ -1,14 +1,15 @@
 //! How a run keeps to its time.
 //!
 //! What it takes to lay out and to warm up is not known before a machine has done it once, and on a
-//! core that is shared everything takes longer: the first pass tells. As soon as what is known to
-//! come would take more than the time that is left, sampling is shortened, which may begin in the
-//! first pass.
+//! core that is shared everything takes longer. In the first pass, what the experiments behind took
+//! tells what those ahead will take, by the size of their points; then each tells for itself. As soon
+//! as what is to come would take more than the time that is left, sampling is shortened.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::Experiment;
+use crate::experiment::Case;
 
 /// The share of a pass that is sampling, by and large.
 const SAMPLING: f64 = 0.5;
@@ -17,6 +18,15 @@ const SAMPLING: f64 = 0.5;
 /// judge by.
 const LEAST: f64 = 0.2;
 
+/// What a point costs besides its working set, as bytes that are laid out, flushed and walked once.
+const A_POINT: f64 = 8.0 * 1048576.0;
+
+/// The size of the points of an experiment: their time is roughly in proportion.
+fn size_of(cases: &[Case]) -> f64 {
+    let sizes = cases.iter().map(|case| case.setup.bytes() as f64 + A_POINT);
+    sizes.sum()
+}
+
 /// The time that a run has, and what its experiments take of it.
 #[derive(Debug)]
 pub(super) struct Schedule {
@@ -24,6 +34,8 @@ pub(super) struct Schedule {
     until: Option<Instant>,
     /// Seconds of each experiment when it was measured last.
     took: HashMap<&'static str, f64>,
+    /// The size of the points of each.
+    sizes: HashMap<&'static str, f64>,
 }
 
 impl Schedule {
@@ -32,7 +44,13 @@ impl Schedule {
         Schedule {
             until,
             took: HashMap::new(),
+            sizes: HashMap::new(),
         }
+    }
+
+    /// Remembers the points of an experiment that is to come.
+    pub fn plan(&mut self, id: &'static str, cases: &[Case]) {
+        self.sizes.insert(id, size_of(cases));
     }
 
     /// Whether no time is left.
@@ -46,14 +64,23 @@ impl Schedule {
     }
 
     /// The share of its time that sampling gets, if the `rest` of a pass is to come, and so many
-    /// passes of all: 1 unless they took more than is left. What was not measured yet is not counted.
+    /// passes of all: 1 unless they take more than is left.
     pub fn sampling(&self, rest: &[&Experiment], passes: u32, all: &[&Experiment]) -> f64 {
         let Some(until) = self.until else { return 1.0 };
-        let took = |of: &[&Experiment]| -> f64 {
-            let known = of.iter().filter_map(|of| self.took.get(of.id));
-            known.sum()
+        let known = || self.took.iter().filter(|(_, time)| **time > 0.0);
+        let size = |id: &str| self.sizes.get(id).copied().unwrap_or_default();
+        let measured: f64 = known().map(|(id, _)| size(id)).sum();
+        let seconds = known().map(|(_, time)| time).sum::<f64>();
+        let pace = match measured > 0.0 {
+            true => seconds / measured,
+            false => 0.0,
         };
-        let expected = took(rest) + f64::from(passes) * took(all);
+        let time = |of: &&Experiment| {
+            let took = self.took.get(of.id).copied();
+            took.unwrap_or_else(|| pace * size(of.id))
+        };
+        let takes = |of: &[&Experiment]| of.iter().map(time).sum::<f64>();
+        let expected = takes(rest) + f64::from(passes) * takes(all);
         let left = until.saturating_duration_since(Instant::now());
         share(left.as_secs_f64(), expected)
     }
@@ -94,6 +121,20 @@ mod tests {
         assert!((LEAST..0.5).contains(&behind), "{behind}");
         assert_eq!(schedule.sampling(&[short], 1, &[short]), 1.0);
         assert!(schedule.sampling(&[short], 2, &[short]) < 1.0);
+        // What was not measured yet is as fast for its size.
+        let points = |count: i32| -> Vec<Case> {
+            let setup = || crate::experiment::shared::register::RegisterSetup;
+            (0..count).map(|x| Case::new("a", x, setup())).collect()
+        };
+        for (id, count) in [("D1", 10), ("D2", 10), ("D3", 30)] {
+            schedule.plan(id, &points(count));
+        }
+        assert!(
+            schedule.sampling(&[unknown], 0, &[]) < 1.0,
+            "285 s are to come"
+        );
+        schedule.plan("D3", &points(5));
+        assert_eq!(schedule.sampling(&[unknown], 0, &[]), 1.0);
         schedule.until = None;
         assert_eq!(schedule.sampling(&[long], 2, &[long]), 1.0);
         assert!(!schedule.is_over());

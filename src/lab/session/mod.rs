@@ -262,8 +262,21 @@ fn prefetchers_of(root: &Root, cpu: usize, identity: &Identity) -> PrefetchersLi
     }
 }
 
+/// Bytes of the largest working set that a run has if nobody says.
+///
+/// # Errors
+/// If there is too little memory.
+pub(super) fn largest(root: &Root) -> Result<u64> {
+    let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
+    limit::largest(
+        &Request::default(),
+        memory.available,
+        limits::address_space(),
+    )
+}
+
 /// The CPUs that threads may have, the measuring one among them even if nobody's mask has it.
-fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
+pub(super) fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
     Sysfs::at(&root.sys).seats(&cpus)

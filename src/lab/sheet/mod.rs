@@ -1,6 +1,9 @@
 //! The machine sheet: what was measured beside what CPUID and the kernel say.
 
 mod found;
+mod print;
+
+pub(crate) use print::MachineSheet;
 
 use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
 use crate::lab::inferred::Inferred;

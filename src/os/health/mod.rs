@@ -28,6 +28,18 @@ pub enum State {
     Bad,
 }
 
+impl State {
+    /// The state in a word or two.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Good => "good",
+            State::Unknown => "not known",
+            State::Warn => "warning",
+            State::Bad => "bad",
+        }
+    }
+}
+
 /// One fact about the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {

@@ -37,7 +37,7 @@ pub fn record(data: &[u8], pages: bool) -> Result<Reading, (Option<usize>, Strin
     let named = |name: &str| (name.to_owned(), reading.clone());
     let sides = sides(vec![named("a"), named("a")]).expect("as it has");
     let found = differences(&sides[0], &sides[1]);
-    let printed = compare::table("a", "b", &found, 100) + &compare::verdicts(&sides, 100);
+    let printed = compare::table(&found, 100) + &compare::verdicts(&sides, 100);
     assert!(
         matches!(plain::lines(&printed), std::borrow::Cow::Borrowed(_)),
         "{printed}"

@@ -1,6 +1,6 @@
 //! Tables and pages of the kept records: old records are read as they always were.
 //!
-//! Left out are plotly's own script, the page's script and its style.
+//! Left out are the page's scripts and styles.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::common::untested;
 /// The records: what a golden file calls them, and their place in the repository.
 const RECORDS: [(&str, &str); 3] = [
     ("planted", "tests/fixtures/record/planted.jsonl"),
-    ("2026-11-20", "records/2026-11-20-zen4-guest.jsonl"),
-    ("2026-11-22", "records/2026-11-22-zen4-guest.jsonl"),
+    ("2026-11-20", "records/2026-11-20-zen4-guest.jsonl.zst"),
+    ("2026-11-22", "records/2026-11-22-zen4-guest.jsonl.zst"),
 ];
 
 /// A folder with the records under their short names, or `None` where they are not: the published

@@ -99,6 +99,7 @@ pub fn prediction(experiment: &Experiment, evidence: &Evidence<'_>) -> Option<Pr
     let machine = evidence.machine;
     let parameters: Vec<String> = calibrating(machine)
         .iter()
+        .filter(|case| case.laps_from.is_none())
         .map(|case| format!("{:?}", case.setup))
         .collect();
     let mut predicted = Vec::new();

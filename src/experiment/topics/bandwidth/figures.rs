@@ -162,6 +162,19 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             },
         )
         .then(4.4, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Reading over writing L1d",
+                "Reading L1d is {now} as fast as writing it",
+            )
+            .advice(
+                "Keep intermediate results in registers: stores are the bottleneck.",
+                "Stores into L1d are not the bottleneck that they were: count loads and stores \
+                 alike.",
+            ),
+        )
         .failing("L1d does not write through: stores to it need not wait for L2."),
         // Beyond L2 writes are slower than reads by a factor of ten.
         measured(
@@ -179,6 +192,19 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             },
         )
         .then(9.7, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Reading over writing memory",
+                "Reading memory is {now} as fast as writing it",
+            )
+            .advice(
+                "Recompute rather than store, and write each line once.",
+                "Writing memory costs about what its traffic says: count bytes in both \
+                 directions.",
+            ),
+        )
         .failing(
             "Reading a line before it is written, and writing it back, overlap with the next \
              lines.",
@@ -198,7 +224,19 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 )
             },
         )
-        .then(1.0, PENTIUM_4),
+        .then(1.0, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "Copying over writing memory",
+                "A copy in memory runs at {now} the rate of a write alone",
+            )
+            .advice(
+                "Fuse copies with the work on the data: reading comes nearly free.",
+                "Count both sides of a copy: reading is not free.",
+            ),
+        ),
         // The step at 2^18 bytes comes from the exhaustion of the DTLB, which means more work for each
         // new page: 5.7 to 5.3 bytes per cycle.
         measured(
@@ -218,7 +256,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
     title: "Bandwidth of a CPU whose prefetcher keeps up",
     question: "Can prefetching make reading memory as fast as reading L1d, and what of writing?",
     source: "Drepper 3.5.1, Figure 3.26: Core 2",
-    about: "The Core 2 read 16 bytes a cycle from everywhere: one load port was all it had, and \
+    about: "The Core 2 read 16 bytes per cycle from everywhere: one load port was all it had, and \
             memory kept up. Ports have grown several times over since, one core's share of \
             memory a cycle has not. Prefetchers can hide L2 from 16-byte loads; the bandwidth of \
             memory they cannot raise.",
@@ -250,6 +288,19 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             },
         )
         .then(0.96, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Share,
+                Touches::Many,
+                "Bandwidth of L1d that reads of memory keep",
+                "Reads of memory keep {now} of the bandwidth of L1d",
+            )
+            .advice(
+                "Stream data in order: the prefetchers keep up with 16-byte loads.",
+                "Work in blocks that fit a cache: one core cannot stream memory as fast as it \
+                 computes.",
+            ),
+        )
         .failing(
             "Prefetching cannot make memory as fast as L1d: what one core may have outstanding \
              limits it.",
@@ -269,7 +320,19 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                 )
             },
         )
-        .then_between(22.0, 27.0, "Core 2"),
+        .then_between(22.0, 27.0, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "Writing L1d over writing memory",
+                "Writing L1d is {now} as fast as writing memory",
+            )
+            .advice(
+                "Finish with a block while it is in a cache, and write it to memory once.",
+                "Writing in blocks gains less than it did; order matters more.",
+            ),
+        ),
         // Once L1d is not sufficient, the speed of writes drops significantly: 15.4 to 6.6 bytes
         // per cycle.
         measured(
@@ -313,7 +376,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
     title: "Bandwidth of a CPU with three levels of cache",
     question: "What does each of three levels leave of the bandwidth of the one before?",
     source: "Drepper 3.5.1, Figure 3.28: AMD Opteron, family 10h",
-    about: "Two loads a cycle against one store is the balance of most cores since. The path \
+    about: "Most cores since execute two loads and one store per cycle. The path \
             between L1d and L2 has grown to a line every cycle or two. The Opteron's reads leave \
             their peak at a quarter of its L1d, so that the fastest point in L1d is compared.",
     seen: &[],
@@ -351,6 +414,19 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             },
         )
         .then(14.8, "Opteron, family 10h")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Few,
+                "Reading L1d over reading L2",
+                "Reading L1d is {now} as fast as reading L2 in order",
+            )
+            .advice(
+                "Size the inner blocks of a loop for L1d.",
+                "For reads in order, blocks sized for L2 do nearly as well as blocks sized for \
+                 L1d.",
+            ),
+        )
         .failing("L2 is prefetched, or near enough, for loads of 16 bytes."),
         // Copies cannot be faster than reads or writes, and take both: 9 bytes per cycle against
         // 18.7.

@@ -328,6 +328,19 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             },
         )
         .then(0.034, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Share,
+                Touches::Most,
+                "Left to each of two threads that write the same lines",
+                "Two threads that write the same lines keep {now} of their speed each",
+            )
+            .advice(
+                "Give each thread its own data to write, and share what is only read.",
+                "Sharing written lines costs less than it did for plain streams of stores; \
+                 atomic operations still pay for it.",
+            ),
+        )
         .failing("A store queue that asks for many lines at once hides the exchange of each."),
         // The performance is as if the data had to be read from memory.
         measured(
@@ -374,7 +387,19 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
                 })
             },
         )
-        .then_between(0.58, 0.61, "Core 2"),
+        .then_between(0.58, 0.61, "Core 2")
+        .takeaway(
+            Takeaway::new(
+                Shown::Share,
+                Touches::Some,
+                "Left to each of two threads that write memory",
+                "Two threads that write memory keep {now} of their speed each",
+            )
+            .advice(
+                "Do not expect a second thread to double what is written: memory is the limit.",
+                "A second thread adds bandwidth for writes: use it.",
+            ),
+        ),
         // Once L1d is not sufficient, lines are flushed to the shared L2 and the speed is reduced by
         // half: 3.96 of 6.58 bytes per cycle.
         measured(

@@ -63,9 +63,8 @@ const FIG_6_5: Experiment = Experiment {
         measured(
             "E18.1",
             drepper("6.2.1, Figure 6.5"),
-            "lists of 64-byte elements slow down by more than 1.5 times exactly where \
-             sets and ways of L1d say: at multiples of the size of a way, once the list is \
-             longer than there are ways",
+            "the latency of a list of 64-byte elements jumps by more than 1.5 times exactly where \
+             the list is longer than L1d has ways, at multiples of the size of a way",
             |e| {
                 let found = Found::on(e)?;
                 let Some((cache, ways)) = e

@@ -29,8 +29,7 @@ const FIG_6_6: Experiment = Experiment {
     id: "E19",
     name: "drepper-fig-6.6",
     title: "Banks of L1d, and addresses that are alike in their low bits",
-    question: "Do loads hinder each other by their places, or a store a load that it has no byte \
-               in common with?",
+    question: "Do loads conflict by address (banks of L1d)? Does a store delay a load 4 KiB away?",
     source: "Drepper 6.2.1, Figure 6.6: of an address in AMD's L1d bits 3 to 0 choose the byte, 6 \
              to 4 the bank and 14 to 7 the index, and two loads go in one cycle if their banks \
              differ or their index is the same. Eight loads of 8 bytes here, at one distance from \
@@ -157,6 +156,18 @@ const FIG_6_6: Experiment = Experiment {
             },
         )
         .then(2.0, "AMD (2007)")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Few,
+                "Eight loads of one bank over different banks",
+                "Eight loads take {now} as long in one bank of L1d as in different banks",
+            )
+            .advice(
+                "Spread loads that run side by side over different offsets in a line.",
+                "Banks need no attention here.",
+            ),
+        )
         .failing("The banks of the figure are not those of this L1d, or it has none."),
     ],
 };

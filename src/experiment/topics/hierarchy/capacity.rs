@@ -111,7 +111,19 @@ const FIG_3_14: Experiment = Experiment {
                 unless_strangers(e, at_least("memory over the last level", slower, 1.5))
             },
         )
-        .then(6.7, "Pentium 4, 2 MiB L3 (2007)"),
+        .then(6.7, "Pentium 4, 2 MiB L3 (2007)")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "A random step in memory over one in the last level",
+                "A miss of the last level takes {now} as long as a hit",
+            )
+            .advice(
+                "Keep what you access at random below this core's share of the last level.",
+                "There is little to gain from fitting data into the last level: aim at L2.",
+            ),
+        ),
         measured(
             "D18.3",
             ours(

@@ -55,7 +55,19 @@ const FIG_3_4: Experiment = Experiment {
                 at_least("memory over L1d", ratio(in_memory(e, INC), near), 20.0)
             },
         )
-        .then(48.0, "Pentium 4, 2 MiB L3 (2007)"),
+        .then(48.0, "Pentium 4, 2 MiB L3 (2007)")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "A random write in memory over one in L1d",
+                "A random write to memory costs {now} what one to L1d costs",
+            )
+            .advice(
+                "Split data into parts that fit a cache before you update it at random.",
+                "Random updates need no splitting into parts for the sake of the cache alone.",
+            ),
+        ),
         // Three plateaus, from which the sizes of L1d and L2 are deduced: 2^13 and 2^20 bytes.
         measured(
             "D8.2",
@@ -208,7 +220,20 @@ const FIG_3_15: Experiment = Experiment {
                 at_least("random over sequential", gap, 10.0)
             },
         )
-        .then_between(24.7, 50.8, PENTIUM_4),
+        .then_between(24.7, 50.8, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Most,
+                "Random over sequential access, in memory",
+                "A random access to memory costs {now} what a sequential one costs",
+            )
+            .advice(
+                "Lay data out in the order in which you read it. Where you cannot, make it \
+                 smaller, or have several accesses in flight.",
+                "Order saves less than it did: measure before you reorganise data for it.",
+            ),
+        ),
         // The random curve does not flatten but keeps on rising; by the figure 1.04 to 1.17 times
         // a doubling from 2^23 bytes on.
         measured(

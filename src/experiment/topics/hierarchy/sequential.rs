@@ -77,6 +77,19 @@ const FIG_3_10: Experiment = Experiment {
             },
         )
         .then(2.23, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Most,
+                "A step in order in memory over one in L1d",
+                "A walk in order takes {now} as long in memory as in L1d",
+            )
+            .advice(
+                "Keep loops in order: the prefetchers then hide most of memory.",
+                "Order alone does not hide memory: make elements smaller, or work in blocks \
+                 that fit a cache.",
+            ),
+        )
         .holding("The prefetchers keep up with a walk in order.")
         .failing("The prefetchers do not keep up with a walk in order."),
         // Three distinct levels: up to 2^14 bytes, to 2^20, and beyond; 4, 8 to 9, and 9 cycles.
@@ -190,6 +203,19 @@ const FIG_3_11: Experiment = Experiment {
             },
         )
         .then_between(5.1, 5.2, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "One word of each line over all eight, in order",
+                "To use one word of each line takes {now} as long per step as to use all eight",
+            )
+            .advice(
+                "Pack what a loop reads into the same lines: half-used lines cost what full \
+                 ones do.",
+                "Sparse lines cost little time in order; they still fill the caches.",
+            ),
+        )
         .failing(
             "The prefetchers bring whole lines nearly as fast as the walk asks for their parts.",
         ),
@@ -266,6 +292,19 @@ const FIG_3_13: Experiment = Experiment {
             },
         )
         .then_between(1.9, 2.23, PENTIUM_4)
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Incrementing over reading, in order, in memory",
+                "A walk that writes each element takes {now} as long as one that only reads",
+            )
+            .advice(
+                "Write what has changed, and no more: each written line travels twice.",
+                "Measure what writing costs your loop: it is not the share that the paper \
+                 found.",
+            ),
+        )
         .holding("Lines that go back to memory take their share of the bandwidth."),
         // Addnext0 runs faster than Inc for some sizes, for its load of the next element is a
         // forced prefetch.

@@ -55,8 +55,8 @@ const ALIGNMENT: Experiment = Experiment {
     id: "E14",
     name: "drepper-alignment",
     title: "Where objects begin, asked and unasked",
-    question: "Does an object that asks for a line of its own get one, and what does one get that \
-               does not ask?",
+    question: "Are over-aligned objects really aligned to a cache line, and where do ordinary \
+               objects land?",
     source: "Drepper 6.2.1 on posix_memalign and the attribute aligned, of variables and of types. \
              Rust has the type's alone, repr(align(64)), and passes it to the allocator, which \
              calls posix_memalign",

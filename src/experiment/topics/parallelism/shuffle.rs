@@ -196,6 +196,19 @@ const SHUFFLE: Experiment = Experiment {
             },
         )
         .then(1.55, "")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Few,
+                "Index drawn over looked up, exchange in memory",
+                "An exchange in memory takes {now} as long with an index drawn on the spot as \
+                 with one looked up",
+            )
+            .advice(
+                "Move long arithmetic out of loops that miss: compute addresses beforehand.",
+                "The arithmetic hides behind the misses here: leave it in the loop.",
+            ),
+        )
         .holding(
             "Drawing fills the window of the CPU with instructions, so that it finds the next \
              misses later.",
@@ -331,7 +344,19 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
                 at_least("simple over stages of 64", slower, 1.2)
             },
         )
-        .then(1.61, ""),
+        .then(1.61, "")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "The simple shuffle over one in stages of 64",
+                "The simple shuffle takes {now} as long as one in stages of 64",
+            )
+            .advice(
+                "Compute a batch of addresses first, and then access them: misses overlap.",
+                "The core finds the misses by itself here: keep the simple loop.",
+            ),
+        ),
     ],
 };
 

@@ -108,7 +108,19 @@ pub(crate) const INDEX: Experiment = Experiment {
                 )
             },
         )
-        .then(2.8, "i7-9750H"),
+        .then(2.8, "i7-9750H")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "Index function called over inlined, a read",
+                "A read takes {now} as long if its index function is not inlined",
+            )
+            .advice(
+                "Let the compiler inline what computes an index.",
+                "The call hides behind other work here: inlining does not make this read faster.",
+            ),
+        ),
         measured(
             "C7.4",
             ours("beyond the series: dimensions that only the running program knows"),

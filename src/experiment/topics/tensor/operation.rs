@@ -93,6 +93,19 @@ pub(crate) const OPERATION: Experiment = Experiment {
             |e| at_least("nested over flat", in_turn(e, NESTED, FLAT), 1.3),
         )
         .then(2.16, "i7-9750H")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Nested over flat arrays, a read",
+                "A read of nested arrays takes {now} as long as one of a flat array",
+            )
+            .advice(
+                "Use one flat array and compute the index.",
+                "Reads that do not wait for each other overlap: flatten for size and \
+                 simplicity, not for this speed.",
+            ),
+        )
         .failing(
             "Reads do not wait for each other: a CPU that finds the next addresses far ahead \
              overlaps the misses of the nested tensor.",

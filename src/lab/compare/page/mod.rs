@@ -1,15 +1,12 @@
 //! The page of a comparison: one file that loads nothing, made of the parts of a report.
 
-mod chart;
 mod section;
 mod side_by_side;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
-use super::difference::median_of;
-use super::{Ahead, Difference, Side};
-use crate::lab::report::number;
-use crate::lab::report::page::{POLICY, SCRIPT, STYLE, plotly_script};
+use super::{Difference, Effect, Side, effects};
+use crate::lab::report::page::{head, scripts};
 use crate::lab::report::view::Section;
 
 /// Renders the comparison of the first of `sides` with each of the others, whose differences
@@ -20,14 +17,7 @@ pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { "linefill: " (names.join(", ")) }
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&format!("linefill: {}", names.join(", "))))
             body {
                 a.skip href="#differences" { "Skip to the differences" }
                 div.frame {
@@ -40,8 +30,7 @@ pub fn render(sides: &[Side], found: &[Vec<Difference>]) -> String {
                         @for one in &shown { (section::section(one, sides, found)) }
                     }
                 }
-                script { (PreEscaped(plotly_script())) }
-                script { (PreEscaped(SCRIPT)) }
+                (scripts())
             }
         }
     }
@@ -94,32 +83,70 @@ fn masthead(sides: &[Side]) -> Markup {
             }
             dl.facts {
                 @for side in sides {
-                    div { dt { (side.name) } dd { (side.view.machine) ", " (side.view.date) } }
+                    div { dt { (side.name) } dd { (side.view.summary.machine) ", " (side.view.date) } }
                 }
             }
-            @for side in sides {
-                @for note in &side.view.notes { p.note { b { (side.name) } ": " (note) } }
+            @for (warning, of) in told(sides, |side| &side.view.warnings) {
+                p.warning { (of) ": " (warning) }
+            }
+            (notes(sides))
+        }
+    }
+}
+
+/// What must be known before trusting the numbers, folded up.
+fn notes(sides: &[Side]) -> Markup {
+    let notes = told(sides, |side| &side.view.notes);
+    html! {
+        @if !notes.is_empty() {
+            details.numbers {
+                summary { "Notes on the records (" (notes.len()) ")" }
+                @for (note, of) in &notes { p.note { b { (of) } ": " (note) } }
             }
         }
     }
 }
 
-/// A row an experiment: the median of the ratios, and how many points differ beyond doubt.
+/// Each text once, with the records that say it.
+fn told(sides: &[Side], texts: fn(&Side) -> &Vec<String>) -> Vec<(&str, String)> {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for side in sides {
+        for text in texts(side) {
+            match told.iter_mut().find(|(known, _)| known == text) {
+                Some((_, names)) => names.push(&side.name),
+                None => told.push((text, vec![&side.name])),
+            }
+        }
+    }
+    let all = sides.len();
+    let names = |names: Vec<&str>| match names.len() {
+        count if count == all && all > 1 => "All".to_owned(),
+        _ => names.join(", "),
+    };
+    told.into_iter()
+        .map(|(text, of)| (text, names(of)))
+        .collect()
+}
+
+/// A row an experiment, the largest effect first: the median of the ratios, and how many points differ
+/// beyond doubt.
 fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     let first = sides.first().map_or("", |side| side.name.as_str());
     let others = || sides.iter().skip(1).zip(found);
-    let mut ids: Vec<&Difference> = Vec::new();
-    for difference in found.iter().flatten() {
-        if ids.iter().all(|seen| seen.id != difference.id) {
-            ids.push(difference);
+    let effects: Vec<Vec<Effect<'_>>> = found.iter().map(|of| effects(of)).collect();
+    let mut rows: Vec<&Effect<'_>> = Vec::new();
+    for effect in effects.iter().flatten() {
+        if rows.iter().all(|seen| seen.of.id != effect.of.id) {
+            rows.push(effect);
         }
     }
+    rows.sort_by(|a, b| b.size().total_cmp(&a.size()));
     html! {
         section #differences aria-labelledby="differences-title" {
             h2 #differences-title { "Differences" }
             p.lead {
-                "The median of the other record's values over those of " (first)
-                ", and how many points are larger or smaller beyond the doubt of both."
+                "How much slower or faster than " (first) ", by the median of all points that both have, "
+                "the largest effect first; and how many points differ beyond the doubt of both."
             }
             div.scroll role="region" tabindex="0" aria-label="Differences by experiment" {
                 table.sheet {
@@ -130,12 +157,12 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
                         }
                     }
                     tbody {
-                        @for of in ids {
+                        @for row in rows {
                             tr {
                                 th scope="row" {
-                                    a href={ "#" (of.id) } { (of.id) } " " (of.title)
+                                    a href={ "#" (row.of.id) } { (row.of.id) } " " (row.of.title)
                                 }
-                                @for (_, found) in others() { td { (summary(found, &of.id)) } }
+                                @for effects in &effects { td { (summary(effects, &row.of.id)) } }
                             }
                         }
                     }
@@ -145,20 +172,9 @@ fn differences(sides: &[Side], found: &[Vec<Difference>]) -> Markup {
     }
 }
 
-fn summary(found: &[Difference], id: &str) -> Markup {
-    let of = || found.iter().filter(|difference| difference.id == id);
-    let count = |ahead| {
-        let places = of().flat_map(|difference| &difference.places);
-        places.filter(|place| place.ahead() == ahead).count()
+fn summary(effects: &[Effect<'_>], id: &str) -> Markup {
+    let Some(effect) = effects.iter().find(|effect| effect.of.id == id) else {
+        return html! { span.none { "–" } };
     };
-    let all: usize = of().map(|difference| difference.places.len()).sum();
-    match median_of(of().flat_map(Difference::ratios)) {
-        None => html! { span.none { "–" } },
-        Some(median) => html! {
-            (number(median))
-            " " small {
-                (count(Ahead::Other)) " larger, " (count(Ahead::First)) " smaller of " (all)
-            }
-        },
-    }
+    html! { (effect.in_words()) " " small { (effect.points_in_words()) } }
 }

@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::chart::{self, Named};
+use crate::lab::chart::{Drawing, Owner, Role, Series, Shape, draw, heading, number, place};
 use crate::lab::compare::{Ahead, Difference, Place, Side};
-use crate::lab::report::scale::{heading, number, place};
-use crate::lab::report::section::{legend, spec};
-use crate::lab::report::surface;
 use crate::lab::report::text::prose;
 use crate::lab::report::view::{Figure, Form, Section, Value};
 use crate::stats::Interval;
+
+/// A record's name and its figure.
+type Named<'a> = (&'a str, &'a Figure);
 
 /// The section of one experiment, which the first of `sides` need not have.
 pub(super) fn section(section: &Section, sides: &[Side], found: &[Vec<Difference>]) -> Markup {
@@ -60,49 +60,46 @@ fn drawn(section: &Section, figures: &[Named<'_>]) -> Markup {
                 .filter(|(_, figure)| figure.unit == unit)
                 .copied()
                 .collect();
-            @match same.first().map(|(_, figure)| &figure.form) {
-                // A map shows one machine; the tables below show all.
-                None | Some(Form::Table | Form::Heat(_)) => {},
-                Some(Form::Surface(depth)) => (reliefs(section, &same, depth)),
-                Some(Form::Lines | Form::Bars) => (plotted(section, &same)),
-            }
+            @if let Some(chart) = chart(&section.title, &same) { (chart) }
         }
     }
 }
 
-fn plotted(section: &Section, figures: &[Named<'_>]) -> Markup {
-    let chart = chart::draw(figures);
-    html! {
-        div.chart {
-            div.plot role="img" aria-label=(spoken("Plot", section)) {}
-            (spec(&chart.json))
-            (legend(&chart.legend))
-        }
-    }
-}
-
-fn reliefs(section: &Section, figures: &[Named<'_>], depth: &str) -> Markup {
-    html! {
-        div.reliefs {
-            @for (name, figure) in figures {
-                // The first surface is the machine's own; the document's follow.
-                @for relief in surface::draw(figure, depth).iter().take(1) {
-                    div.chart.relief {
-                        p.who { (name) }
-                        div.plot role="img" aria-label=(spoken("Surface", section)) {}
-                        (spec(&relief.json))
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn spoken(what: &str, section: &Section) -> String {
-    format!(
-        "{what}: {}. The numbers are in the tables below.",
-        section.title
-    )
+/// The curves of several records, a colour a record. The document's curve and the sizes of caches, which
+/// differ from machine to machine, are in the reports.
+fn chart(title: &str, figures: &[Named<'_>]) -> Option<Markup> {
+    let (_, first) = figures.first()?;
+    let shape = match &first.form {
+        // A map of pairs shows one machine; the tables below show all.
+        Form::Table | Form::Heat(_) => return None,
+        Form::Lines => Shape::Lines,
+        Form::Bars => Shape::Bars,
+        Form::Surface(depth) => Shape::Cells(depth),
+    };
+    let owners = figures.iter().enumerate().map(|(side, (name, _))| Owner {
+        name,
+        role: Role::Machine(side),
+    });
+    let series = figures.iter().enumerate().flat_map(|(side, (_, figure))| {
+        figure.curves.iter().map(move |curve| Series {
+            owner: side,
+            label: &curve.label,
+            points: curve.points.clone(),
+            column: None,
+        })
+    });
+    Some(draw(&Drawing {
+        title,
+        shape,
+        x: &first.x,
+        y: &first.y,
+        unit: &first.unit,
+        // Machines differ in their clocks.
+        ns_per_cycle: None,
+        owners: owners.collect(),
+        series: series.collect(),
+        rules: &[],
+    }))
 }
 
 /// Whose curves are missing.
@@ -114,9 +111,9 @@ fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
         .map(|side| side.name.as_str())
         .collect();
     match missing.is_empty() {
-        true => "Whiskers span the intervals of all passes.".to_owned(),
+        true => "Thin lines at the points span what all passes showed.".to_owned(),
         false => format!(
-            "Whiskers span the intervals of all passes. Not in {}.",
+            "Thin lines at the points span what all passes showed. Not in {}.",
             missing.join(", ")
         ),
     }

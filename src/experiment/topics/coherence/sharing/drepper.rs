@@ -106,6 +106,21 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             },
         )
         .then_between(4.9, 8.8, "four Pentium 4, two to four threads")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Most,
+                "Threads on one line over lines of their own",
+                "Threads that increment on one line take {now} as long as on lines of their \
+                 own",
+            )
+            .advice(
+                "Pad what each thread writes often to a line of its own: false sharing costs \
+                 at least what it did.",
+                "False sharing costs less than in the paper. Measure before you pad, and pad \
+                 only what threads write often.",
+            ),
+        )
         .holding("The line is passed on at least as often as over the paper's bus.")
         .failing(
             "The store buffer gathers increments while the line is away, and writes several at \

@@ -159,7 +159,19 @@ const COHERENCE: Experiment = Experiment {
              threads whose words lie apart",
             |e| dense_over_padded(e, WAYS[0].0),
         )
-        .then(12.0, "2 x Xeon E5-2680 v3"),
+        .then(12.0, "2 x Xeon E5-2680 v3")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Two counters on one line over two lines, int++",
+                "Plain counters side by side take {now} as long as counters apart",
+            )
+            .advice(
+                "Keep per-thread counters in registers, or on lines of their own.",
+                "Plain increments hide most of it; pad what threads write often all the same.",
+            ),
+        ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
         // measure.
         measured(
@@ -169,7 +181,20 @@ const COHERENCE: Experiment = Experiment {
              threads whose words lie apart",
             |e| dense_over_padded(e, WAYS[1].0),
         )
-        .then(14.0, "2 x Xeon E5-2680 v3"),
+        .then(14.0, "2 x Xeon E5-2680 v3")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Two counters on one line over two lines, fetch_add",
+                "Atomic counters side by side take {now} as long as counters apart",
+            )
+            .advice(
+                "Put each thread's counter on lines of its own: 64 bytes, or 128 where lines \
+                 are fetched in pairs.",
+                "Padding gains little for these counters here: look for real sharing first.",
+            ),
+        ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
         // measure.
         measured(
@@ -199,7 +224,19 @@ const COHERENCE: Experiment = Experiment {
              times as long as threads whose words lie apart",
             |e| dense_over_padded(e, WAYS[4].0),
         )
-        .then(21.0, "2 x Xeon E5-2680 v3"),
+        .then(21.0, "2 x Xeon E5-2680 v3")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Many,
+                "Two locks on one line over two lines, Mutex",
+                "Locks side by side take {now} as long as locks apart",
+            )
+            .advice(
+                "Keep locks, and the data they guard, on lines of their own.",
+                "Padding gains little for these locks here: look for contention first.",
+            ),
+        ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
         // measure. The lock is Java's there.
         measured(

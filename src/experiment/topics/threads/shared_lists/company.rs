@@ -68,6 +68,18 @@ pub(crate) const FIG_3_19: Experiment = Experiment {
             |e| dearer_in_memory(e, 2, 1.1),
         )
         .then(1.18, "four processors on one bus")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "A reader beside another over one alone, in memory",
+                "A second thread that reads makes a walk through memory take {now} as long",
+            )
+            .advice(
+                "Count memory bandwidth per package, not per core.",
+                "Memory has room for a second reader: one core does not use all of it.",
+            ),
+        )
         .holding("The way to memory is too narrow for two readers.")
         .failing(
             "One core cannot use the whole way to memory, so that a second one takes nothing \
@@ -200,7 +212,20 @@ pub(crate) const FIG_3_21: Experiment = Experiment {
              more than 10 %",
             |e| dearer_in_memory(e, 2, 1.1),
         )
-        .then(827.0 / 636.0, "four processors on one bus"),
+        .then(827.0 / 636.0, "four processors on one bus")
+        .takeaway(
+            Takeaway::new(
+                Shown::Times,
+                Touches::Some,
+                "A random walk beside another over one alone, in memory",
+                "A second random walk makes the first take {now} as long",
+            )
+            .advice(
+                "Random walks of several threads disturb each other: leave room in the \
+                 memory's bandwidth.",
+                "Random walks of two threads hardly disturb each other: run them side by side.",
+            ),
+        ),
         // Around 1,500 cycles in the extreme case: 1,543 for four threads and 636 for one. The
         // paper's processors share no cache, so that each fetches the list over the bus by
         // itself: where a last level is shared, lists of their own ask as much of it.

@@ -1,6 +1,6 @@
 //! Numbers as people read them, and the ticks of logarithmic axes.
 
-use super::view::AxisView;
+use super::AxisView;
 use crate::lab::size::show;
 
 /// A number to three digits or so.
@@ -37,14 +37,20 @@ fn named(axis: &AxisView, value: f64) -> Option<&str> {
 
 /// The label of an axis, but for one whose places have names instead.
 pub(in crate::lab) fn heading(axis: &AxisView) -> &str {
-    match named(axis, 0.0) {
-        Some(_) => "",
-        None => &axis.label,
+    let numbered = |part: &str| {
+        let number = part
+            .strip_suffix(')')
+            .and_then(|part| part.rsplit_once(" ("));
+        number.is_some_and(|(_, number)| number.parse::<u32>().is_ok())
+    };
+    match axis.label.split(", ").any(numbered) {
+        true => "",
+        false => &axis.label,
     }
 }
 
-/// Ticks from `lo` to `hi` for the axes that need their own: logarithmic ones and those of bytes.
-/// Powers of two or their multiples for bytes, else 1, 2, 5 or decades. Empty for other axes.
+/// Ticks from `lo` to `hi`: powers of two or their multiples for bytes, 1, 2, 5 or decades on other
+/// logarithmic axes, else round numbers at equal distances.
 pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
     if !lo.is_finite() || !hi.is_finite() || lo >= hi || (axis.log && lo <= 0.0) {
         return Vec::new();
@@ -53,11 +59,28 @@ pub(super) fn ticks(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
         (true, true) => powers_of_two(lo, hi),
         (true, false) => one_two_five(lo, hi),
         (false, true) => multiples(lo, hi),
-        (false, false) => Vec::new(),
+        (false, false) => return even(axis, lo, hi),
     };
     values
         .into_iter()
         .map(|value| (value, place(axis, value)))
+        .collect()
+}
+
+/// Round numbers at equal distances, all with as many decimals.
+fn even(axis: &AxisView, lo: f64, hi: f64) -> Vec<(f64, String)> {
+    let step = round_step((hi - lo) / 8.0);
+    let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = |value: f64| match named(axis, value) {
+        Some(name) => name.to_owned(),
+        None if value.abs() >= 1e6 => format!("{value:e}"),
+        None => format!("{value:.decimals$}"),
+    };
+    let first = (lo / step).ceil();
+    (0..12)
+        .map(|count| (first + f64::from(count)) * step)
+        .take_while(|value| *value <= hi + step * 1e-6)
+        .map(|value| (value, text(value)))
         .collect()
 }
 
@@ -66,7 +89,8 @@ fn powers_of_two(lo: f64, hi: f64) -> Vec<f64> {
     let step = match last - first {
         0..=6 => 1,
         7..=12 => 2,
-        _ => 4,
+        13..=30 => 4,
+        span => span / 6,
     };
     (first..=last)
         .filter(|power| power % step == 0)
@@ -132,6 +156,7 @@ mod tests {
         assert_eq!(place(&storage, 1.0), "shuffled");
         assert_eq!(place(&storage, 2.0), "2");
         assert_eq!(heading(&storage), "");
+        assert_eq!(heading(&axis("one (1), two (2)")), "");
         let plain = axis("distance (in lines)");
         assert_eq!(place(&plain, 3.0), "3");
         assert_eq!(heading(&plain), "distance (in lines)");
@@ -171,6 +196,11 @@ mod tests {
             .map(|tick| tick.1)
             .collect();
         assert_eq!(texts, ["0 B", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]);
-        assert!(ticks(&AxisView::default(), 1.0, 128.0).is_empty());
+        let texts = |lo, hi| -> Vec<String> {
+            let ticks = ticks(&AxisView::default(), lo, hi).into_iter();
+            ticks.map(|tick| tick.1).collect()
+        };
+        assert_eq!(texts(1.0, 128.0), ["20", "40", "60", "80", "100", "120"]);
+        assert_eq!(texts(0.0, 2.4), ["0.0", "0.5", "1.0", "1.5", "2.0"]);
     }
 }

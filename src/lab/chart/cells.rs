@@ -1,0 +1,214 @@
+//! A map of cells: a row a series, a column a place, the darker the higher the value.
+
+use maud::{Markup, html};
+
+use super::marks::group;
+use super::path::{Path, px, width, wrapped};
+use super::scale::Scale;
+use super::{AxisView, Drawing, Series, Value, heading, number, place};
+
+/// Colours that `chart.css` has for heights, from low to high.
+const STEPS: usize = 9;
+
+const WIDE: f64 = 720.0;
+
+/// A map of more columns does not fit a narrow screen.
+const BROAD: usize = 8;
+
+/// The height of a row, and of one among many.
+const ROW: f64 = 20.0;
+const LOW_ROW: f64 = 10.0;
+
+/// From so many rows on they are low.
+const MANY: usize = 24;
+
+/// The step of a colour for a share from 0 to 1.
+pub(in crate::lab) fn step_of(share: f64) -> usize {
+    ((share * STEPS as f64) as usize).min(STEPS - 1)
+}
+
+/// A map for each owner, all in the same colours; the first two stand open. `depth` is what the
+/// labels are places of, if they are.
+pub(super) fn draw(drawing: &Drawing<'_>, depth: &str) -> Markup {
+    let points = drawing.series.iter().flat_map(|series| &series.points);
+    let points: Vec<Value> = points.map(|of| Value::exact(of.x, of.mid)).collect();
+    let finite = points.iter().map(|of| of.mid).filter(|mid| mid.is_finite());
+    let (lo, hi) = finite.fold((f64::INFINITY, 0f64), |(lo, hi), mid| {
+        (lo.min(mid), hi.max(mid))
+    });
+    // Colours of values far apart are told apart by their ratios.
+    let axis = AxisView {
+        log: lo > 0.0 && hi > 8.0 * lo,
+        ..drawing.y.clone()
+    };
+    let height = Scale::of_values(&axis, points.iter(), 0.0, 1.0);
+    let maps: Vec<Markup> = (0..drawing.owners.len())
+        .filter_map(|owner| {
+            let of_owner = drawing.series.iter().filter(|series| series.owner == owner);
+            let series: Vec<Series<'_>> = of_owner.cloned().collect();
+            (!series.is_empty()).then(|| (owner, drawing.with(series)))
+        })
+        .map(|(owner, part)| map(&part, drawing.owners[owner].name, depth, &height))
+        .collect();
+    let (open, folded) = maps.split_at(maps.len().min(2));
+    html! {
+        div.chart {
+            (bar(drawing, &height))
+            @for map in open { (map) }
+            @if !folded.is_empty() {
+                details.more {
+                    summary { (folded.len()) " more, in the same colours" }
+                    @for map in folded { (map) }
+                }
+            }
+        }
+    }
+}
+
+/// The map of one owner.
+fn map(part: &Drawing<'_>, owner: &str, depth: &str, height: &Scale) -> Markup {
+    let mut rows: Vec<&Series<'_>> = part.series.iter().collect();
+    if !depth.is_empty() {
+        // The labels are numbers: the least lies lowest.
+        let value = |series: &Series<'_>| series.label.trim().parse().unwrap_or(f64::INFINITY);
+        rows.sort_by(|a, b| value(b).total_cmp(&value(a)));
+    }
+    let columns = part.places();
+    let low = rows.len() > MANY;
+    let names: Vec<Vec<String>> = rows.iter().map(|of| wrapped(of.label, 42)).collect();
+    let row = |lines: usize| match low {
+        true => LOW_ROW,
+        false => ROW + 12.0 * (lines - 1) as f64,
+    };
+    let heights: Vec<f64> = names.iter().map(|lines| row(lines.len())).collect();
+    let widest = names
+        .iter()
+        .flatten()
+        .map(|text| width(text))
+        .fold(24.0, f64::max);
+    let left = widest.min(300.0) + 8.0;
+    let wide = ((WIDE - left - 6.0) / columns.len().max(1) as f64).min(90.0);
+    let used = (left + wide * columns.len() as f64 + 6.0).max(320.0);
+    let named: Vec<String> = columns.iter().map(|x| place(part.x, *x)).collect();
+    let longest = named.iter().map(|text| width(text)).fold(0.0, f64::max);
+    let few = wide > 13.0;
+    let slanted = few && longest > wide - 4.0;
+    let top = 20.0
+        + if slanted {
+            (longest * 0.87).min(220.0)
+        } else {
+            14.0
+        };
+    let bottom = top + heights.iter().sum::<f64>();
+    let mut y = top;
+    let mut lanes = Vec::new();
+    for height in &heights {
+        lanes.push((y, *height));
+        y += height;
+    }
+    let every = if few {
+        1
+    } else {
+        (longest + 10.0).max(wide).div_euclid(wide) as usize + 1
+    };
+    html! {
+        div.wide role="group" tabindex="0" aria-label=(part.title) {
+            svg.cells.broad[columns.len() > BROAD] width=(px(1.15 * used))
+                viewBox=(format!("0 0 {} {}", px(used), px(bottom + 22.0))) role="img"
+                aria-label={ (part.title) ", " (owner) } data-u=(part.unit)
+                data-depth=[(!depth.is_empty()).then_some(depth)]
+                data-grid={ (px(left)) " " (px(left + wide * columns.len() as f64)) " " (columns.len()) }
+                data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
+            {
+                text.head x="0" y="13" {
+                    (owner)
+                    @if !depth.is_empty() { tspan.title { ", upwards: " (depth) } }
+                }
+                @for (column, text) in named.iter().enumerate().step_by(every) {
+                    @let x = left + wide * (column as f64 + 0.5);
+                    @if slanted {
+                        text.col transform=(format!("translate({} {})rotate(-60)", px(x), px(top - 6.0))) { (text) }
+                    } @else {
+                        text.mid x=(px(x)) y=(px(top - 5.0)) { (text) }
+                    }
+                }
+                text.mid.title x=(px((left + used) / 2.0)) y=(px(bottom + 15.0)) { (heading(part.x)) }
+                @for (index, (series, (y, high))) in rows.iter().zip(&lanes).enumerate() {
+                    @if !low || (rows.len() - index).is_multiple_of(4) { (name(&names[index], left, *y, *high)) }
+                    (cells(part, series, &columns, (left, wide), (*y, *high), height))
+                }
+            }
+        }
+    }
+}
+
+fn name(lines: &[String], left: f64, y: f64, high: f64) -> Markup {
+    let first = y + high / 2.0 + 4.0 - 6.0 * (lines.len() - 1) as f64;
+    html! {
+        @for (line, text) in lines.iter().enumerate() {
+            text.end.lane x=(px(left - 8.0)) y=(px(first + 12.0 * line as f64)) { (text) }
+        }
+    }
+}
+
+/// The cells of a row, a path a colour, and their numbers where there is room. Neighbours of one colour
+/// without a gap between them are one rectangle. A script knows the columns of a row that has not all.
+fn cells(
+    part: &Drawing<'_>,
+    series: &Series<'_>,
+    columns: &[f64],
+    (left, wide): (f64, f64),
+    (y, high): (f64, f64),
+    height: &Scale,
+) -> Markup {
+    let mut paths: [Path; STEPS] = Default::default();
+    let mut texts = Vec::new();
+    let gap = if wide > 12.0 && high > 12.0 { 1.0 } else { 0.0 };
+    let share = |value: &Value| height.share(value.mid).map(|share| share.clamp(0.0, 1.0));
+    let column = |value: &Value| columns.iter().position(|x| *x == value.x);
+    let cell = |value: &Value| Some((column(value)?, step_of(share(value)?), value.mid));
+    let cells: Vec<(usize, usize, f64)> = series.points.iter().filter_map(cell).collect();
+    let joined = |a: &(usize, usize, f64), b: &(usize, usize, f64)| {
+        gap == 0.0 && a.0 + 1 == b.0 && a.1 == b.1
+    };
+    for run in cells.chunk_by(joined) {
+        let (first, step, value) = run[0];
+        let x = left + wide * first as f64;
+        paths[step].cell(x, y, wide * run.len() as f64 - gap, high - gap);
+        if wide > 32.0 && high > 14.0 {
+            texts.push((x + (wide - gap) / 2.0, step, number(value)));
+        }
+    }
+    let marks = html! {
+        @for (step, path) in paths.iter().enumerate() {
+            @if !path.is_empty() { path.{"h" (step)} d=(path.data()) {} }
+        }
+        @for (x, step, text) in texts {
+            text class=[(step > STEPS / 2).then_some("on-dark")] x=(px(x)) y=(px(y + high / 2.0 + 4.0)) { (text) }
+        }
+    };
+    let there: Vec<String> = cells.iter().map(|cell| cell.0.to_string()).collect();
+    let marks = html! {
+        @if there.len() == columns.len() { (marks) } @else { g data-at=(there.join(" ")) { (marks) } }
+    };
+    group(part, series, 0, &|value| cell(value).is_some(), &marks)
+}
+
+/// What the colours mean.
+fn bar(drawing: &Drawing<'_>, height: &Scale) -> Markup {
+    const STEP: f64 = 52.0;
+    let mut paths: [Path; STEPS] = Default::default();
+    for (step, path) in paths.iter_mut().enumerate() {
+        path.cell(14.0 + STEP * step as f64, 20.0, STEP, 12.0);
+    }
+    html! {
+        svg.colours viewBox="0 0 720 52" role="img" aria-label="What the colours mean" {
+            text.title x="14" y="13" { (drawing.y.titled(drawing.unit)) }
+            @for (step, path) in paths.iter().enumerate() { path.{"h" (step)} d=(path.data()) {} }
+            @for edge in 0..=STEPS {
+                @let value = height.value(edge as f64 / STEPS as f64);
+                text.mid x=(px(14.0 + STEP * edge as f64)) y="46" { (number(value)) }
+            }
+        }
+    }
+}

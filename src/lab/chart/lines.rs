@@ -1,0 +1,231 @@
+//! Curves over a horizontal axis.
+
+use maud::{Markup, html};
+
+use super::marks::group;
+use super::path::{Path, px, width};
+use super::scale::Scale;
+use super::{Drawing, FEW, Role, Series, Value, heading, place};
+
+/// The size of a chart, and of one among others.
+const LARGE: (f64, f64) = (640.0, 340.0);
+const SMALL: (f64, f64) = (440.0, 280.0);
+
+const LEFT: f64 = 50.0;
+const TOP: f64 = 40.0;
+const BOTTOM: f64 = 44.0;
+
+/// Direct labels may be as wide as this.
+const ROOM: f64 = 150.0;
+
+/// Curves of more points have a marker at some of them only; those of a document from half as many on.
+const MARKED: usize = 24;
+
+/// Draws the curves of `part`, on the scales of the `whole`.
+pub(super) fn draw(whole: &Drawing<'_>, part: &Drawing<'_>, small: bool) -> Markup {
+    let (wide, high) = if small { SMALL } else { LARGE };
+    let labels = part.labels();
+    let own: Vec<&Series<'_>> = own(part).collect();
+    let widest = own.iter().map(|of| width(of.label)).fold(0.0, f64::max);
+    let direct = !small && labels.len() > 1 && own.len() <= FEW && widest <= ROOM;
+    let right = wide - if direct { widest + 16.0 } else { 12.0 };
+    let across = Scale::across(whole.x, &whole.places(), LEFT, right);
+    let points = whole.series.iter().flat_map(|series| &series.points);
+    let up = Scale::of_values(whole.y, points, high - BOTTOM, TOP);
+    let index = |series: &Series<'_>| {
+        let of = labels.iter().position(|label| *label == series.label);
+        of.unwrap_or(0)
+    };
+    // The model behind the document, and that behind what was measured.
+    let behind = |series: &&Series<'_>| match part.role(series) {
+        Role::Model => 0,
+        Role::Then(_) => 1,
+        _ => 2,
+    };
+    let mut order: Vec<&Series<'_>> = part.series.iter().collect();
+    order.sort_by_key(behind);
+    html! {
+        svg.lines.small[small] viewBox=(format!("0 0 {wide} {high}")) role="img" aria-label=(part.title)
+            data-v="y" data-s=(up.told()) data-u=(part.unit) data-ns=[part.ns_per_cycle.map(|ns| format!("{ns:.6}"))]
+        {
+            (values(part, &up, LEFT, right))
+            (places(whole, &across, right, high))
+            (rules(part, &across, high))
+            @for series in order { (curve(part, series, index(series), &across, &up)) }
+            @if direct { (ends(&own, &index, &across, &up, right)) }
+        }
+    }
+}
+
+/// The series of machines, as they are in the foreground.
+fn own<'a>(drawing: &'a Drawing<'a>) -> impl Iterator<Item = &'a Series<'a>> {
+    let of_machine = |of: &&Series<'_>| matches!(drawing.role(of), Role::Here | Role::Machine(_));
+    drawing.series.iter().filter(of_machine)
+}
+
+/// The axis of the values: its title above it, its ticks, and lines through the chart.
+fn values(drawing: &Drawing<'_>, up: &Scale, left: f64, right: f64) -> Markup {
+    let mut grid = Path::default();
+    let mut shown = Vec::new();
+    let mut last = f64::INFINITY;
+    for (y, text) in up.ticks(drawing.y) {
+        grid.level(y, left, right);
+        if last - y >= 15.0 {
+            shown.push((y, text));
+            last = y;
+        }
+    }
+    html! {
+        text.title x="0" y="14" { (drawing.y.titled(drawing.unit)) }
+        g.ticks.end {
+            path.grid d=(grid.data()) {}
+            @for (y, text) in shown {
+                text x=(px(left - 6.0)) y=(px(y + 4.0)) { (text) }
+            }
+        }
+    }
+}
+
+/// The horizontal axis.
+fn places(drawing: &Drawing<'_>, across: &Scale, right: f64, high: f64) -> Markup {
+    let base = high - BOTTOM;
+    let places = drawing.places();
+    // A few places are ticks themselves.
+    let few = places.len() <= 9 && !(drawing.x.log && drawing.x.bytes);
+    let ticks: Vec<(f64, String)> = match few {
+        true => {
+            let at = |x: &f64| Some((across.place(*x)?, place(drawing.x, *x)));
+            places.iter().filter_map(at).collect()
+        }
+        false => across.ticks(drawing.x),
+    };
+    let mut axis = Path::default();
+    axis.level(base, LEFT, right);
+    let mut shown = Vec::new();
+    let mut last = f64::NEG_INFINITY;
+    for (x, text) in ticks {
+        axis.upright(x, base, base + 4.0);
+        let half = width(&text) / 2.0;
+        if x - half > last + 8.0 {
+            last = x + half;
+            shown.push((x, text));
+        }
+    }
+    html! {
+        path.axis d=(axis.data()) {}
+        g.mid { @for (x, text) in shown { text x=(px(x)) y=(px(base + 18.0)) { (text) } } }
+        text.mid.title x=(px((LEFT + right) / 2.0)) y=(px(high - 6.0)) { (heading(drawing.x)) }
+    }
+}
+
+fn rules(drawing: &Drawing<'_>, across: &Scale, high: f64) -> Markup {
+    let mut lines = Path::default();
+    let mut texts = Vec::new();
+    for rule in drawing.rules {
+        let place = across.place(rule.x);
+        if let Some(x) = place.filter(|_| {
+            across
+                .share(rule.x)
+                .is_some_and(|share| (0.0..=1.0).contains(&share))
+        }) {
+            lines.upright(x, TOP, high - BOTTOM);
+            texts.push((x, &rule.label));
+        }
+    }
+    html! {
+        @if !lines.is_empty() { path.rule d=(lines.data()) {} }
+        @for (x, text) in texts { text.mid.rule-name x=(px(x)) y=(px(TOP - 6.0)) { (text) } }
+    }
+}
+
+/// A curve with its intervals and markers. A curve of one point is a marker alone.
+fn curve(
+    drawing: &Drawing<'_>,
+    series: &Series<'_>,
+    index: usize,
+    across: &Scale,
+    up: &Scale,
+) -> Markup {
+    let role = drawing.role(series);
+    let at = |value: &Value| Some((across.place(value.x)?, up.place(value.mid)?));
+    let places: Vec<Option<(f64, f64)>> = series.points.iter().map(at).collect();
+    let drawn = places.iter().flatten().count();
+    // A few samples on a plain axis say nothing of what lies between them.
+    let joined = drawn
+        > if drawing.x.log || drawing.x.bytes {
+            1
+        } else {
+            3
+        };
+    let (mut line, mut marks, mut whiskers) = (Path::default(), Path::default(), Path::default());
+    let most = match role {
+        Role::Then(_) => MARKED / 2,
+        _ => MARKED,
+    };
+    let each = drawn.div_ceil(most).max(1);
+    let mut begun = false;
+    let mut count = 0;
+    for (value, place) in series.points.iter().zip(&places) {
+        let Some((x, y)) = *place else {
+            begun = false;
+            continue;
+        };
+        match begun {
+            true => line.line_to(x, y),
+            false => line.move_to(x, y),
+        }
+        begun = true;
+        let marked = match role {
+            Role::Model => !joined,
+            Role::Then(_) => count % each == each / 2 || !joined,
+            _ => count % each == 0,
+        };
+        match role {
+            _ if !marked => {}
+            Role::Model => marks.stroke(x, y, false),
+            _ => marks.marker(x, y, index),
+        }
+        count += 1;
+        let (low, high) = (up.within(value.lo), up.within(value.hi));
+        if (low - high).abs() > 9.0 {
+            whiskers.upright(x, low, high);
+        }
+    }
+    let drawn_at = |value: &Value| at(value).is_some();
+    let marks = html! {
+        @if joined { path.l d=(line.data()) {} }
+        @if !whiskers.is_empty() { path.e d=(whiskers.data()) {} }
+        @if !marks.is_empty() { path.m d=(marks.data()) {} }
+    };
+    group(drawing, series, index, &drawn_at, &marks)
+}
+
+/// The labels of the curves at their right ends, moved apart.
+fn ends(
+    own: &[&Series<'_>],
+    index: &dyn Fn(&Series<'_>) -> usize,
+    across: &Scale,
+    up: &Scale,
+    right: f64,
+) -> Markup {
+    let end = |series: &&Series<'_>| {
+        let last = series.points.iter().rev();
+        let mut places = last.filter_map(|v| Some((across.place(v.x)?, up.place(v.mid)?)));
+        places.next()
+    };
+    let mut labels: Vec<(f64, &Series<'_>)> = own
+        .iter()
+        .filter_map(|series| Some((end(series)?.1, *series)))
+        .collect();
+    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut least = TOP;
+    for (y, _) in &mut labels {
+        *y = y.max(least);
+        least = *y + 14.0;
+    }
+    html! {
+        @for (y, series) in labels {
+            text.name data-l=(index(series)) x=(px(right + 8.0)) y=(px(y + 4.0)) { (series.label) }
+        }
+    }
+}

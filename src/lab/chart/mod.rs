@@ -1,0 +1,237 @@
+//! Charts as SVG, drawn when the page is built: no script is needed to read them.
+//!
+//! A [`Drawing`] is plain data. [`draw`] chooses its form: curves in one chart or in small ones beside each
+//! other, points in lanes where the horizontal axis is a list of things, or a map of cells where there
+//! are too many of either. Colours stand in `chart.css` alone: a mark says by its classes whose it is
+//! (`here`, `then`, `model`, `m1`) and which series it belongs to (`k0` to `k5`). `chart.js` adds what a
+//! reader can do with a chart; it reads the places of the marks from the drawing and their numbers from
+//! the tables of the figure.
+
+mod cells;
+mod lanes;
+mod legend;
+mod lines;
+mod marks;
+mod number;
+mod panels;
+mod path;
+mod scale;
+
+use maud::{Markup, html};
+
+pub(in crate::lab) use cells::step_of;
+pub(in crate::lab) use legend::definitions;
+pub(in crate::lab) use number::{heading, number, place};
+
+pub(in crate::lab) const STYLE: &str = include_str!("chart.css");
+pub(in crate::lab) const SCRIPT: &str = include_str!("chart.js");
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AxisView {
+    /// Label, without the unit.
+    pub label: String,
+    /// Whether it is logarithmic.
+    pub log: bool,
+    /// Whether its values are bytes.
+    pub bytes: bool,
+}
+
+impl AxisView {
+    /// The label with the unit.
+    fn titled(&self, unit: &str) -> String {
+        match (self.label.as_str(), unit) {
+            (label, "") => label.to_owned(),
+            ("", unit) => unit.to_owned(),
+            (label, unit) => format!("{label}, {unit}"),
+        }
+    }
+}
+
+/// A value with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Value {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// Lower end.
+    pub lo: f64,
+    /// The value.
+    pub mid: f64,
+    /// Upper end.
+    pub hi: f64,
+}
+
+impl Value {
+    /// A value without a known interval.
+    pub const fn exact(x: f64, mid: f64) -> Self {
+        Value {
+            x,
+            lo: mid,
+            mid,
+            hi: mid,
+        }
+    }
+}
+
+/// A vertical rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Label in the plot: `L2`.
+    pub label: String,
+    /// What it marks, for the caption: `L2 1 MiB, measured`.
+    pub meaning: String,
+    /// Where it stands.
+    pub x: f64,
+}
+
+/// What is drawn.
+#[derive(Clone, Debug)]
+pub struct Drawing<'a> {
+    /// What it shows, for those who hear it.
+    pub title: &'a str,
+    /// The shape that its experiment asks for.
+    pub shape: Shape<'a>,
+    /// The horizontal axis.
+    pub x: &'a AxisView,
+    /// The axis of the values.
+    pub y: &'a AxisView,
+    /// The unit of the values; may be empty.
+    pub unit: &'a str,
+    /// How long a core cycle takes, if it is known.
+    pub ns_per_cycle: Option<f64>,
+    /// Those of whom there are series.
+    pub owners: Vec<Owner<'a>>,
+    /// The series.
+    pub series: Vec<Series<'a>>,
+    /// Vertical rules.
+    pub rules: &'a [Rule],
+}
+
+/// How an experiment wants to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape<'a> {
+    /// A line a series.
+    Lines,
+    /// A bar a series and x.
+    Bars,
+    /// A cell a series and x; the labels of the series are places on an axis of this name.
+    Cells(&'a str),
+}
+
+/// Of whom there are series: a machine, a document or a model.
+#[derive(Clone, Debug)]
+pub struct Owner<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its part, which gives its colour.
+    pub role: Role,
+}
+
+/// The part of those of whom there are series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// This machine.
+    Here,
+    /// A machine of a document, counted from 0.
+    Then(usize),
+    /// What a model predicts.
+    Model,
+    /// A machine among others, counted from 0.
+    Machine(usize),
+}
+
+impl Role {
+    /// The class by which `chart.css` colours it.
+    fn class(self) -> String {
+        const THEN: [&str; 3] = ["then", "then then2", "then then3"];
+        match self {
+            Role::Here => "here".to_owned(),
+            Role::Then(index) => THEN[index % THEN.len()].to_owned(),
+            Role::Model => "model".to_owned(),
+            Role::Machine(index) => format!("m{}", index % 6 + 1),
+        }
+    }
+}
+
+/// The points of one owner under one label.
+#[derive(Clone, Debug)]
+pub struct Series<'a> {
+    /// The index of its owner.
+    pub owner: usize,
+    /// Its label: series with the same label belong together.
+    pub label: &'a str,
+    /// Its points, in the order of x.
+    pub points: Vec<Value>,
+    /// Where its numbers stand: which table of the figure, and which column. Without it the chart
+    /// carries them itself.
+    pub column: Option<(usize, usize)>,
+}
+
+/// Series of one chart by default: of more, small charts are drawn.
+const FEW: usize = 5;
+
+/// Lanes of one chart; more become cells.
+const LANES: usize = 44;
+
+impl<'a> Drawing<'a> {
+    /// The labels, each once, in the order in which they first occur.
+    fn labels(&self) -> Vec<&'a str> {
+        let mut labels = Vec::new();
+        for series in &self.series {
+            if !labels.contains(&series.label) {
+                labels.push(series.label);
+            }
+        }
+        labels
+    }
+
+    /// The places on the horizontal axis, from left to right.
+    fn places(&self) -> Vec<f64> {
+        let points = self.series.iter().flat_map(|series| &series.points);
+        let mut places: Vec<f64> = points
+            .map(|value| value.x)
+            .filter(|x| x.is_finite())
+            .collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
+    }
+
+    fn role(&self, series: &Series<'_>) -> Role {
+        self.owners
+            .get(series.owner)
+            .map_or(Role::Here, |owner| owner.role)
+    }
+
+    /// The same with these series alone.
+    fn with(&self, series: Vec<Series<'a>>) -> Self {
+        Drawing {
+            series,
+            ..self.clone()
+        }
+    }
+
+    /// Whether its horizontal axis is a list of things: lines between them would mean nothing.
+    fn is_list(&self) -> bool {
+        let places = self.places().len();
+        let named = heading(self.x).is_empty() && !self.x.label.is_empty();
+        self.shape == Shape::Bars
+            || named
+            || places <= if self.x.bytes || self.x.log { 2 } else { 3 }
+    }
+}
+
+/// Draws the chart with its legend.
+pub fn draw(drawing: &Drawing<'_>) -> Markup {
+    let (labels, places) = (drawing.labels().len(), drawing.places().len());
+    let many = labels > 2 * FEW && places <= FEW || labels * places > LANES;
+    html! {
+        @match drawing.shape {
+            Shape::Cells(depth) => (cells::draw(drawing, depth)),
+            Shape::Lines | Shape::Bars if drawing.is_list() && many => (cells::draw(drawing, "")),
+            Shape::Lines if labels > 2 * FEW && places <= FEW => (cells::draw(drawing, "")),
+            Shape::Lines | Shape::Bars if drawing.is_list() => (lanes::draw(drawing)),
+            Shape::Lines | Shape::Bars => (panels::draw(drawing)),
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Machines side by side as a static site: a table of machines by sections of the papers, a page a
+//! machine, and a page for any two.
+
+mod page;
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use super::answer::{Counts, Paper};
+use super::compare::{Side, differences, render as render_comparison};
+use super::format::{Check, Output, Sheet};
+use super::record::{MACHINE, VerdictLine};
+use super::report::{ReportView, render as render_report};
+use super::show::check;
+use super::terminal::Screen;
+use super::whole::write_whole;
+use crate::experiment::{Verdict, find_claim};
+
+/// Records side by side.
+#[derive(Debug)]
+pub(crate) struct Gallery {
+    /// The records.
+    pub sides: Vec<Side>,
+    /// The folder that the site was written to, if it was.
+    pub out: Option<String>,
+}
+
+/// A section of a paper, or a paper as a whole, and what each record makes of it.
+struct Column {
+    name: String,
+    /// Whether it is a paper as a whole.
+    whole: bool,
+    counts: Vec<Counts>,
+}
+
+/// A quantity, what its document has, and what each record has.
+struct Quantity {
+    claim: String,
+    subject: &'static str,
+    source: String,
+    then: String,
+    now: Vec<Option<String>>,
+}
+
+impl Gallery {
+    /// Writes the site into a folder, which is made if need be.
+    ///
+    /// # Errors
+    /// If a page cannot be written.
+    pub fn write(&mut self, out: &Path) -> Result<()> {
+        let unwritten = || format!("cannot write the gallery to `{}`", out.display());
+        std::fs::create_dir_all(out).with_context(unwritten)?;
+        let put = |name: &str, page: String| {
+            write_whole(&out.join(name), page.as_bytes()).with_context(unwritten)
+        };
+        put("index.html", page::render(self))?;
+        for side in &self.sides {
+            put(&file_of(side), render_report(&report_of(side)))?;
+        }
+        for (index, side) in self.sides.iter().enumerate() {
+            for first in &self.sides[..index] {
+                let pair = [first.clone(), side.clone()];
+                let found = [differences(first, side)];
+                put(&pair_of(first, side), render_comparison(&pair, &found))?;
+            }
+        }
+        self.out = Some(out.display().to_string());
+        Ok(())
+    }
+
+    /// The sections, each with what every record makes of it: a document, then its chapters.
+    fn columns(&self) -> Vec<Column> {
+        let papers = || self.sides.iter().flat_map(|side| &side.view.summary.papers);
+        let mut names: Vec<(&str, Option<&str>)> = Vec::new();
+        for paper in papers() {
+            let chapters = paper.chapters.iter().map(|chapter| Some(chapter.name));
+            let several = paper.chapters.len() > 1;
+            let chapters = chapters.filter(|_| several);
+            for chapter in [None].into_iter().chain(chapters) {
+                if !names.contains(&(paper.name, chapter)) {
+                    names.push((paper.name, chapter));
+                }
+            }
+        }
+        // The chapters of one paper stand together, in the order in which they first occur.
+        let mut order: Vec<&str> = Vec::new();
+        for (paper, _) in &names {
+            if !order.contains(paper) {
+                order.push(paper);
+            }
+        }
+        names.sort_by_key(|(paper, _)| order.iter().position(|of| of == paper));
+        let column = |(paper, chapter): (&str, Option<&str>)| Column {
+            name: chapter.unwrap_or(paper).to_owned(),
+            whole: chapter.is_none(),
+            counts: self
+                .sides
+                .iter()
+                .map(|side| counts(side, paper, chapter))
+                .collect(),
+        };
+        names.into_iter().map(column).collect()
+    }
+
+    /// What changed most on any of the machines, with its number on each.
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut found: Vec<(usize, &super::answer::Finding)> = Vec::new();
+        for side in &self.sides {
+            for (rank, finding) in side.view.summary.findings.iter().enumerate() {
+                if !found.iter().any(|(_, of)| of.claim == finding.claim) {
+                    found.push((rank, finding));
+                }
+            }
+        }
+        found.sort_by_key(|(rank, _)| *rank);
+        let quantity = |(_, of): (usize, &super::answer::Finding)| Quantity {
+            claim: of.claim.clone(),
+            subject: of.takeaway.subject,
+            source: of.source(),
+            then: of.then_text(),
+            now: self.sides.iter().map(|side| now(side, &of.claim)).collect(),
+        };
+        found.into_iter().map(quantity).collect()
+    }
+}
+
+/// What a record makes of a paper, or of a chapter of it.
+fn counts(side: &Side, paper: &str, chapter: Option<&str>) -> Counts {
+    let mut papers = side.view.summary.papers.iter();
+    let Some(paper) = papers.find(|of| of.name == paper) else {
+        return Counts::default();
+    };
+    match chapter {
+        None => Paper::counts(paper),
+        Some(name) => {
+            let mut chapters = paper.chapters.iter();
+            let found = chapters.find(|of| of.name == name);
+            found.map(|of| of.counts()).unwrap_or_default()
+        }
+    }
+}
+
+/// The number of a claim on the machine of a record, if it was decided there.
+fn now(side: &Side, claim: &str) -> Option<String> {
+    let shown = find_claim(claim)?.takeaway?.shown;
+    let mut lines = side.view.claims().map(|(_, line)| line);
+    let line = lines.find(|line: &&VerdictLine| line.id == claim)?;
+    let decided = matches!(line.verdict, Verdict::Holds | Verdict::DoesNotHold);
+    let [lo, hi] = line.now.filter(|_| decided)?;
+    Some(shown.text((lo + hi) / 2.0))
+}
+
+/// The report of a record: without the ladder, which comparisons have as a section.
+fn report_of(side: &Side) -> ReportView {
+    let mut view = side.view.clone();
+    view.sections.retain(|section| section.id != MACHINE);
+    view
+}
+
+/// A name as a part of a file's name.
+fn slug(name: &str) -> String {
+    let letter = |letter: char| match letter.is_ascii_alphanumeric() {
+        true => letter.to_ascii_lowercase(),
+        false => '-',
+    };
+    let text: String = name.chars().map(letter).collect();
+    let parts: Vec<&str> = text.split('-').filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+/// The page of a record.
+fn file_of(side: &Side) -> String {
+    format!("{}.html", slug(&side.name))
+}
+
+/// The page of two records.
+fn pair_of(first: &Side, other: &Side) -> String {
+    format!("{}--{}.html", slug(&first.name), slug(&other.name))
+}
+
+/// Records that a gallery can show.
+///
+/// # Errors
+/// If two would have the same page.
+pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
+    for (index, side) in sides.iter().enumerate() {
+        let file = file_of(side);
+        if file == ".html" || file == "index.html" {
+            bail!(
+                "`{}` is no name for a page; --label gives another",
+                side.name
+            );
+        }
+        if let Some(other) = sides[..index].iter().find(|other| file_of(other) == file) {
+            bail!(
+                "`{}` and `{}` have one page, {file}; --label tells them apart",
+                other.name,
+                side.name
+            );
+        }
+    }
+    Ok(Gallery { sides, out: None })
+}
+
+/// How many claims hold, of those that were decided.
+fn holds(counts: &Counts) -> String {
+    match counts.decided() {
+        0 => "-".to_owned(),
+        decided => format!("{} of {decided}", counts.holds()),
+    }
+}
+
+impl Output for Gallery {
+    fn name(&self) -> String {
+        "linefill gallery".to_owned()
+    }
+
+    fn screen(&self, width: u16) -> Screen {
+        let mut screen = Screen::default();
+        for sheet in self.sheets() {
+            screen
+                .add(&sheet.title)
+                .end()
+                .add(&sheet.text(width))
+                .add("\n\n");
+        }
+        if let Some(out) = &self.out {
+            screen.add(&format!("gallery: {out}/index.html"));
+        }
+        screen
+    }
+
+    fn json(&self) -> Value {
+        let columns = self.columns();
+        let quantities = self.quantities();
+        let machine = |(index, side): (usize, &Side)| {
+            let section = |column: &Column| {
+                let counts = &column.counts[index];
+                json!({ "name": column.name, "holds": counts.holds(), "decided": counts.decided() })
+            };
+            let quantity = |of: &Quantity| {
+                json!({
+                    "claim": of.claim, "subject": of.subject, "source": of.source, "then": of.then,
+                    "now": of.now[index],
+                })
+            };
+            json!({
+                "name": side.name,
+                "machine": side.view.summary.machine.to_string(),
+                "date": side.view.date,
+                "page": file_of(side),
+                "sections": columns.iter().map(section).collect::<Vec<_>>(),
+                "changed": quantities.iter().map(quantity).collect::<Vec<_>>(),
+            })
+        };
+        json!({ "machines": self.sides.iter().enumerate().map(machine).collect::<Vec<_>>() })
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        let names: Vec<&str> = self.sides.iter().map(|side| side.name.as_str()).collect();
+        let headings = |first: &[&'static str]| {
+            let headings = first.iter().copied().chain(names.iter().copied());
+            headings.collect::<Vec<&str>>()
+        };
+        let mut holding = Sheet::new("How much still holds", &headings(&["section"]));
+        for column in self.columns() {
+            let cells = column.counts.iter().map(holds);
+            holding
+                .rows
+                .push([column.name.clone()].into_iter().chain(cells).collect());
+        }
+        let mut changed = Sheet::new("What changed most", &headings(&["", "then"]));
+        for of in self.quantities() {
+            let cells = of
+                .now
+                .iter()
+                .map(|now| now.clone().unwrap_or_else(|| "-".to_owned()));
+            let first = [of.subject.to_owned(), of.then.clone()];
+            changed.rows.push(first.into_iter().chain(cells).collect());
+        }
+        vec![holding, changed]
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let sides = self.sides.iter();
+        sides
+            .flat_map(|side| {
+                side.view.claims().map(|(_, line)| Check {
+                    group: format!("{}, {}", side.name, line.experiment),
+                    ..check(line)
+                })
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_page_is_named_after_its_record() {
+        assert_eq!(slug("Zen 5, 2 vCPUs, KVM"), "zen-5-2-vcpus-kvm");
+        assert_eq!(slug("../a <b>"), "a-b");
+        assert_eq!(slug("\u{e4}"), "");
+    }
+}

@@ -1,0 +1,310 @@
+//! A gate on one run, for continuous integration: `D14 = does not hold`, `walk/D15/NPAD=7 > 300`.
+
+use std::str::FromStr;
+
+use glob::{MatchOptions, Pattern};
+
+use super::chart::{number, place};
+use super::compare::{self, Beyond, GateError};
+use super::format;
+use super::record::VerdictLine;
+use super::report::view::{Section, Value};
+use crate::experiment::{Verdict, topics};
+use crate::stats::Interval;
+
+/// What fails a run.
+#[derive(Clone, Debug)]
+pub struct RunGate {
+    /// The gate as it was given.
+    pub text: String,
+    test: Test,
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    /// A value beyond a limit, in the unit of the plot.
+    Value(Box<compare::Gate>),
+    /// A claim with this verdict, or with another one.
+    Verdict {
+        claims: Pattern,
+        verdict: Verdict,
+        other: bool,
+    },
+}
+
+/// What is wrong with a gate on a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunGateError {
+    /// None of `>`, `<`, `=` and `!=`.
+    NoOperator(String),
+    /// What follows `=` is no verdict.
+    NoVerdict(String),
+    /// The pattern before `=` is no glob.
+    NoGlob {
+        /// The pattern.
+        part: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What follows `>` or `<` is no value.
+    NoValue(String),
+    /// What precedes `>` or `<` names nothing.
+    Series(GateError),
+    /// No claim or no point of the run matches.
+    Nothing(String),
+}
+
+messages! { RunGateError:
+    RunGateError::NoOperator(text) => (
+        "`{text}` has none of `=`, `!=`, `>` and `<`; a gate is CLAIM = VERDICT, such as `D14 = does not \
+            hold`, or FAMILY/EXPERIMENT/SERIES > VALUE, such as `walk/D15/NPAD=7 > 300`"
+    );
+    RunGateError::NoVerdict(text) => (
+        "`{text}` is no verdict: {} is accepted", Verdict::ALL.map(Verdict::name).join(", ")
+    );
+    RunGateError::NoGlob { part, why } => ("`{part}` is no glob: {why}");
+    RunGateError::NoValue(text) => (
+        "`{text}` is no value; it is a number above 0, in the unit of the experiment's plot"
+    );
+    RunGateError::Series(error) => ("{error}");
+    RunGateError::Nothing(text) => (
+        "nothing in this run matches `{text}`, so that it could never fail"
+    );
+}
+
+impl FromStr for RunGate {
+    type Err = RunGateError;
+
+    /// Reads `CLAIM = VERDICT` or `CLAIM != VERDICT`, where the claim is a glob of the id of a claim or
+    /// an experiment, a name, a family, a topic or a document; or, as `compare` does,
+    /// `FAMILY/EXPERIMENT/SERIES > VALUE`, or `<`.
+    fn from_str(text: &str) -> Result<Self, RunGateError> {
+        if text.contains(['>', '<']) {
+            let gate: compare::Gate = text.parse().map_err(|error| match error {
+                GateError::NoRatio(value) => RunGateError::NoValue(value),
+                error => RunGateError::Series(error),
+            })?;
+            return Ok(RunGate {
+                text: gate.text.clone(),
+                test: Test::Value(Box::new(gate)),
+            });
+        }
+        let no_operator = || RunGateError::NoOperator(text.trim().to_owned());
+        let (claims, name) = text.rsplit_once('=').ok_or_else(no_operator)?;
+        let (claims, other) = match claims.strip_suffix('!') {
+            Some(claims) => (claims.trim(), true),
+            None => (claims.trim(), false),
+        };
+        let name = name.trim();
+        let verdict = Verdict::named(&name.to_ascii_lowercase());
+        let verdict = verdict.ok_or_else(|| RunGateError::NoVerdict(name.to_owned()))?;
+        let pattern = Pattern::new(claims).map_err(|error| RunGateError::NoGlob {
+            part: claims.to_owned(),
+            why: error.to_string(),
+        })?;
+        Ok(RunGate {
+            text: format!("{claims} {} {name}", if other { "!=" } else { "=" }),
+            test: Test::Verdict {
+                claims: pattern,
+                verdict,
+                other,
+            },
+        })
+    }
+}
+
+/// What a gate came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// The gate as it was given.
+    pub gate: String,
+    /// Claims or points that it looked at.
+    pub looked_at: usize,
+    /// Those that fail it, a line each.
+    pub failures: Vec<String>,
+}
+
+impl RunGate {
+    /// Holds a run, and what its report shows, against the gate. A point fails if its whole interval
+    /// lies beyond the limit.
+    ///
+    /// # Errors
+    /// If nothing matches: a gate that can never fail is a mistake.
+    pub fn judge(
+        &self,
+        verdicts: &[VerdictLine],
+        sections: &[Section],
+    ) -> Result<RunOutcome, RunGateError> {
+        let mut outcome = RunOutcome {
+            gate: self.text.clone(),
+            looked_at: 0,
+            failures: Vec::new(),
+        };
+        match &self.test {
+            Test::Value(gate) => values(gate, sections, &mut outcome),
+            Test::Verdict {
+                claims,
+                verdict,
+                other,
+            } => {
+                for line in verdicts.iter().filter(|line| names(claims, line)) {
+                    outcome.looked_at += 1;
+                    if (line.verdict == *verdict) != *other {
+                        let (name, verdict) = (line.name(), line.verdict.name());
+                        outcome
+                            .failures
+                            .push(format!("{name} {verdict}: {}", line.numbers));
+                    }
+                }
+            }
+        }
+        match outcome.looked_at {
+            0 => Err(RunGateError::Nothing(self.text.clone())),
+            _ => Ok(outcome),
+        }
+    }
+}
+
+/// Looks at every point of the series that a gate names.
+fn values(gate: &compare::Gate, sections: &[Section], outcome: &mut RunOutcome) {
+    let figures = sections
+        .iter()
+        .filter_map(|of| Some((of, of.figure.as_ref()?)));
+    for (of, figure) in figures {
+        let curves = figure.curves.iter();
+        for curve in curves.filter(|curve| gate.matches(&of.id, &of.name, &curve.label)) {
+            outcome.looked_at += curve.points.len();
+            let beyond = |value: &&Value| gate.is_beyond(Interval::new(value.lo, value.hi));
+            let limit = match gate.beyond {
+                Beyond::Above => format!("above {}", number(gate.limit)),
+                Beyond::Below => format!("below {}", number(gate.limit)),
+            };
+            let failure = |value: &Value| {
+                let at = place(&figure.x, value.x);
+                let [mid, lo, hi] = [value.mid, value.lo, value.hi].map(number);
+                let (id, series, unit) = (&of.id, &curve.label, &figure.unit);
+                format!("{id} {series} at {at}: {mid} [{lo}, {hi}] {unit}, {limit}")
+            };
+            let failures = curve.points.iter().filter(beyond).map(failure);
+            outcome.failures.extend(failures);
+        }
+    }
+}
+
+/// Whether a pattern means the claim of a line.
+fn names(pattern: &Pattern, line: &VerdictLine) -> bool {
+    let options = MatchOptions {
+        case_sensitive: false,
+        ..MatchOptions::new()
+    };
+    let id = line.experiment.as_str();
+    let row = crate::experiment::find(id);
+    let names = [
+        Some(line.name()),
+        Some(id),
+        row.map(|row| row.name),
+        topics::of(id).map(|family| family.name),
+        topics::topic_of(id).map(|topic| topic.name),
+        line.origin.split(' ').next(),
+    ];
+    let mut names = names.into_iter().flatten();
+    names.any(|name| pattern.matches_with(name, options))
+}
+
+impl RunOutcome {
+    /// The most failures that are named.
+    const NAMED: usize = 20;
+
+    /// What it came to, in words.
+    pub fn in_words(&self) -> String {
+        if self.failures.is_empty() {
+            return format!("gate `{}` passed: looked at {}", self.gate, self.looked_at);
+        }
+        let count = self.failures.len();
+        let mut text = format!("gate `{}` failed: {count} of {}", self.gate, self.looked_at);
+        for failure in self.failures.iter().take(Self::NAMED) {
+            text += &format!("\n  {failure}");
+        }
+        if count > Self::NAMED {
+            text += &format!("\n  and {} more", count - Self::NAMED);
+        }
+        text
+    }
+
+    /// The gate as a check of a test report.
+    pub(crate) fn check(&self) -> format::Check {
+        format::Check {
+            group: "gates".to_owned(),
+            name: self.gate.clone(),
+            outcome: match self.failures.is_empty() {
+                true => format::Outcome::Passed,
+                false => format::Outcome::Failed,
+            },
+            text: self.in_words(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::analysis::Analysis;
+    use crate::lab::read::parse;
+    use crate::lab::report::build;
+
+    fn planted() -> Analysis {
+        let planted = include_bytes!("../../tests/fixtures/record/planted.jsonl");
+        Analysis::of(parse(planted).unwrap().record)
+    }
+
+    fn judge(gate: &RunGate) -> Result<RunOutcome, RunGateError> {
+        let analysis = planted();
+        gate.judge(&analysis.verdicts, &build(&analysis).unwrap().sections)
+    }
+
+    fn failures(gate: &str) -> usize {
+        judge(&gate.parse().unwrap()).unwrap().failures.len()
+    }
+
+    #[test]
+    fn a_verdict_fails_where_it_is_found() {
+        let verdicts = planted().verdicts;
+        let count = |is: &dyn Fn(&VerdictLine) -> bool| verdicts.iter().filter(|v| is(v)).count();
+        let holds = count(&|line| line.verdict == Verdict::Holds);
+        assert!(holds > 0);
+        assert_eq!(failures("* = holds"), holds);
+        let fails = count(&|line| line.verdict == Verdict::DoesNotHold);
+        assert_eq!(failures("*=does not hold"), fails);
+        let of_drepper = |line: &VerdictLine| line.origin.starts_with("Drepper");
+        let others = count(&|line| of_drepper(line) && line.verdict != Verdict::Holds);
+        assert_eq!(failures("drepper != holds"), others);
+        let all = count(&|line| line.experiment == "D14" && line.verdict == Verdict::Holds);
+        assert_eq!(failures("d14.* = holds"), all);
+    }
+
+    #[test]
+    fn a_value_fails_beyond_its_limit() {
+        assert_eq!(failures("D15 > 1e6"), 0);
+        assert!(failures("D15 > 0.001") > failures("*/D15/NPAD=0 > 0.001"));
+        assert!(failures("sequential/D15/NPAD=0 < 1e6") > 0);
+    }
+
+    #[test]
+    fn what_is_no_gate_is_refused_with_what_would_be() {
+        let error = |text: &str| match text.parse::<RunGate>() {
+            Ok(gate) => judge(&gate).unwrap_err().to_string(),
+            Err(error) => error.to_string(),
+        };
+        for (gate, part) in [
+            ("D14", "D15/NPAD=7 > 300"),
+            ("D14 = fine", "holds, does not hold"),
+            ("D14 > much", "in the unit"),
+            ("seqential > 5", "did you mean `sequential`"),
+            ("[ = holds", "no glob"),
+            ("E4 = holds", "could never fail"),
+            ("E4 > 5", "could never fail"),
+        ] {
+            assert!(error(gate).contains(part), "{gate}: {}", error(gate));
+        }
+    }
+}

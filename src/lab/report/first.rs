@@ -1,0 +1,241 @@
+//! The first screen: the answer, the machine, what changed most, and how much still holds.
+
+use maud::{Markup, html};
+
+use super::ladder::{self, bar};
+use super::text::{class, mark, prose};
+use super::view::ReportView;
+use crate::experiment::Verdict;
+use crate::lab::answer::{Chapter, Counts, Finding, Paper};
+
+/// The head of the page.
+pub(super) fn masthead(view: &ReportView) -> Markup {
+    let answer = &view.summary;
+    let machine = &answer.machine;
+    let others = answer
+        .papers
+        .iter()
+        .filter(|paper| paper.document.is_some())
+        .count()
+        > 1;
+    html! {
+        header.masthead {
+            p.eyebrow {
+                "linefill report"
+                a.to-contents href="#contents" { "Contents and search" }
+            }
+            h1 { (answer.headline()) }
+            p.sub {
+                @match answer.foremost() {
+                    Some(paper) => {
+                        (paper.name) "'s " i { (paper.title) }
+                        @if let Some(year) = paper.year { " (" (year) ")" }
+                        ", re-measured on "
+                    }
+                    None => "Measured on ",
+                }
+                b.machine { (machine.cpu()) }
+                @for part in machine.extent() { ", " (part) }
+                @if !view.date.is_empty() { " · " span.date { (view.date) } }
+                @if !view.duration.is_empty() { ", " (view.duration) }
+                @if !view.caveats.is_empty() {
+                    " · " a href="#notes" { (view.caveats.join(", ")) ": what that means" }
+                }
+            }
+            @if others {
+                p.others {
+                    "Also here: "
+                    @for (index, paper) in rest(view).enumerate() {
+                        @if index > 0 { ", " }
+                        (paper.name) " " (paper.counts().holds()) " of " (paper.counts().decided())
+                    }
+                    "."
+                }
+            }
+            @for warning in &view.warnings { p.warning { (warning) } }
+            (ladder::draw(&answer.ladder))
+        }
+    }
+}
+
+/// The documents but the foremost.
+fn rest(view: &ReportView) -> impl Iterator<Item = &Paper> {
+    let foremost = view.summary.foremost().and_then(|paper| paper.document);
+    let papers = view.summary.papers.iter();
+    papers.filter(move |paper| paper.document.is_some() && paper.document != foremost)
+}
+
+/// What changed most, as cards.
+pub(super) fn findings(view: &ReportView) -> Markup {
+    let findings = &view.summary.findings;
+    html! {
+        section #findings aria-labelledby="findings-title" {
+            h2 #findings-title { "What changed most" }
+            @if findings.is_empty() {
+                p { "No number of a document was found changed in this run." }
+            }
+            div.cards { @for finding in findings { (card(finding)) } }
+        }
+    }
+}
+
+fn card(finding: &Finding) -> Markup {
+    let [then, now] = finding.bars();
+    html! {
+        article.card {
+            // A number and its unit stay on one line.
+            h3 { (finding.headline().replace(" %", "\u{a0}%").replace(" times", "\u{a0}times")) }
+            div.pair {
+                span.when { "then" } (bar(then, "then")) b { (finding.then_text()) }
+                span.when { "now" } (bar(now, "now")) b { (finding.now_text()) }
+            }
+            @if !finding.why.is_empty() { p.why { (prose(finding.why)) } }
+            p.advice { (prose(finding.advice())) }
+            p.from {
+                span.verdict.(class(finding.verdict)) {
+                    span.mark aria-hidden="true" { (mark(finding.verdict)) } " " (finding.verdict.name())
+                }
+                " · " (finding.source()) " · " span.unbroken { "here " (finding.interval_text()) } " · "
+                a href={ "#" (finding.experiment) } { (finding.experiment) }
+            }
+        }
+    }
+}
+
+/// How much still holds, a bar a document, and a bar a chapter of those that have several.
+pub(super) fn holding(view: &ReportView) -> Markup {
+    let papers = &view.summary.papers;
+    html! {
+        section #holding aria-labelledby="holding-title" {
+            h2 #holding-title { "How much still holds" }
+            @if papers.is_empty() {
+                p { "No claim was put to the test." }
+            } @else {
+                div.bars {
+                    @for (index, paper) in papers.iter().enumerate() {
+                        (row(paper.name, &paper_id(index), paper.counts(), true))
+                        @if paper.chapters.len() > 1 {
+                            @for (chapter, of) in paper.chapters.iter().enumerate() {
+                                (row(of.name, &chapter_id(index, chapter), of.counts(), false))
+                            }
+                        }
+                    }
+                }
+                (key(Counts::of(papers.iter().flat_map(Paper::claims))))
+            }
+        }
+    }
+}
+
+/// The anchor of a document in the annotated paper.
+pub(super) fn paper_id(paper: usize) -> String {
+    format!("paper-{paper}")
+}
+
+/// The anchor of a chapter there.
+pub(super) fn chapter_id(paper: usize, chapter: usize) -> String {
+    format!("paper-{paper}-{chapter}")
+}
+
+fn row(name: &str, id: &str, counts: Counts, whole: bool) -> Markup {
+    html! {
+        a.row.whole[whole] href={ "#" (id) } {
+            span.name { (name) }
+            (stack(counts))
+            span.count {
+                @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" }
+                @if counts.beside() > 0 { small title="computed, simulated or reported" { " +" (counts.beside()) } }
+            }
+        }
+    }
+}
+
+/// The verdicts on what was measured or counted here, as parts of a bar.
+pub(in crate::lab) fn stack(counts: Counts) -> Markup {
+    let whole = counts.measured().max(1) as f64;
+    let mut before = 0.0;
+    let parts = Verdict::ALL.map(|verdict| {
+        let share = 100.0 * counts.here(verdict) as f64 / whole;
+        let start = before;
+        before += share;
+        (class(verdict), start, share)
+    });
+    let round = |percent: f64| (percent * 100.0).round() / 100.0;
+    html! {
+        svg.stack role="img" aria-label=(in_words(counts)) {
+            @for (class, start, share) in parts {
+                @if share > 0.0 {
+                    rect.(class) x={ (round(start)) "%" } width={ (round(share)) "%" } height="100%" {}
+                }
+            }
+        }
+    }
+}
+
+/// Counts in words: `12 hold, 3 do not hold, 2 undecided, 1 not testable here`.
+pub(super) fn in_words(counts: Counts) -> String {
+    let parts = Verdict::ALL.map(|verdict| words(verdict, counts.here(verdict)));
+    parts.join(", ")
+}
+
+fn words(verdict: Verdict, count: usize) -> String {
+    let words = match verdict {
+        Verdict::Holds if count == 1 => "holds",
+        Verdict::Holds => "hold",
+        Verdict::DoesNotHold if count == 1 => "does not hold here",
+        Verdict::DoesNotHold => "do not hold here",
+        Verdict::Inconclusive => "undecided",
+        Verdict::Untestable => "not testable here",
+    };
+    format!("{count} {words}")
+}
+
+/// What the parts of the bars are, with the sums over all of them.
+fn key(counts: Counts) -> Markup {
+    html! {
+        p.key {
+            "Claims measured here: "
+            @for verdict in Verdict::ALL {
+                span {
+                    svg.swatch aria-hidden="true" { rect.(class(verdict)) width="100%" height="100%" {} }
+                    (words(verdict, counts.here(verdict)))
+                }
+            }
+            @if counts.beside() > 0 {
+                span { "+ " (counts.beside()) " computed, simulated or reported, which come out alike elsewhere" }
+            }
+        }
+    }
+}
+
+/// The patterns that tell verdicts apart without colour.
+pub(in crate::lab) fn patterns() -> Markup {
+    html! {
+        svg.defs width="0" height="0" aria-hidden="true" {
+            defs {
+                pattern #fails-pattern width="7" height="7" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)"
+                {
+                    rect.ground width="7" height="7" {}
+                    rect.gap width="1.6" height="7" {}
+                }
+                pattern #open-pattern width="6" height="6" patternUnits="userSpaceOnUse" {
+                    rect.ground width="3" height="6" {}
+                }
+            }
+        }
+    }
+}
+
+/// The experiments of a chapter in the order of their claims, those in `seen` left out and added to it.
+pub(super) fn experiments<'a>(chapter: &'a Chapter, seen: &mut Vec<&'a str>) -> Vec<&'a str> {
+    let mut own = Vec::new();
+    for claim in chapter.claims() {
+        let id = claim.experiment.as_str();
+        if !seen.contains(&id) {
+            seen.push(id);
+            own.push(id);
+        }
+    }
+    own
+}

@@ -1,0 +1,343 @@
+//! The memory ladder drawn: a random step over the working set, with its levels, and what each delivers.
+
+use maud::{Markup, html};
+
+use crate::lab::answer::{Ladder, Latency, Level, digits};
+use crate::lab::size::show;
+use crate::stats::Interval;
+
+/// A drawing's measures. A phone gets one of its own, whose letters are larger for its size.
+struct Canvas {
+    class: &'static str,
+    width: f64,
+    height: f64,
+    /// Room for the labels on the left, and above for the names of the levels.
+    left: f64,
+    top: f64,
+    bottom: f64,
+    /// Powers of two between the ticks of the horizontal axis.
+    octaves: i32,
+}
+
+const WIDE: Canvas = Canvas {
+    class: "wide",
+    width: 640.0,
+    height: 300.0,
+    left: 52.0,
+    top: 50.0,
+    bottom: 30.0,
+    octaves: 4,
+};
+
+const NARROW: Canvas = Canvas {
+    class: "narrow",
+    width: 368.0,
+    height: 290.0,
+    left: 46.0,
+    top: 54.0,
+    bottom: 28.0,
+    octaves: 8,
+};
+
+/// Room on the right of a drawing.
+const RIGHT: f64 = 8.0;
+
+/// The ladder: both drawings, of which a style shows one, and the table beside them.
+pub(super) fn draw(ladder: &Ladder) -> Markup {
+    if ladder.levels.is_empty() {
+        return html! { p.empty { "The memory ladder was not measured in this run." } };
+    }
+    html! {
+        div.ladder {
+            div.steps { (curve(ladder, &WIDE)) (curve(ladder, &NARROW)) }
+            (table(ladder))
+        }
+    }
+}
+
+/// Where values lie in a drawing.
+struct Scale {
+    bytes: (f64, f64),
+    nanoseconds: (f64, f64),
+}
+
+impl Scale {
+    fn of(ladder: &Ladder) -> Option<Self> {
+        let all = || ladder.random.iter().chain(&ladder.in_order);
+        let ends = |values: &mut dyn Iterator<Item = f64>| {
+            values
+                .filter(|value| *value > 0.0)
+                .fold(None, |ends: Option<(f64, f64)>, value| match ends {
+                    None => Some((value, value)),
+                    Some((lo, hi)) => Some((lo.min(value), hi.max(value))),
+                })
+        };
+        let bytes = ends(&mut ladder.random.iter().map(|of| of.0))?;
+        let times = ends(&mut all().map(|of| of.1.middle()))?;
+        Some(Scale {
+            bytes: (bytes.0, bytes.1.max(2.0 * bytes.0)),
+            nanoseconds: (times.0 / 1.3, times.1 * 1.3),
+        })
+    }
+
+    fn x(&self, canvas: &Canvas, bytes: f64) -> f64 {
+        let (from, to) = self.bytes;
+        let share = (bytes.clamp(from, to) / from).ln() / (to / from).ln();
+        canvas.left + share * (canvas.width - canvas.left - RIGHT)
+    }
+
+    fn y(&self, canvas: &Canvas, nanoseconds: f64) -> f64 {
+        let (from, to) = self.nanoseconds;
+        let share = (nanoseconds.max(from) / from).ln() / (to / from).ln();
+        let bottom = canvas.height - canvas.bottom;
+        bottom - share * (bottom - canvas.top)
+    }
+}
+
+fn curve(ladder: &Ladder, canvas: &Canvas) -> Markup {
+    let Some(scale) = Scale::of(ladder) else {
+        return html! {};
+    };
+    let bottom = canvas.height - canvas.bottom;
+    let last = |points: &[(f64, Interval)]| points.last().map(|of| of.1.middle());
+    html! {
+        svg.{"rungs " (canvas.class)} viewBox={ "0 0 " (canvas.width) " " (canvas.height) }
+            role="img" aria-label=(spoken(ladder))
+        {
+            @for (index, (level, from, to)) in bands(ladder, &scale).into_iter().enumerate() {
+                @let (left, right) = (scale.x(canvas, from), scale.x(canvas, to));
+                @if index % 2 == 0 {
+                    rect.band x=(at(left)) y=(at(canvas.top)) width=(at(right - left))
+                        height=(at(bottom - canvas.top)) {}
+                }
+                (named(level, (left, right), canvas))
+            }
+            @for decade in decades(scale.nanoseconds) {
+                @let y = scale.y(canvas, decade);
+                line.grid x1=(canvas.left) x2=(canvas.width - RIGHT) y1=(at(y)) y2=(at(y)) {}
+                text.tick.end x=(canvas.left - 6.0) y=(at(y + 4.0)) { (decade) " ns" }
+            }
+            @for bytes in powers(scale.bytes, canvas.octaves) {
+                @let x = scale.x(canvas, bytes);
+                // The last label must not leave the drawing.
+                text.tick.end[x > canvas.width - 30.0].mid[x <= canvas.width - 30.0]
+                    x=(at(x)) y=(at(bottom + 20.0)) { (show(bytes)) }
+            }
+            (line(&ladder.random, "random", &scale, canvas))
+            (line(&ladder.in_order, "in-order", &scale, canvas))
+            @if let Some(y) = last(&ladder.random) {
+                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) + 22.0)) { "random" }
+            }
+            @if let Some(y) = last(&ladder.in_order) {
+                text.who.end x=(canvas.width - RIGHT) y=(at(scale.y(canvas, y) - 9.0)) { "in order" }
+            }
+        }
+    }
+}
+
+/// The levels, with the working sets between which each is drawn.
+fn bands<'a>(ladder: &'a Ladder, scale: &Scale) -> Vec<(&'a Level, f64, f64)> {
+    let (mut from, end) = scale.bytes;
+    let mut bands = Vec::new();
+    for level in &ladder.levels {
+        let to = level.size.map_or(end, |size| size.middle().min(end));
+        if to > from {
+            bands.push((level, from, to));
+            from = to;
+        }
+    }
+    bands
+}
+
+/// A level's name and its latency, above its band.
+fn named(level: &Level, (left, right): (f64, f64), canvas: &Canvas) -> Markup {
+    let x = at(f64::midpoint(left, right));
+    let step = (canvas.top - 4.0) / 3.0;
+    let lines = match canvas.class {
+        // Narrow bands take three short lines.
+        "narrow" => [
+            Some(short(level.name).to_owned()),
+            level.latency.as_ref().ok().map(Latency::nanoseconds_text),
+            level.latency.as_ref().ok().and_then(cycles),
+        ],
+        _ => [
+            Some(level.name.to_owned()),
+            level.latency.as_ref().ok().map(|of| match cycles(of) {
+                Some(cycles) => format!("{}, {cycles}", of.nanoseconds_text()),
+                None => of.nanoseconds_text(),
+            }),
+            None,
+        ],
+    };
+    html! {
+        @for (index, text) in lines.into_iter().flatten().enumerate() {
+            text.level.strong[index == 1] x=(x) y=(at(step * (index as f64 + 0.9))) { (text) }
+        }
+    }
+}
+
+fn short(name: &'static str) -> &'static str {
+    if name == "last level" { "LLC" } else { name }
+}
+
+fn cycles(of: &Latency) -> Option<String> {
+    Some(of.cycles_text()?.replace(" cycles", " cyc"))
+}
+
+fn line(points: &[(f64, Interval)], class: &str, scale: &Scale, canvas: &Canvas) -> Markup {
+    let place = |(bytes, time): &(f64, Interval)| {
+        let (x, y) = (scale.x(canvas, *bytes), scale.y(canvas, time.middle()));
+        format!("{},{}", at(x), at(y))
+    };
+    let places: Vec<String> = points
+        .iter()
+        .filter(|(bytes, _)| (scale.bytes.0..=scale.bytes.1).contains(bytes))
+        .map(place)
+        .collect();
+    html! {
+        @if !places.is_empty() { polyline.walk.(class) points=(places.join(" ")) {} }
+    }
+}
+
+/// A coordinate: tenths are enough.
+fn at(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// The powers of ten in a range.
+fn decades((from, to): (f64, f64)) -> Vec<f64> {
+    let powers = -2..6;
+    let decades = powers.map(|power| 10_f64.powi(power));
+    decades.filter(|of| (from..=to).contains(of)).collect()
+}
+
+/// Every so many powers of two from the first in a range.
+fn powers((from, to): (f64, f64), octaves: i32) -> Vec<f64> {
+    let first = from.log2().ceil() as i32;
+    let powers = (0..).map(|index| 2_f64.powi(first + index * octaves));
+    powers.take_while(|of| *of <= to).collect()
+}
+
+/// The drawing in words.
+fn spoken(ladder: &Ladder) -> String {
+    let known = ladder.levels.iter().filter_map(|level| {
+        let latency = level.latency.as_ref().ok()?;
+        Some(format!("{} in {}", latency.nanoseconds_text(), level.name))
+    });
+    let known: Vec<String> = known.collect();
+    format!("A random step over the working set: {}", known.join(", "))
+}
+
+/// What each level delivers, and what else is known of the way to memory.
+fn table(ladder: &Ladder) -> Markup {
+    let both = || ladder.levels.iter().flat_map(|of| [&of.read, &of.write]);
+    let most = both().filter_map(|of| Some(of.as_ref().ok()?.middle()));
+    let most = most.fold(0.0, f64::max);
+    html! {
+        table.levels {
+            caption { "Bandwidth of one core in GB/s" }
+            thead {
+                tr { th scope="col" { "level" } th scope="col" { "read" } th scope="col" { "write" } }
+            }
+            tbody {
+                @for level in &ladder.levels {
+                    tr {
+                        th scope="row" {
+                            (level.name)
+                            @if level.size.is_some() { small { (level.size_text()) } }
+                        }
+                        td { (bandwidth(&level.read, most, "read")) }
+                        td { (bandwidth(&level.write, most, "write")) }
+                    }
+                }
+                @match &ladder.other_core {
+                    Some(Ok(way)) => tr {
+                        th scope="row" { "other core" }
+                        td colspan="2" {
+                            b { (way.nanoseconds_text()) } " there and back"
+                            @if let Some(cycles) = way.cycles_text() { ", " (cycles) }
+                        }
+                    },
+                    Some(Err(reason)) => tr {
+                        th scope="row" { "other core" }
+                        td.none colspan="2" { "not known: " (reason) }
+                    },
+                    None => {},
+                }
+                @if let Some(misses) = ladder.misses {
+                    tr {
+                        th scope="row" { "misses at once" }
+                        td colspan="2" { b { (range(misses)) } }
+                    }
+                }
+                @for (name, pages) in ["dTLB", "L2 TLB"].into_iter().zip(ladder.pages) {
+                    @if let Some(pages) = pages {
+                        tr {
+                            th scope="row" { (name) }
+                            td colspan="2" { b { (range(pages)) } " pages of 4 KiB" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn bandwidth(value: &Result<Interval, String>, most: f64, class: &str) -> Markup {
+    match value {
+        Ok(value) => html! {
+            (bar(value.middle() / most, class)) b { (digits(value.middle())) }
+        },
+        Err(reason) => html! {
+            span.none title=(reason) { "–" span.hidden { " not known: " (reason) } }
+        },
+    }
+}
+
+/// A bar of a share of its track.
+pub(super) fn bar(share: f64, class: &str) -> Markup {
+    let percent = (1000.0 * share.clamp(0.01, 1.0)).round() / 10.0;
+    html! {
+        svg.track aria-hidden="true" { rect.(class) width={ (percent) "%" } height="100%" {} }
+    }
+}
+
+/// Whole numbers, from the least to the most.
+fn range(of: Interval) -> String {
+    let (lo, hi) = (grouped(of.lo.round() as u64), grouped(of.hi.round() as u64));
+    match lo == hi {
+        true => lo,
+        false => format!("{lo} to {hi}"),
+    }
+}
+
+/// A whole number with its thousands apart: `392,469`.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let texts = [7, 999, 4096, 392_469, 1_000_000].map(grouped);
+        assert_eq!(texts, ["7", "999", "4,096", "392,469", "1,000,000"]);
+    }
+
+    #[test]
+    fn axes_have_round_ticks() {
+        assert_eq!(decades((0.7, 200.0)), [1.0, 10.0, 100.0]);
+        let sizes = powers((4096.0, 268_435_456.0), 4);
+        assert_eq!(sizes, [4096.0, 65536.0, 1048576.0, 16777216.0, 268435456.0]);
+    }
+}

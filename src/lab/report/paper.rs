@@ -1,0 +1,188 @@
+//! The annotated paper: every claim once, section by section, with a mark, the numbers then and now, and
+//! a link to its figure.
+
+use maud::{Markup, html};
+
+use super::first::{chapter_id, in_words, paper_id, stack};
+use super::text::{class, mark, prose};
+use super::view::ReportView;
+use crate::experiment::topics::topic_of;
+use crate::experiment::{Verdict, find_claim};
+use crate::lab::answer::{Paper, Part};
+use crate::lab::chart::number;
+use crate::lab::record::VerdictLine;
+use crate::stats::Interval;
+
+/// All documents.
+pub(super) fn annotated(view: &ReportView) -> Markup {
+    html! {
+        section #paper aria-labelledby="paper-title" {
+            h2 #paper-title { "The papers, annotated" }
+            p.lead {
+                "Every claim of this run in the section that makes it. "
+                @for verdict in Verdict::ALL {
+                    span.verdict.(class(verdict)) {
+                        span.mark aria-hidden="true" { (mark(verdict)) } " " (verdict.name())
+                    }
+                    " "
+                }
+            }
+            (filters(view))
+            @for (index, paper) in view.summary.papers.iter().enumerate() { (document(index, paper)) }
+        }
+    }
+}
+
+/// What a script filters by; hidden without one.
+fn filters(view: &ReportView) -> Markup {
+    let claims = || view.summary.papers.iter().flat_map(Paper::claims);
+    let mut topics: Vec<&str> = claims().map(topic).collect();
+    topics.sort_unstable();
+    topics.dedup();
+    let mut kinds: Vec<&str> = claims().filter_map(|of| Some(of.found?.name())).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let verdicts = Verdict::ALL.map(|of| (class(of), of.name()));
+    let names = view
+        .summary
+        .papers
+        .iter()
+        .map(|paper| (paper.name, paper.name));
+    let same = |of: Vec<&'static str>| of.into_iter().map(|of| (of, of)).collect::<Vec<_>>();
+    html! {
+        form.filters hidden role="search" aria-label="Filter the claims" {
+            (choice("verdict", &verdicts))
+            (choice("document", &names.collect::<Vec<_>>()))
+            (choice("topic", &same(topics)))
+            (choice("kind", &same(kinds)))
+            button type="reset" { "all claims" }
+            output aria-live="polite" {}
+        }
+    }
+}
+
+fn choice(name: &str, options: &[(&str, &str)]) -> Markup {
+    html! {
+        label {
+            (name) " "
+            select name=(name) {
+                option value="" { "any" }
+                @for (value, text) in options { option value=(value) { (text) } }
+            }
+        }
+    }
+}
+
+fn topic(claim: &VerdictLine) -> &'static str {
+    topic_of(&claim.experiment).map_or("", |topic| topic.name)
+}
+
+fn document(index: usize, paper: &Paper) -> Markup {
+    html! {
+        article.paper id=(paper_id(index)) data-document=(paper.name) {
+            h3 {
+                (paper.title)
+                @if let Some(year) = paper.year { " (" (year) ")" }
+                (link(&paper_id(index)))
+            }
+            @for (chapter, of) in paper.chapters.iter().enumerate() {
+                div.chapter id=(chapter_id(index, chapter)) {
+                    @for part in &of.parts { (section(part)) }
+                }
+            }
+        }
+    }
+}
+
+/// A link to where it stands, to copy.
+pub(super) fn link(id: &str) -> Markup {
+    html! { " " a.permalink href={ "#" (id) } aria-label="Link to this heading" { "#" } }
+}
+
+fn section(part: &Part) -> Markup {
+    let counts = part.counts();
+    let of_here = |verdict| {
+        let claims = part.claims.iter().filter(|of| of.is_of_this_machine());
+        claims.filter(move |of| of.verdict == verdict)
+    };
+    let beside: Vec<&VerdictLine> = part
+        .claims
+        .iter()
+        .filter(|of| !of.is_of_this_machine())
+        .collect();
+    html! {
+        div.part {
+            h4 {
+                @if !part.number.is_empty() { span.number { (part.number) } " " }
+                (part.title)
+            }
+            @if counts.measured() > 0 {
+                p.standing title=(in_words(counts)) {
+                    (stack(counts)) " "
+                    span { @if counts.decided() > 0 { (counts.holds()) " of " (counts.decided()) } @else { "–" } }
+                }
+            }
+            @for verdict in [Verdict::DoesNotHold, Verdict::Holds] {
+                @if of_here(verdict).next().is_some() {
+                    ul.annotated { @for line in of_here(verdict) { (claim(line)) } }
+                }
+            }
+            @for (verdict, words) in [
+                (Verdict::Inconclusive, "undecided"),
+                (Verdict::Untestable, "not testable here"),
+            ] {
+                @let folded: Vec<&VerdictLine> = of_here(verdict).collect();
+                (fold(&folded, words))
+            }
+            (fold(&beside, "computed, simulated or reported"))
+        }
+    }
+}
+
+fn fold(claims: &[&VerdictLine], words: &str) -> Markup {
+    html! {
+        @if !claims.is_empty() {
+            details.more {
+                summary { (claims.len()) " " (words) }
+                ul.annotated { @for line in claims { (claim(line)) } }
+            }
+        }
+    }
+}
+
+fn claim(line: &VerdictLine) -> Markup {
+    let kind = line.found.map_or("", |found| found.name());
+    html! {
+        li.(class(line.verdict)) data-claim=(line.name()) data-verdict=(class(line.verdict))
+            data-topic=(topic(line)) data-kind=(kind)
+        {
+            span.mark role="img" aria-label=(line.verdict.name()) { (mark(line.verdict)) }
+            span.text { (prose(&line.claim)) }
+            span.then-now { (then_now(line)) }
+            a.id href={ "#" (line.experiment) } { (line.name()) }
+        }
+    }
+}
+
+/// The document's number and this machine's, as far as both are numbers of one thing.
+fn then_now(line: &VerdictLine) -> Markup {
+    let Some([lo, hi]) = line.now else {
+        return html! {};
+    };
+    let shown = find_claim(&line.id)
+        .and_then(|of| of.takeaway)
+        .map(|of| of.shown);
+    let text = |value: f64| match shown {
+        Some(shown) => shown.text(value),
+        None => number(value),
+    };
+    let now = text(Interval::new(lo, hi).middle());
+    html! {
+        @if let Some(then) = &line.then {
+            @let (least, most) = (text(then.lo), text(then.hi));
+            span.then { "then " (least) @if most != least { " to " (most) } }
+            " "
+        }
+        "now " b { (now) }
+    }
+}

@@ -1,0 +1,335 @@
+//! All about one experiment, as `linefill show` prints it.
+
+mod plot;
+
+use anstyle::Style;
+use serde_json::{Value, json};
+
+use super::chart::number;
+use super::format::{Check, Outcome, Output, Sheet};
+use super::record::{ThenLine, VerdictLine};
+use super::report::view::Section;
+use super::terminal::{BAD, FAINT, GOOD, STRONG, Screen, WARN};
+use crate::experiment::{Claim, Experiment, Verdict, topics};
+
+/// Experiments, and what a record has of them.
+pub(crate) struct Shown {
+    /// The experiments.
+    pub rows: Vec<Row>,
+    /// Where their numbers are from, or why there are none.
+    pub record: String,
+    /// The machine of the record.
+    pub machine: Option<String>,
+    /// The core of the record's machine, or of this one: what was seen on it is shown.
+    pub core: Option<String>,
+}
+
+/// An experiment.
+pub(crate) struct Row {
+    /// The experiment.
+    pub experiment: &'static Experiment,
+    /// What the record has of it.
+    pub section: Option<Section>,
+}
+
+impl Row {
+    /// The claims: with their verdicts if the record has them, else without.
+    fn claims(&self) -> Vec<(&'static Claim, Option<&VerdictLine>)> {
+        let lines = self
+            .section
+            .as_ref()
+            .map_or(&[][..], |section| &section.claims);
+        let claims = self.experiment.claims.iter();
+        let line = |claim: &Claim| {
+            let same = |line: &&VerdictLine| line.id == claim.id || line.claim == claim.text;
+            lines.iter().find(same)
+        };
+        claims.map(|claim| (claim, line(claim))).collect()
+    }
+}
+
+/// The colour of a verdict, whose word says the same.
+pub(crate) fn colour(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Holds => GOOD,
+        Verdict::DoesNotHold => BAD,
+        Verdict::Inconclusive => WARN,
+        Verdict::Untestable => FAINT,
+    }
+}
+
+/// What a document has for a number: `1.26 (Pentium 4)`.
+fn then(then: &ThenLine) -> String {
+    let value = match then.lo == then.hi {
+        true => number(then.lo),
+        false => format!("{} to {}", number(then.lo), number(then.hi)),
+    };
+    match then.machine.as_str() {
+        "" => value,
+        machine => format!("{value} ({machine})"),
+    }
+}
+
+/// A number of this machine: `2.10 [2.05, 2.15]`.
+fn now([lo, hi]: [f64; 2]) -> String {
+    match lo == hi {
+        true => number(lo),
+        false => format!(
+            "{} [{}, {}]",
+            number((lo + hi) / 2.0),
+            number(lo),
+            number(hi)
+        ),
+    }
+}
+
+impl Shown {
+    fn row(&self, row: &Row, width: u16) -> Screen {
+        let mut screen = Screen::default();
+        let of = row.experiment;
+        screen
+            .paint(STRONG, of.id)
+            .add("  ")
+            .paint(STRONG, of.title)
+            .end();
+        let family = topics::of(of.id).map_or("", |family| family.name);
+        let facts = format!("{}, family {family}. Source: {}", of.name, of.source);
+        paragraph(&mut screen, Some(FAINT), &facts, width);
+        screen.end();
+        paragraph(&mut screen, None, of.question, width);
+        screen.end();
+        for (claim, line) in row.claims() {
+            self::claim(&mut screen, claim, line, width);
+        }
+        if let Some(section) = &row.section {
+            measured(&mut screen, section, width);
+        }
+        if !of.about.is_empty() {
+            paragraph(&mut screen, None, of.about, width);
+            screen.end();
+        }
+        for seen in of
+            .seen
+            .iter()
+            .filter(|seen| self.core.as_deref() == Some(seen.core))
+        {
+            paragraph(
+                &mut screen,
+                None,
+                &format!("On {}: {}", seen.core, seen.text),
+                width,
+            );
+            screen.end();
+        }
+        screen
+    }
+}
+
+/// Adds a paragraph, in lines of at most `width` that begin as far to the right as its first.
+pub(crate) fn paragraph(screen: &mut Screen, style: Option<Style>, text: &str, width: u16) {
+    let inside = text.trim_start();
+    let indent = &text[..text.len() - inside.len()];
+    let options = textwrap::Options::new(usize::from(width));
+    let options = options.initial_indent(indent).subsequent_indent(indent);
+    for line in textwrap::wrap(inside, options) {
+        match style {
+            Some(style) => screen.paint(style, &line),
+            None => screen.add(&line),
+        };
+        screen.end();
+    }
+}
+
+/// A claim in full, and what it came to.
+fn claim(screen: &mut Screen, claim: &Claim, line: Option<&VerdictLine>, width: u16) {
+    match line {
+        Some(line) => screen.paint(colour(line.verdict).bold(), line.verdict.name()),
+        None => screen.paint(FAINT, "not measured"),
+    };
+    screen.paint(
+        FAINT,
+        &format!("  {}, {}, {}\n", claim.id, claim.origin, claim.kind.name()),
+    );
+    let mut add = |text: &str| {
+        let options = textwrap::Options::new(usize::from(width))
+            .initial_indent("  ")
+            .subsequent_indent("  ");
+        screen.add(&textwrap::fill(text, options)).end();
+    };
+    add(claim.text);
+    if let Some(line) = line {
+        add(&line.numbers);
+        let values = [
+            line.then
+                .as_ref()
+                .map(|value| format!("then {}", then(value))),
+            line.now.map(|value| format!("now {}", now(value))),
+            line.passes
+                .map(|passes| format!("decided in {passes} passes")),
+        ];
+        let values: Vec<String> = values.into_iter().flatten().collect();
+        if !values.is_empty() {
+            add(&values.join(", "));
+        }
+        let follows = claim.follows(line.verdict);
+        if !follows.is_empty() {
+            add(follows);
+        }
+    }
+    screen.end();
+}
+
+/// The figure of a section, its numbers, and what could not be measured.
+fn measured(screen: &mut Screen, section: &Section, width: u16) {
+    if let Some(figure) = &section.figure {
+        screen.append(&plot::plot(figure, width)).end();
+        match plot::numbers(figure) {
+            Some(sheet) => {
+                screen
+                    .add(&format!("{}\n", sheet.title))
+                    .add(&sheet.text(width))
+                    .add("\n\n");
+            }
+            None => {
+                screen.add("The numbers are too many for a terminal: --format json.\n\n");
+            }
+        }
+    }
+    for state in &section.states {
+        paragraph(screen, None, &format!("Two steady states: {state}."), width);
+    }
+    for missing in &section.untestable {
+        let points = match missing.points {
+            1 => "1 point".to_owned(),
+            points => format!("{points} points"),
+        };
+        let text = format!(
+            "{}, {points} untestable: {}",
+            missing.series, missing.reason
+        );
+        paragraph(screen, None, &text, width);
+    }
+    if !section.states.is_empty() || !section.untestable.is_empty() {
+        screen.end();
+    }
+}
+
+impl Output for Shown {
+    fn name(&self) -> String {
+        "linefill show".to_owned()
+    }
+
+    fn screen(&self, width: u16) -> Screen {
+        let mut screen = Screen::default();
+        for row in &self.rows {
+            screen.append(&self.row(row, width));
+        }
+        let facts = match &self.machine {
+            Some(machine) => format!("{}: {machine}", self.record),
+            None => self.record.clone(),
+        };
+        paragraph(&mut screen, Some(FAINT), &facts, width);
+        screen
+    }
+
+    fn json(&self) -> Value {
+        let claim = |(claim, line): (&Claim, Option<&VerdictLine>)| {
+            json!({
+                "id": claim.id,
+                "claim": claim.text,
+                "origin": claim.origin.to_string(),
+                "found": claim.kind.name(),
+                "verdict": line.map(|line| line.verdict.name()),
+                "numbers": line.map(|line| &line.numbers),
+                "passes": line.and_then(|line| line.passes),
+                "now": line.and_then(|line| line.now),
+                "then": line.and_then(|line| line.then.as_ref()),
+            })
+        };
+        let curve = |curve: &super::report::view::CurveView| {
+            let points = curve.points.iter().map(|at| [at.x, at.lo, at.mid, at.hi]);
+            json!({ "series": curve.label, "points": points.collect::<Vec<_>>() })
+        };
+        let row = |row: &Row| {
+            let figure = row
+                .section
+                .as_ref()
+                .and_then(|section| section.figure.as_ref());
+            json!({
+                "id": row.experiment.id,
+                "name": row.experiment.name,
+                "title": row.experiment.title,
+                "question": row.experiment.question,
+                "source": row.experiment.source,
+                "about": row.experiment.about,
+                "claims": row.claims().into_iter().map(claim).collect::<Vec<_>>(),
+                "x": figure.map(|figure| &figure.x.label),
+                "unit": figure.map(|figure| &figure.unit),
+                "curves": figure.map(|figure| figure.curves.iter().map(curve).collect::<Vec<_>>()),
+            })
+        };
+        json!({
+            "machine": self.machine,
+            "experiments": self.rows.iter().map(row).collect::<Vec<_>>(),
+        })
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        let mut sheets = Vec::new();
+        for row in &self.rows {
+            let title = format!("{} {}", row.experiment.id, row.experiment.title);
+            let headings = ["claim", "says", "verdict", "numbers", "then", "now"];
+            let mut sheet = Sheet::new(&title, &headings);
+            for (claim, line) in row.claims() {
+                let verdict = line.map_or("not measured", |line| line.verdict.name());
+                let numbers = line.map_or("", |line| &line.numbers);
+                let then = line
+                    .and_then(|line| line.then.as_ref())
+                    .map_or(String::new(), then);
+                let now = line.and_then(|line| line.now).map_or(String::new(), now);
+                sheet.row([claim.id, claim.text, verdict, numbers, &then, &now]);
+            }
+            sheets.push(sheet);
+            let figure = row
+                .section
+                .as_ref()
+                .and_then(|section| section.figure.as_ref());
+            sheets.extend(figure.and_then(plot::numbers));
+        }
+        sheets
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let claims = self.rows.iter().flat_map(Row::claims);
+        claims
+            .map(|(claim, line)| match line {
+                Some(line) => check(line),
+                None => Check {
+                    group: experiment_of(claim.id).to_owned(),
+                    name: claim.id.to_owned(),
+                    outcome: Outcome::Skipped,
+                    text: "not measured".to_owned(),
+                },
+            })
+            .collect()
+    }
+}
+
+/// The experiment of a claim's id.
+fn experiment_of(id: &str) -> &str {
+    id.split_once('.').map_or(id, |(experiment, _)| experiment)
+}
+
+/// A verdict as a check of a test report.
+pub(crate) fn check(line: &VerdictLine) -> Check {
+    Check {
+        group: line.experiment.clone(),
+        name: line.name().to_owned(),
+        outcome: match line.verdict {
+            Verdict::Holds => Outcome::Passed,
+            Verdict::DoesNotHold => Outcome::Refuted,
+            Verdict::Inconclusive | Verdict::Untestable => Outcome::Skipped,
+        },
+        text: format!("{}: {}\n{}", line.verdict.name(), line.numbers, line.claim),
+    }
+}

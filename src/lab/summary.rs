@@ -1,0 +1,275 @@
+//! The end of a run in at most 25 lines: the machine, its ladder, how much of each document still
+//! holds, what changed most, and where to go on.
+
+use std::path::Path;
+
+use super::answer::{Counts, Finding, Ladder, Latency, Paper, Summary, digits};
+use super::ending::Ending;
+use super::record::VerdictLine;
+use super::run::RECORD;
+use super::show::colour;
+use super::terminal::{FAINT, GOOD, STRONG, Screen};
+use crate::experiment::Verdict;
+use crate::stats::Interval;
+
+/// The most lines.
+const LINES: usize = 25;
+
+/// From this width on there is room for bars.
+const WIDE: usize = 80;
+
+/// The most claims that are named one by one.
+const CLAIMS: usize = 8;
+
+/// What a record comes to, in lines of at most `width`.
+pub(super) fn summary(ending: &Ending, width: u16) -> Screen {
+    let width = usize::from(width);
+    let answer = Summary::of(&ending.analysis);
+    let mut screen = head(ending, &answer, width);
+    screen.append(&ladder(&answer.ladder, width));
+    screen.append(&papers(&answer.papers, width));
+    let claims = &ending.analysis.verdicts;
+    let end = footer(ending, &answer, width);
+    // The heading of what follows, and the empty line behind it.
+    let free = LINES.saturating_sub(screen.lines() + end.lines() + 2);
+    match claims.len() {
+        ..=CLAIMS => screen.append(&named(claims, width, free)),
+        _ => screen.append(&findings(&answer.findings, width, free)),
+    };
+    screen.append(&end);
+    screen
+}
+
+/// The program, the machine, and how long it took.
+fn head(ending: &Ending, answer: &Summary, width: usize) -> Screen {
+    let version = concat!(
+        "linefill ",
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        ".",
+        env!("CARGO_PKG_VERSION_MINOR")
+    );
+    let end = ending.analysis.record.end.as_ref();
+    let time = end.map_or_else(
+        || "stopped early".to_owned(),
+        |end| match end.interrupted {
+            true => format!("{:.0} s, stopped early", end.seconds),
+            false => format!("{:.0} s", end.seconds),
+        },
+    );
+    let text = format!("{version}  {}  {time}", answer.machine);
+    let mut screen = Screen::default();
+    for line in textwrap::wrap(&text, width) {
+        screen.paint(STRONG, &line).end();
+    }
+    screen.end();
+    screen
+}
+
+/// A row a level of memory.
+fn ladder(ladder: &Ladder, width: usize) -> Screen {
+    let mut screen = Screen::default();
+    if ladder.levels.is_empty() {
+        return screen;
+    }
+    // What the numbers leave.
+    let size = (width - 47).min(24);
+    let head = format!(
+        "  {:<10} {:>size$} {:>16} {:>5} {:>5} GB/s\n",
+        "level", "size", "random step", "read", "write"
+    );
+    screen.paint(STRONG, &head);
+    for level in &ladder.levels {
+        let text = level.size_text();
+        let own = match text.chars().count() > size {
+            true => text.split(" of ").next().unwrap_or_default(),
+            false => &text,
+        };
+        let step = step(level.latency.as_ref().ok());
+        screen.add(&format!("  {:<10} {own:>size$}{step}", level.name));
+        let rate = |value: &Result<Interval, String>| match value {
+            Ok(value) => digits(value.middle()),
+            Err(_) => "-".to_owned(),
+        };
+        let (read, write) = (rate(&level.read), rate(&level.write));
+        screen.add(&format!(" {read:>5} {write:>5}\n"));
+    }
+    if let Some(Ok(latency)) = &ladder.other_core {
+        let row = format!(
+            "  {:<10} {:>size$}{}",
+            "other core",
+            "",
+            step(Some(latency))
+        );
+        screen.add(&row).paint(FAINT, " there and back\n");
+    }
+    screen.end();
+    screen
+}
+
+/// A time in nanoseconds and cycles.
+fn step(latency: Option<&Latency>) -> String {
+    let nanoseconds = latency.map_or_else(|| "-".to_owned(), Latency::nanoseconds_text);
+    let cycles = latency.and_then(Latency::cycles_text);
+    let cycles = cycles.unwrap_or_default().replace("cycles", "cyc");
+    format!(" {nanoseconds:>7} {cycles:>8}")
+}
+
+/// A row a document.
+fn papers(papers: &[Paper], width: usize) -> Screen {
+    let mut screen = Screen::default();
+    let papers = papers.iter().filter(|of| of.counts().measured() > 0);
+    let papers: Vec<&Paper> = papers.collect();
+    if papers.is_empty() {
+        return screen;
+    }
+    let bar = if width < WIDE {
+        0
+    } else {
+        (width - 62).min(30)
+    };
+    let columns = format!("{:>12} {:>10} {:>11}", "holds", "undecided", "untestable");
+    let name = 20;
+    let gap = if bar > 0 { bar + 2 } else { 0 };
+    screen.paint(
+        STRONG,
+        &format!("  {:<name$}{:gap$}{columns}\n", "Still true here", ""),
+    );
+    for paper in papers {
+        let counts = paper.counts();
+        let (holds, decided) = (counts.holds(), counts.decided());
+        let label = match paper.year {
+            Some(year) => format!("{} ({year})", paper.name),
+            None => paper.name.to_owned(),
+        };
+        screen.add(&format!("  {label:<name$}"));
+        if bar > 0 {
+            let full = (bar * holds + decided / 2).checked_div(decided);
+            let full = full.unwrap_or(0);
+            screen.add("  ").paint(GOOD, &"#".repeat(full));
+            screen.paint(FAINT, &"-".repeat(bar - full));
+        }
+        let [open, untestable] =
+            [Verdict::Inconclusive, Verdict::Untestable].map(|v| counts.here(v));
+        screen.add(&format!(
+            "{:>12} {open:>10} {untestable:>11}\n",
+            of(&counts)
+        ));
+    }
+    screen.end();
+    screen
+}
+
+/// How many claims hold, of those that were decided here.
+fn of(counts: &Counts) -> String {
+    match counts.decided() {
+        0 => "-".to_owned(),
+        decided => format!("{} of {decided}", counts.holds()),
+    }
+}
+
+/// A row a finding, as many as there are lines for.
+fn findings(findings: &[Finding], width: usize, mut free: usize) -> Screen {
+    let mut screen = Screen::default();
+    if findings.is_empty() {
+        return screen;
+    }
+    let widest = |text: fn(&Finding) -> String| {
+        let widths = findings.iter().map(|of| text(of).chars().count());
+        widths.max().unwrap_or(0).max(4)
+    };
+    let (then, now) = (widest(Finding::then_text), widest(Finding::now_text));
+    let id = 5;
+    let subject = (width - 2 - then - now - id - 5).min(60);
+    let heading = "What changed most";
+    screen.paint(
+        STRONG,
+        &format!(
+            "  {heading:<subject$}  {:>then$}  {:>now$}\n",
+            "then", "now"
+        ),
+    );
+    for finding in findings {
+        let lines = textwrap::wrap(finding.takeaway.subject, subject);
+        if lines.len() > free {
+            break;
+        }
+        free -= lines.len();
+        for (index, line) in lines.iter().enumerate() {
+            screen.add(&format!("  {line:<subject$}"));
+            if index == 0 {
+                screen.paint(FAINT, &format!("  {:>then$}", finding.then_text()));
+                screen.paint(STRONG, &format!("  {:>now$}", finding.now_text()));
+                screen.paint(FAINT, &format!(" {:>id$}", finding.experiment));
+            }
+            screen.end();
+        }
+    }
+    screen.end();
+    screen
+}
+
+/// A row a claim of a run that has few: `linefill show` has every word of it.
+fn named(claims: &[VerdictLine], width: usize, free: usize) -> Screen {
+    let mut screen = Screen::default();
+    for line in claims.iter().take(free) {
+        screen.add("  ").paint(
+            colour(line.verdict),
+            &format!("{:<13}", line.verdict.name()),
+        );
+        screen.add(&format!(" {:<6} ", line.name()));
+        let room = width - 24;
+        let lines = textwrap::wrap(&line.claim, room);
+        let first = lines.first().map_or("", |line| line.as_ref());
+        let more = if lines.len() > 1 { " ..." } else { "" };
+        screen.add(&format!("{first}{more}\n"));
+    }
+    screen.end();
+    screen
+}
+
+/// Where the report is, and how to go on.
+fn footer(ending: &Ending, answer: &Summary, width: usize) -> Screen {
+    let folder = ending.record.parent().unwrap_or(Path::new(""));
+    let usual = ending.record == Path::new(super::run::OUT).join(RECORD);
+    let record = match ending.record.file_name() {
+        Some(name) if name == RECORD => folder.display().to_string(),
+        _ => ending.record.display().to_string(),
+    };
+    let found = answer
+        .findings
+        .first()
+        .map(|finding| finding.experiment.as_str());
+    let first = ending
+        .analysis
+        .verdicts
+        .first()
+        .map(|line| line.experiment.as_str());
+    let id = found.or(first).unwrap_or("D14");
+    let commands = match usual {
+        true => [
+            format!("linefill show {id}"),
+            "linefill report --all".to_owned(),
+        ],
+        false => [
+            format!("linefill show {id} --record {record}"),
+            format!("linefill report {record} --all"),
+        ],
+    };
+    let report = ending
+        .report
+        .as_ref()
+        .map(|report| report.display().to_string());
+    let parts: Vec<String> = report.into_iter().chain(commands).collect();
+    let mut screen = Screen::default();
+    let mut line = String::new();
+    for part in &parts {
+        if !line.is_empty() && line.chars().count() + part.chars().count() + 5 > width {
+            screen.paint(FAINT, &format!("  {line}\n"));
+            line.clear();
+        }
+        line += if line.is_empty() { "" } else { "   " };
+        line += part;
+    }
+    screen.paint(FAINT, &format!("  {line}\n"));
+    screen
+}

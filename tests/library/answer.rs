@@ -1,0 +1,165 @@
+//! What a person takes away from planted verdicts: findings, and documents section by section.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeMap;
+
+use linefill::experiment::topics::topic_of;
+use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim};
+use linefill::lab::answer::{Counts, findings, papers};
+use linefill::lab::record::{ThenLine, VerdictLine};
+
+fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
+    VerdictLine {
+        id: claim.id.to_owned(),
+        claim: claim.text.to_owned(),
+        found: Some(claim.kind),
+        then: claim.then.map(|then| ThenLine {
+            lo: then.lo,
+            hi: then.hi,
+            machine: then.machine.to_owned(),
+        }),
+        ..VerdictLine::bare(experiment.id, verdict)
+    }
+}
+
+/// Every claim of the registry, the verdicts in turn.
+fn registry() -> Vec<VerdictLine> {
+    let claims = all().into_iter();
+    let claims = claims.flat_map(|of| of.claims.iter().map(move |claim| (of, claim)));
+    let verdicts = Verdict::ALL.into_iter().cycle();
+    let lines = claims.zip(verdicts);
+    lines
+        .map(|((of, claim), verdict)| line(of, claim, verdict))
+        .collect()
+}
+
+/// The claim `id`, whose number here is `factor` times the document's.
+fn changed(id: &str, verdict: Verdict, factor: f64) -> VerdictLine {
+    let claim = find_claim(id).expect("a claim");
+    let (experiment, _) = id.split_once('.').expect("an id");
+    let experiment = linefill::experiment::find(experiment).expect("an experiment");
+    let then = claim.then.expect("a number");
+    let now = if factor < 1.0 { then.lo } else { then.hi } * factor;
+    VerdictLine {
+        now: Some([0.99 * now, 1.01 * now]),
+        ..line(experiment, claim, verdict)
+    }
+}
+
+fn ids(verdicts: &[VerdictLine]) -> Vec<String> {
+    findings(verdicts, 9)
+        .into_iter()
+        .map(|of| of.claim)
+        .collect()
+}
+
+#[test]
+fn the_larger_change_comes_first_whichever_way_the_verdict_went() {
+    let (hold, fail) = (Verdict::Holds, Verdict::DoesNotHold);
+    let few = [changed("E17.2", hold, 2.0), changed("F4.1", fail, 0.2)];
+    assert_eq!(ids(&few), ["F4.1", "E17.2"]);
+    // What touches most programs counts more.
+    let alike = [changed("A1.2", fail, 3.0), changed("D19.1", hold, 3.0)];
+    assert_eq!(ids(&alike), ["D19.1", "A1.2"]);
+    let alone = [changed("D19.1", hold, 1.05)];
+    assert!(ids(&alone).is_empty(), "no change to speak of");
+}
+
+#[test]
+fn what_is_not_decided_or_not_sure_is_no_finding() {
+    for verdict in [Verdict::Inconclusive, Verdict::Untestable] {
+        assert!(ids(&[changed("D19.1", verdict, 9.0)]).is_empty());
+    }
+    let unsure = VerdictLine {
+        now: Some([20.0, 400.0]),
+        ..changed("D19.1", Verdict::Holds, 4.0)
+    };
+    assert!(
+        ids(&[unsure]).is_empty(),
+        "the interval reaches the paper's"
+    );
+}
+
+#[test]
+fn findings_are_varied_and_follow_their_verdicts() {
+    let with = registry().into_iter().filter(|line| {
+        let claim = find_claim(&line.id).expect("a claim");
+        claim.takeaway.is_some()
+    });
+    let verdicts: Vec<VerdictLine> = with
+        .zip([2.0, 3.0, 0.3, 5.0].into_iter().cycle())
+        .map(|(line, factor)| changed(&line.id, line.verdict, factor))
+        .collect();
+    let found = findings(&verdicts, 9);
+    assert_eq!(found.len(), 9);
+    let mut topics = BTreeMap::new();
+    for finding in &found {
+        let topic = topic_of(&finding.experiment).expect("a topic").name;
+        *topics.entry(topic).or_insert(0) += 1;
+        let same = found
+            .iter()
+            .filter(|of| of.experiment == finding.experiment);
+        assert_eq!(same.count(), 1, "{}", finding.experiment);
+        let of = verdicts.iter().find(|line| line.id == finding.claim);
+        assert_eq!(Some(finding.verdict), of.map(|of| of.verdict));
+        let claim = find_claim(&finding.claim).expect("a claim");
+        assert_eq!(finding.why, claim.follows(finding.verdict));
+        assert_eq!(
+            finding.advice(),
+            finding.takeaway.advice_on(finding.verdict)
+        );
+        assert!(!finding.advice().is_empty());
+        let words = finding.takeaway.shown.words(finding.now.middle());
+        assert!(
+            finding.headline().contains(&words),
+            "{}",
+            finding.headline()
+        );
+    }
+    assert!(topics.values().all(|count| *count <= 2), "{topics:?}");
+    assert!(found.is_sorted_by(|a, b| a.score >= b.score));
+}
+
+#[test]
+fn a_finding_says_both_numbers() {
+    let [finding] = findings(&[changed("E37.2", Verdict::Holds, 0.25)], 9)
+        .try_into()
+        .expect("one");
+    assert_eq!(finding.then_text(), "3.0 % to 8.0 %");
+    assert_eq!(finding.now_text(), "77 %");
+    let headline = "Software prefetch saves 77 % of a walk through a random list in memory";
+    assert_eq!(finding.headline(), headline);
+    assert_eq!(finding.source(), "Drepper 6.3.2, Figure 6.7");
+    let [then, now] = finding.bars();
+    assert!(now == 1.0 && then < 0.1, "{then} {now}");
+}
+
+#[test]
+fn every_claim_stands_in_one_section_and_sums_agree() {
+    let verdicts = registry();
+    let papers = papers(&verdicts);
+    assert_eq!(papers.len(), Document::ALL.len() + 1);
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for paper in &papers {
+        for claim in paper.claims() {
+            *seen.entry(&claim.id).or_default() += 1;
+        }
+        let chapters: usize = paper
+            .chapters
+            .iter()
+            .map(|of| of.counts().measured() + of.counts().beside())
+            .sum();
+        assert_eq!(chapters, paper.claims().count(), "{}", paper.name);
+    }
+    assert_eq!(seen.len(), verdicts.len());
+    assert!(seen.values().all(|times| *times == 1));
+    let whole = Counts::of(&verdicts);
+    let sum = |of: fn(&Counts) -> usize| -> usize {
+        papers.iter().map(|paper| of(&paper.counts())).sum()
+    };
+    assert_eq!(sum(Counts::measured), whole.measured());
+    assert_eq!(sum(Counts::beside), whole.beside());
+    assert_eq!(sum(Counts::holds), whole.holds());
+    // Every chapter of the contents has claims.
+    assert_eq!(papers[0].chapters.len(), 11);
+}
