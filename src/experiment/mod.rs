@@ -51,6 +51,7 @@ pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
 use crate::counters::Quantity;
+pub(crate) use crate::experiment::rig::cold;
 use crate::experiment::rig::disturbance::DisturbanceMonitor;
 use case::Cases;
 

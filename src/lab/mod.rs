@@ -38,6 +38,7 @@ pub mod size;
 mod summary;
 mod table;
 mod terminal;
+mod time;
 mod tour;
 pub mod undecided;
 mod whole;

@@ -74,6 +74,8 @@ impl std::error::Error for CodeError {}
 #[derive(Debug)]
 pub struct Code {
     memory: Memory,
+    /// Bytes of code; data lies behind them.
+    len: usize,
 }
 
 impl Code {
@@ -89,18 +91,40 @@ impl Code {
     ) -> Result<Code, CodeError> {
         let mut memory = Memory::new(bytes, pages).map_err(CodeError::Memory)?;
         write(memory.as_mut_slice());
+        Code::executable(memory, bytes)
+    }
+
+    /// The same in 4 KiB pages with `data` bytes behind the code, from the next page on, which stay
+    /// writable and never become executable. `write` fills both.
+    ///
+    /// # Errors
+    /// If the memory or its permission is refused.
+    pub fn with_data(
+        bytes: usize,
+        data: usize,
+        write: impl FnOnce(&mut [u8]),
+    ) -> Result<Code, CodeError> {
+        let all = bytes.next_multiple_of(PAGE).saturating_add(data);
+        let mut memory = Memory::new(all, Pages::Base).map_err(CodeError::Memory)?;
+        write(memory.as_mut_slice());
+        Code::executable(memory, bytes)
+    }
+
+    /// Makes the first `len` bytes executable and no longer writable, and what shares a page with them.
+    fn executable(mut memory: Memory, len: usize) -> Result<Code, CodeError> {
         let at = memory.as_mut_slice().as_mut_ptr();
+        let pages = len.next_multiple_of(memory.pages().bytes());
         let permission = libc::PROT_READ | libc::PROT_EXEC;
         // SAFETY: the range is this memory's own, and nothing is written to it from here on.
-        if unsafe { libc::mprotect(at.cast(), memory.mapped(), permission) } != 0 {
+        if unsafe { libc::mprotect(at.cast(), pages, permission) } != 0 {
             return Err(CodeError::last("mprotect"));
         }
-        Ok(Code { memory })
+        Ok(Code { memory, len })
     }
 
     /// The code.
     pub fn bytes(&self) -> &[u8] {
-        self.memory.as_slice()
+        &self.memory.as_slice()[..self.len]
     }
 
     /// What page sizes the kernel really gave.
@@ -121,6 +145,25 @@ impl Code {
         let function = self.function(offset);
         // SAFETY: the caller vouches that a function of this type starts here.
         unsafe { function(argument) }
+    }
+
+    /// Calls the function at `offset` with three arguments, in `rdi`, `rsi` and `rdx`, and returns its
+    /// `rax`.
+    ///
+    /// # Safety
+    /// As [`call`](Self::call).
+    ///
+    /// # Panics
+    /// If `offset` lies outside the code.
+    #[inline]
+    pub unsafe fn call_with(&self, offset: usize, [first, second, third]: [u64; 3]) -> u64 {
+        type Three = unsafe extern "sysv64" fn(u64, u64, u64) -> u64;
+        // SAFETY: the caller vouches that a function starts here; in this calling convention it need
+        // not look at every argument.
+        unsafe {
+            let function = std::mem::transmute::<Function, Three>(self.function(offset));
+            function(first, second, third)
+        }
     }
 
     /// The function at `offset`, to be called as [`call`](Self::call) does.

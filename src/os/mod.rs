@@ -56,6 +56,8 @@ pub mod split_locks;
 pub mod sysfs;
 #[doc(hidden)]
 pub mod team;
+#[doc(hidden)]
+pub mod trial;
 
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 #[doc(hidden)]

@@ -137,6 +137,15 @@ impl Interval {
         })
     }
 
+    /// The difference of two quantities whose doubts have nothing to do with each other: half widths add
+    /// up like standard deviations, as in [`quotient`](Self::quotient).
+    #[cfg(feature = "std")]
+    pub fn difference(self, less: Self) -> Self {
+        let middle = self.middle() - less.middle();
+        let reach = ((self.hi - self.lo) / 2.0).hypot((less.hi - less.lo) / 2.0);
+        Interval::new(middle - reach, middle + reach)
+    }
+
     /// The interval in another unit.
     pub fn scaled(self, factor: f64) -> Self {
         Interval::new(self.lo * factor, self.hi * factor)
@@ -190,6 +199,13 @@ mod tests {
         let half = 2f64.powf(2f64.sqrt());
         assert!((both.hi - half).abs() < 1e-12 && (both.lo * half - 1.0).abs() < 1e-12);
         assert_eq!(Interval::new(-1.0, 1.0).quotient(wide), None);
+    }
+
+    #[cfg(feature = "std")]
+    #[test]
+    fn doubts_of_a_difference_add_up_like_standard_deviations() {
+        let difference = Interval::new(7.0, 13.0).difference(Interval::new(0.0, 8.0));
+        assert_eq!(difference, Interval::new(1.0, 11.0));
     }
 
     #[test]

@@ -14,18 +14,22 @@ mod run;
 mod sharing;
 mod show;
 mod simulate;
+mod time;
 mod tour;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
 use super::plain;
+use super::session::{Request, Session, mask, root};
 use super::terminal::{finished, say, tell};
-use crate::os::limits;
+use crate::os::{Pages, interrupt, limits};
 
 /// Re-measures the classic claims about memory on your machine.
 ///
@@ -68,6 +72,7 @@ enum Command {
     Counters(counters::Args),
     Layout(layout::Args),
     Sharing(sharing::Args),
+    Time(time::Args),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -147,6 +152,7 @@ fn execute(command: Command) -> Result<Status> {
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),
         Command::Sharing(args) => sharing::run(&args),
+        Command::Time(args) => time::run(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => completions::man(&args),
     }
@@ -156,6 +162,67 @@ fn execute(command: Command) -> Result<Status> {
 fn cpu_number(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|_| "a CPU is a whole number from 0, as `lscpu -e` lists them".to_owned())
+}
+
+/// A page size on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PageSize {
+    /// 4 KiB, those of the papers: the TLB takes its share of the cost.
+    #[value(name = "4k")]
+    Base,
+    /// 2 MiB: what the caches cost, nearly without the TLB.
+    #[value(name = "2m")]
+    Huge,
+    /// 1 GiB, which must have been reserved (hugetlb).
+    #[value(name = "1g")]
+    Giant,
+}
+
+impl From<PageSize> for Pages {
+    fn from(size: PageSize) -> Self {
+        match size {
+            PageSize::Base => Pages::Base,
+            PageSize::Huge => Pages::Huge,
+            PageSize::Giant => Pages::Giant,
+        }
+    }
+}
+
+/// The longest time that the command line takes: a day.
+const LONGEST: u64 = 24 * 60 * 60;
+
+/// Reads a time such as `60s`, `60` or `10m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.strip_suffix('m') {
+        Some(minutes) => (minutes, 60),
+        None => (text.strip_suffix('s').unwrap_or(text), 1),
+    };
+    let seconds = number.parse::<u64>().ok();
+    let seconds = seconds.and_then(|number| number.checked_mul(unit));
+    let seconds = seconds.filter(|seconds| (1..=LONGEST).contains(seconds));
+    let wrong =
+        || "a time is a whole number of seconds (60s) or minutes (10m), up to a day".to_owned();
+    seconds.map(Duration::from_secs).ok_or_else(wrong)
+}
+
+/// The scene of a measurement that is no run, on `cpu` or the least disturbed one, and the flag that
+/// Ctrl-C sets. Says what would spoil the measurement.
+///
+/// # Errors
+/// As [`Session::open`]; or if Ctrl-C cannot be caught.
+fn session_on(cpu: Option<usize>) -> Result<(Session, &'static AtomicBool)> {
+    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    let request = Request {
+        cpu,
+        seed: 1,
+        masked: mask(),
+        ..Request::default()
+    };
+    let session = Session::open(&request, &root())?;
+    for note in &session.header.notes {
+        tell(format_args!("warning: {note}"));
+    }
+    Ok((session, stop))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use super::ending::Shown;
-use super::{Status, cpu_number, tell};
+use super::{PageSize, Status, cpu_number, duration, tell};
 use crate::experiment::{Experiment, Placement};
 use crate::lab::record::{Header, PointLine, Record};
 use crate::lab::run::{OUT, Recorder, Run, Unfinished, run as run_all, same_machine};
@@ -51,7 +51,7 @@ pub(super) struct Args {
     profile: Option<Profile>,
     /// How long measuring may take, such as 60s or 10m [default: 170s, and 19m for the full profile]. What
     /// the first two passes leave open is measured again until then, or until it is decided.
-    #[arg(long, value_name = "TIME", value_parser = budget, allow_negative_numbers = true)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     budget: Option<Duration>,
     /// Measure everything in these pages, whatever an experiment asks for.
     #[arg(long, value_enum)]
@@ -82,26 +82,6 @@ pub(super) struct Args {
     shown: Shown,
 }
 
-/// A page size on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum PageSize {
-    /// 4 KiB, those of the papers: the TLB takes its share of the cost.
-    #[value(name = "4k")]
-    Base,
-    /// 2 MiB: what the caches cost, nearly without the TLB.
-    #[value(name = "2m")]
-    Huge,
-}
-
-impl From<PageSize> for Pages {
-    fn from(size: PageSize) -> Self {
-        match size {
-            PageSize::Base => Pages::Base,
-            PageSize::Huge => Pages::Huge,
-        }
-    }
-}
-
 /// A placement on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Threads {
@@ -130,22 +110,6 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 const DEFAULT_SEED: u64 = 1;
-
-/// The longest time that a run is given: a day.
-const LONGEST: u64 = 24 * 60 * 60;
-
-fn budget(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix('m') {
-        Some(minutes) => (minutes, 60),
-        None => (text.strip_suffix('s').unwrap_or(text), 1),
-    };
-    let seconds = number.parse::<u64>().ok();
-    let seconds = seconds.and_then(|number| number.checked_mul(unit));
-    let seconds = seconds.filter(|seconds| (1..=LONGEST).contains(seconds));
-    let wrong =
-        || "a budget is a whole number of seconds (60s) or minutes (10m), up to a day".to_owned();
-    seconds.map(Duration::from_secs).ok_or_else(wrong)
-}
 
 pub(super) fn run(args: Args) -> Result<Status> {
     let gates = args.shown.gates()?;

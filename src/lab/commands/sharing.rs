@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use super::layout::{line_size, warn};
-use super::{Status, cpu_number, say, tell};
+use super::{Status, cpu_number, say, session_on};
 use crate::experiment::Untestable;
 use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::layout::{Binary, Places, Span};
 use crate::lab::machine::machine_of;
-use crate::lab::session::{Request, Session, debug_tree, mask, root};
+use crate::lab::session::debug_tree;
 use crate::lab::sharing::{Field, Measured, Scheme, Touch, json, measure, print, touches, worst};
 use crate::lab::table::width;
 use crate::os::interrupt;
@@ -263,17 +263,7 @@ fn measured(args: &Args, scheme: &Scheme, start: u64) -> Result<Found> {
         let asked = Untestable("only a prediction was asked for".to_owned());
         return Ok((Err(asked), None));
     }
-    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let request = Request {
-        cpu: args.cpu,
-        seed: 1,
-        masked: mask(),
-        ..Request::default()
-    };
-    let session = Session::open(&request, &root())?;
-    for note in &session.header.notes {
-        tell(format_args!("warning: {note}"));
-    }
+    let (session, stop) = session_on(args.cpu)?;
     let machine = machine_of(&session.header, &[]);
     let way = match args.way {
         Way::Atomic => WordWay::Atomic,

@@ -2,14 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use super::{Status, cpu_number, tell};
+use super::{Status, cpu_number, session_on};
 use crate::lab::format::{Format, print};
-use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::table::width;
 use crate::lab::tour::tour;
-use crate::os::interrupt;
 
 /// Measure ten experiments in about twenty seconds, and explain each.
 ///
@@ -29,17 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let request = Request {
-        cpu: args.cpu,
-        seed: 1,
-        masked: mask(),
-        ..Request::default()
-    };
-    let session = Session::open(&request, &root())?;
-    for note in &session.header.notes {
-        tell(format_args!("warning: {note}"));
-    }
+    let (session, stop) = session_on(args.cpu)?;
     let aloud = (args.format == Format::Table).then(width);
     let tour = tour(&session, stop, aloud)?;
     print(&tour, args.format)?;

@@ -52,12 +52,23 @@ impl Counted {
         self.0.is_empty()
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// The events.
+    pub fn events(&self) -> Vec<Event> {
+        self.0.iter().map(|(_, event)| *event).collect()
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 }
 
 impl Refused {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Which events, and why, with what would help: `A, B: no PMU (...)`.
     pub fn in_words(&self) -> String {
         let mut reasons: Vec<(&Refusal, Vec<&str>)> = Vec::new();
@@ -84,7 +95,7 @@ pub fn count(
     rig: &mut Rig<'_>,
     stop: &AtomicBool,
 ) -> Vec<CaseRun> {
-    let events: Vec<Event> = counted.0.iter().map(|(_, event)| *event).collect();
+    let events = counted.events();
     let mut cases = Vec::new();
     for experiment in experiments {
         let all = (experiment.cases)(machine).into_iter();

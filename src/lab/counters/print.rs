@@ -30,7 +30,7 @@ pub fn table(counted: &Counted, refused: &Refused, runs: &[CaseRun], width: u16)
             100.0 * most
         );
     }
-    if !refused.0.is_empty() {
+    if !refused.is_empty() {
         text += &format!("not counted: {}\n", refused.in_words());
     }
     text

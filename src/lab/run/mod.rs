@@ -148,7 +148,7 @@ fn profile(header: &Header) -> Profile {
 /// The rig that a session's header asks for.
 fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     let header = &session.header;
-    let pages = [Pages::Base, Pages::Huge]
+    let pages = [Pages::Base, Pages::Huge, Pages::Giant]
         .into_iter()
         .find(|pages| Some(pages.to_string()) == header.pages);
     // A resumed run keeps the rate of its header, by which its first points were converted.

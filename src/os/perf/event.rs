@@ -185,7 +185,7 @@ impl Event {
     }
 
     /// Whether the kernel counts it by itself.
-    pub(super) const fn is_software(&self) -> bool {
+    pub(crate) const fn is_software(&self) -> bool {
         self.kind == TYPE_SOFTWARE
     }
 

@@ -1,0 +1,146 @@
+//! `linefill time`.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ArgGroup;
+
+use super::{PageSize, Status, cpu_number, duration, session_on};
+use crate::counters::chosen;
+use crate::cpu::Identity;
+use crate::lab::counters::Counted;
+use crate::lab::format::{Format, print};
+use crate::lab::session::{place, root};
+use crate::lab::size;
+use crate::lab::time::{Bounds, Lines, Subject, Syntax, time};
+use crate::mem::LINE;
+
+/// Time a few lines of assembly, or a function of a file, without building anything.
+///
+/// Assembles the code, runs it in a process of its own on one CPU, and prints what a repetition takes
+/// in core cycles and in nanoseconds, with the 95 % interval: warm, with its memory flushed from the
+/// caches before, and with its code flushed, too. TLBs and branch predictors stay warm. Events are
+/// counted where there is a PMU. About three seconds.
+///
+/// Lines of --asm are copied into a loop, and into one with twice as many copies: the difference is
+/// that of the copies alone. Before the first copy, every general register but rsi, rsp and r15 holds
+/// the address of the memory, and rsi its size in bytes; --init may change that, and runs once. From
+/// then on the code keeps its registers, vector registers included: a walk goes on where it was. It
+/// must leave r15, the counter of the loop, alone, and pop what it pushes. `dec` changes the flags
+/// between rounds of the loop. Labels are numbers (1: ... jnz 1b).
+///
+/// A function (--symbol) is called by the System V convention with the address of the memory in rdi
+/// and its size in rsi, once per repetition: the cost of the call stays in, and is shown beside.
+/// With --counts it gets a number of repetitions in rdx, and loops itself: N against 2N of them take
+/// the call's cost out. The file is assembly (.S with the preprocessor, .s without), C, or an object
+/// file. It has no library.
+///
+/// The memory is a list in random order: the first 8 bytes of each of its lines of 64 are the address
+/// of another line, so that `mov rax, [rax]` walks through all of it. The code may write to it. It is
+/// never writable and executable at once.
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("code").required(true).args(["file", "asm"]))]
+#[command(after_help = "\
+Examples:
+  linefill time --asm 'mov rax, [rax]'                           a load from L1d
+  linefill time --asm 'mov rax, [rax]' --memory 256MiB --pages 2m   a load from memory
+  linefill time --asm 'imul rbx, rcx' --init 'mov ecx, 3'        latency
+  linefill time --asm 'vaddpd ymm0, ymm1, ymm2' --unroll 32      throughput
+  linefill time kernel.S --symbol sum --memory 32KiB             a function
+  linefill time kernel.c --symbol sum --counts --format json     one that loops itself, in C
+
+The compiler is that of CC, else cc, gcc or clang; as alone will do for --asm and .s files. A fault of
+the code is told with its signal and address, and ends with status 2.")]
+pub(super) struct Args {
+    /// A file with the function: .S, .s, .c, or an object file.
+    #[arg(requires = "symbol")]
+    file: Option<PathBuf>,
+    /// The function of the file.
+    #[arg(long, value_name = "NAME", requires = "file")]
+    symbol: Option<String>,
+    /// The function takes the number of repetitions as its third argument, and loops itself.
+    #[arg(long, requires = "file")]
+    counts: bool,
+    /// The code to be repeated. Instructions are parted by semicolons or lines.
+    #[arg(long, value_name = "CODE", allow_hyphen_values = true)]
+    asm: Option<String>,
+    /// Code to be run once before.
+    #[arg(
+        long,
+        value_name = "CODE",
+        requires = "asm",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    init: String,
+    /// The syntax of --asm and --init.
+    #[arg(long, value_enum, default_value_t)]
+    syntax: Syntax,
+    /// Copies of the code in the shorter loop.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    unroll: u32,
+    /// Bytes of memory, rounded up to lines of 64.
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size::parse)]
+    memory: u64,
+    /// The pages of the memory.
+    #[arg(long, value_enum, default_value = "4k")]
+    pages: PageSize,
+    /// The events to be counted, parted by commas [default: the usual ones].
+    #[arg(short, long, value_name = "EVENTS")]
+    events: Option<String>,
+    /// How long the code may run in all.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration,
+          allow_negative_numbers = true)]
+    timeout: Duration,
+    /// The CPU to measure on [default: an isolated one, else the last one allowed].
+    #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
+    cpu: Option<usize>,
+    /// The form of the output.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+pub(super) fn run(args: &Args) -> Result<Status> {
+    let subject = subject(args)?;
+    let memory = usize::try_from(args.memory).ok();
+    let memory = memory.and_then(|bytes| bytes.max(1).checked_next_multiple_of(LINE));
+    let memory = memory.with_context(|| format!("--memory: there are no {} bytes", args.memory))?;
+    let (session, stop) = session_on(args.cpu)?;
+    let place = place(&root(), session.header.pinned, Identity::detect());
+    let mut events = chosen(args.events.as_deref(), &place)
+        .context("--events (`linefill counters --list` shows what is accepted)")?;
+    if args.events.is_none() {
+        // A repetition switches no context, and its pages are there.
+        events.retain(|named| !named.event.as_ref().is_ok_and(|event| event.is_software()));
+    }
+    let (counted, refused) = Counted::open(events);
+    let bounds = Bounds {
+        memory,
+        pages: args.pages.into(),
+        timeout: args.timeout,
+    };
+    let timing = time(&subject, bounds, (&counted, &refused), &session, stop)?;
+    if let Some(timing) = timing {
+        print(&timing, args.format)?;
+    }
+    match stop.load(Ordering::Relaxed) {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
+}
+
+fn subject(args: &Args) -> Result<Subject> {
+    match (&args.asm, &args.file, &args.symbol) {
+        (Some(asm), ..) => Subject::of_lines(&Lines {
+            asm: asm.clone(),
+            init: args.init.clone(),
+            syntax: args.syntax,
+            unroll: args.unroll,
+        }),
+        (None, Some(file), Some(symbol)) => Subject::of_function(file, symbol, args.counts),
+        _ => bail!("what is to be timed? Give --asm CODE, or a file and its function by --symbol"),
+    }
+}

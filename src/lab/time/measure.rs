@@ -1,0 +1,368 @@
+//! What a process of its own does with the code: it times it, and counts its events.
+
+// Runs code that nobody vouches for. The process is there for that.
+#![allow(unsafe_code)]
+
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+
+use super::object::EMPTY;
+use super::{Kind, Subject};
+use crate::counters::Each;
+use crate::cpu::Features;
+use crate::experiment::{
+    Case, Context, Effort, Point, Rig, Setup, State, Unit, Untestable, Workload, cold, merged,
+};
+use crate::kernel::{Kernel, Work};
+use crate::lab::counters::Counted;
+use crate::lab::session::Session;
+use crate::measure::Shot;
+use crate::mem::{LINE, Region};
+use crate::os::perf::Refusal;
+use crate::os::trial::Marks;
+use crate::os::{Code, Pages};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// How long a row is measured in a pass, and how often all are.
+const EFFORT: Effort = Effort {
+    warm_up: 0.05,
+    sampling: 0.06,
+    passes: 5,
+};
+
+/// Words of an element of the list besides its pointer: a line each.
+const NPAD: usize = 7;
+
+/// What was found out.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Found {
+    /// The pages that the memory got.
+    pub pages: String,
+    /// Time per repetition, row by row.
+    pub rows: Vec<Row>,
+    /// Events per repetition, or why they are not counted.
+    pub counts: Vec<(String, Result<Count, String>)>,
+}
+
+/// The time of a repetition in one state of the caches.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Row {
+    /// The state.
+    pub name: String,
+    /// The time, or why there is none.
+    pub time: Result<Time, String>,
+}
+
+/// A time.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Time {
+    /// Ticks of the time-stamp counter: both ends of the interval.
+    pub ticks: [f64; 2],
+    /// Core cycles, likewise, if the yardstick gave any.
+    pub cycles: Option<[f64; 2]>,
+}
+
+/// A count.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Count {
+    /// Both ends of the interval.
+    pub value: [f64; 2],
+    /// The share of the time for which the event had a counter.
+    pub counted: f64,
+}
+
+/// What is called, and what is taken off.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    /// The function at this offset, with this number of its repetitions as its third argument.
+    Counted(usize),
+    /// The function at this offset, once per repetition.
+    Once(usize),
+}
+
+/// A row before it is measured.
+struct Plan {
+    name: &'static str,
+    /// What is measured.
+    with: CodeSetup,
+    /// What is taken off, and by how much the difference is to be divided.
+    less: Option<(CodeSetup, f64)>,
+}
+
+/// Times all rows of `subject` in `bytes` of memory, and counts what can be counted.
+///
+/// # Errors
+/// If there is no memory for the code, or for what it works on.
+pub fn measure(
+    subject: &Subject,
+    bytes: usize,
+    pages: Pages,
+    counted: &Counted,
+    session: &Session,
+    stop: &AtomicBool,
+    marks: &'static Marks,
+) -> Result<Found, String> {
+    let code = subject.object.place().map_err(|error| error.to_string())?;
+    let code = Rc::new(code);
+    marks.code(code.bytes());
+    let setup = |call, flush| CodeSetup {
+        code: Rc::clone(&code),
+        call,
+        init: subject.init,
+        bytes,
+        flush,
+        marks,
+    };
+    let plans = plans(subject, setup);
+    let mut rig = Rig::new(session.rate, session.context, EFFORT, stop);
+    rig = rig.with_pages(Some(pages));
+    let mut points: Vec<Point> = Vec::new();
+    for _ in 0..EFFORT.passes {
+        for (index, plan) in plans.iter().enumerate() {
+            let less = plan.less.iter().map(|(setup, _)| setup);
+            for (part, setup) in std::iter::once(&plan.with).chain(less).enumerate() {
+                let case = setup.case(index, part);
+                points.extend(rig.measure(&case));
+            }
+        }
+    }
+    let points = merged(points);
+    if let Some(State::Untestable(reason)) = points.first().map(|point| &point.state) {
+        return Err(reason.to_string());
+    }
+    let of = |index: usize, part: usize| {
+        let found = points
+            .iter()
+            .find(|point| point.series == index.to_string() && point.x == part as f64);
+        found.ok_or_else(|| "it was stopped before".to_owned())
+    };
+    let rows = plans.iter().enumerate().map(|(index, plan)| {
+        let unit = |unit: Unit| -> Result<Interval, String> {
+            let value = |part| {
+                let value = of(index, part)?.interval(unit, session.rate);
+                value.map_err(|reason| reason.to_string())
+            };
+            match &plan.less {
+                None => value(0),
+                Some((_, by)) => Ok(value(0)?.difference(value(1)?).scaled(1.0 / by)),
+            }
+        };
+        let time = unit(Unit::Nanoseconds).map(|nanos| {
+            let ticks = nanos.scaled(session.rate.hz() / 1e9);
+            Time {
+                ticks: ends(ticks),
+                cycles: unit(Unit::CoreCycles).ok().map(ends),
+            }
+        });
+        Row {
+            name: plan.name.to_owned(),
+            time,
+        }
+    });
+    let rows = rows.collect();
+    let granted = points.iter().find_map(|point| point.measured());
+    let pages = granted.map_or_else(String::new, |measured| measured.pages.clone());
+    Ok(Found {
+        pages,
+        rows,
+        counts: counts(&plans[0], counted, &mut rig),
+    })
+}
+
+fn ends(interval: Interval) -> [f64; 2] {
+    [interval.lo, interval.hi]
+}
+
+/// The rows of a subject. The first is the one whose events are counted.
+fn plans(subject: &Subject, setup: impl Fn(Call, Flush) -> CodeSetup) -> Vec<Plan> {
+    let warm = |call| setup(call, Flush::Nothing);
+    let (first, one, none) = match subject.kind {
+        Kind::Lines {
+            short,
+            long,
+            one,
+            none,
+            unroll,
+        } => {
+            let first = Plan {
+                name: "warm",
+                with: warm(Call::Counted(long)),
+                less: Some((warm(Call::Counted(short)), f64::from(unroll))),
+            };
+            (vec![first], Call::Counted(one), Call::Counted(none))
+        }
+        Kind::Function { at, counts } => {
+            let call = if counts {
+                Call::Counted(at)
+            } else {
+                Call::Once(at)
+            };
+            let plan = |name, call| Plan {
+                name,
+                with: warm(call),
+                less: None,
+            };
+            let mut plans = vec![plan("warm", call)];
+            if !counts {
+                plans.push(plan("a call of an empty function", Call::Once(EMPTY)));
+            }
+            // Called in the same way, so that this way leaves with the difference.
+            let none = if counts {
+                Call::Counted(EMPTY)
+            } else {
+                Call::Once(EMPTY)
+            };
+            (plans, call, none)
+        }
+    };
+    let cold = [
+        ("memory flushed", Flush::Memory),
+        ("memory and code flushed", Flush::All),
+    ];
+    let cold = cold.into_iter().map(|(name, flush)| Plan {
+        name,
+        with: setup(one, flush),
+        less: Some((setup(none, flush), 1.0)),
+    });
+    first.into_iter().chain(cold).collect()
+}
+
+/// Counts the events of a warm repetition.
+fn counts(
+    plan: &Plan,
+    counted: &Counted,
+    rig: &mut Rig<'_>,
+) -> Vec<(String, Result<Count, String>)> {
+    let events = counted.events();
+    if events.is_empty() {
+        return Vec::new();
+    }
+    let mut count = |part, setup: &CodeSetup| rig.count(&setup.case(0, part), &events);
+    let with = count(0, &plan.with);
+    let less = plan.less.as_ref().map(|(setup, by)| (count(1, setup), *by));
+    let each = |index: usize| -> Result<Count, String> {
+        let of = |all: &Result<Vec<Result<Each, Refusal>>, Untestable>| match all {
+            Err(reason) => Err(reason.to_string()),
+            Ok(all) => all[index].clone().map_err(|refusal| refusal.to_string()),
+        };
+        let with = of(&with)?;
+        let (value, counted) = match &less {
+            None => (with.value, with.counted),
+            Some((less, by)) => {
+                let less = of(less)?;
+                let value = with.value.difference(less.value).scaled(1.0 / by);
+                (value, with.counted.min(less.counted))
+            }
+        };
+        Ok(Count {
+            value: ends(value),
+            counted,
+        })
+    };
+    let names = counted.names().enumerate();
+    names
+        .map(|(index, name)| (name.to_owned(), each(index)))
+        .collect()
+}
+
+/// What leaves the caches before a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flush {
+    Nothing,
+    Memory,
+    All,
+}
+
+/// The user's code and memory, as a set-up of the rig.
+#[derive(Clone, Debug)]
+struct CodeSetup {
+    code: Rc<Code>,
+    call: Call,
+    /// What sets the registers, if the code keeps them between calls.
+    init: Option<usize>,
+    bytes: usize,
+    flush: Flush,
+    marks: &'static Marks,
+}
+
+impl CodeSetup {
+    fn case(&self, index: usize, part: usize) -> Case {
+        Case::new(index.to_string(), part as u32, self.clone())
+    }
+}
+
+impl Setup for CodeSetup {
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
+        let order = Order::Random { seed: 1 };
+        let ring = Ring::new(region, Layout::npad(NPAD), self.bytes / LINE, order)?;
+        self.marks.memory(ring.cursor(), self.bytes);
+        let running = Running {
+            setup: self.clone(),
+            features: context.features,
+            ring,
+        };
+        if let Some(init) = self.init {
+            running.call(init, 0);
+        }
+        Ok(match self.flush {
+            Flush::Nothing => Workload::steady(running, (self.bytes / LINE) as u64),
+            Flush::Memory | Flush::All => Workload::shot(running, Work::default()),
+        })
+    }
+}
+
+/// The code at work on its memory.
+struct Running<'m> {
+    setup: CodeSetup,
+    features: Features,
+    ring: Ring<'m>,
+}
+
+impl Running<'_> {
+    #[inline]
+    fn call(&self, at: usize, third: u64) -> u64 {
+        let arguments = [self.ring.cursor() as u64, self.setup.bytes as u64, third];
+        // SAFETY: this process was made for the code, which may break it: the parent says how it ended.
+        unsafe { self.setup.code.call_with(at, arguments) }
+    }
+}
+
+impl Kernel for Running<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        match self.setup.call {
+            // A loop of assembly runs at least once.
+            Call::Counted(_) if operations == 0 => 0,
+            Call::Counted(at) => self.call(at, operations),
+            Call::Once(at) => (0..operations).fold(0, |_, _| self.call(at, 0)),
+        }
+    }
+}
+
+impl Shot for Running<'_> {
+    fn prepare(&mut self) {
+        let flush = |first: usize, bytes: usize| {
+            // SAFETY: the lines are mapped and readable: they are of the ring, or of the code.
+            unsafe { cold::flush(first as *const u8, bytes, &self.features) };
+        };
+        flush(self.ring.cursor(), self.setup.bytes);
+        if self.setup.flush == Flush::All {
+            let code = self.setup.code.bytes();
+            flush(code.as_ptr().addr(), code.len());
+        }
+    }
+
+    fn shoot(&mut self) -> u64 {
+        self.run(1)
+    }
+}

@@ -1,0 +1,269 @@
+//! An object file, laid out in memory and joined.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, bail};
+use object::{
+    Architecture, Object as _, ObjectKind, ObjectSection, ObjectSymbol as _, RelocationKind,
+    RelocationTarget, SectionIndex, SectionKind, SymbolSection,
+};
+
+use crate::mem::{LINE, PAGE};
+use crate::os::Code;
+use crate::os::code::CodeError;
+
+/// Where every object has a function that only returns.
+pub const EMPTY: usize = 0;
+
+/// That function, on a line of its own; behind it nothing is to be executed.
+const RETURN: [u8; LINE] = {
+    let mut line = [0xCC; LINE];
+    line[0] = 0xC3;
+    line
+};
+
+/// The most bytes of a file's code or data.
+const MOST: u64 = 1 << 30;
+
+/// An object file of which every place is known, relative to its first byte.
+#[derive(Debug)]
+pub struct Object {
+    /// Code and constants.
+    code: Vec<u8>,
+    /// Data, which starts on the page behind.
+    data: Vec<u8>,
+    /// What becomes known when the address does.
+    patches: Vec<Patch>,
+    symbols: HashMap<String, u64>,
+}
+
+/// A place that refers to another.
+#[derive(Debug)]
+struct Patch {
+    at: u64,
+    target: u64,
+    addend: i64,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// The distance, in 4 bytes.
+    Near,
+    /// The distance, in 8.
+    Far,
+    /// The address, in 8.
+    Address,
+}
+
+impl Object {
+    /// Reads an object file for x86-64.
+    ///
+    /// # Errors
+    /// If it is none, or refers to what is not in it: the symbol is named.
+    pub fn read(bytes: &[u8]) -> Result<Object> {
+        let file = match object::File::parse(bytes) {
+            Ok(file) => file,
+            Err(error) => bail!("no object file: {error}"),
+        };
+        if file.architecture() != Architecture::X86_64 || file.kind() != ObjectKind::Relocatable {
+            bail!(
+                "a {:?} file for {:?}; an object file (.o) for x86-64 is wanted",
+                file.kind(),
+                file.architecture()
+            );
+        }
+        let mut places: HashMap<SectionIndex, u64> = HashMap::new();
+        let (mut code, mut data) = (RETURN.to_vec(), Vec::new());
+        for writable in [false, true] {
+            // Data starts on a page of its own.
+            let base = if writable { data_start(&code) } else { 0 };
+            let image = if writable { &mut data } else { &mut code };
+            for section in file.sections() {
+                if loaded(&section)? != Some(writable) {
+                    continue;
+                }
+                let align = section.align().clamp(1, PAGE as u64);
+                let at = (image.len() as u64).next_multiple_of(align);
+                let end = at.saturating_add(section.size());
+                if end > MOST {
+                    bail!(
+                        "{} takes {end} bytes, and {MOST} is the most",
+                        name(&section)
+                    );
+                }
+                image.resize(at as usize, 0);
+                // What has no bytes in the file is zeros.
+                image.extend_from_slice(section.data()?);
+                image.resize(end as usize, 0);
+                places.insert(section.index(), base + at);
+            }
+        }
+        let mut object = Object {
+            code,
+            data,
+            patches: Vec::new(),
+            symbols: HashMap::new(),
+        };
+        for symbol in file.symbols() {
+            let place = symbol.section_index().and_then(|index| places.get(&index));
+            if let (Some(place), Ok(name)) = (place, symbol.name())
+                && !name.is_empty()
+            {
+                object
+                    .symbols
+                    .insert(name.to_owned(), place + symbol.address());
+            }
+        }
+        for section in file.sections() {
+            if let Some(place) = places.get(&section.index()) {
+                object.join(&file, &section, *place, &places)?;
+            }
+        }
+        Ok(object)
+    }
+
+    /// Notes what a section at `place` refers to.
+    fn join<'f>(
+        &mut self,
+        file: &object::File<'f>,
+        section: &object::Section<'f, '_>,
+        place: u64,
+        places: &HashMap<SectionIndex, u64>,
+    ) -> Result<()> {
+        for (offset, relocation) in section.relocations() {
+            let (target, name) = match relocation.target() {
+                RelocationTarget::Symbol(index) => {
+                    let symbol = file.symbol_by_index(index)?;
+                    let name = symbol.name().unwrap_or("").to_owned();
+                    let index = match symbol.section() {
+                        SymbolSection::Section(index) => index,
+                        SymbolSection::Undefined => bail!(
+                            "`{name}` is not in the file. The code has nothing beside itself: no \
+                             library, and no other file"
+                        ),
+                        other => bail!("`{name}` lies in no section of the file ({other:?})"),
+                    };
+                    let Some(place) = places.get(&index) else {
+                        bail!("`{name}` lies in a section that is not loaded");
+                    };
+                    (place + symbol.address(), name)
+                }
+                other => bail!("a reference to {other:?}, which linefill does not know"),
+            };
+            let kind = match (relocation.kind(), relocation.size()) {
+                (RelocationKind::Relative | RelocationKind::PltRelative, 32) => Kind::Near,
+                (RelocationKind::Relative, 64) => Kind::Far,
+                (RelocationKind::Absolute, 64) => Kind::Address,
+                (RelocationKind::Absolute, 32) => bail!(
+                    "an address of 32 bits, of `{name}`: the code lies above 4 GiB; write [rip + {name}]"
+                ),
+                (RelocationKind::GotRelative, _) => bail!(
+                    "`{name}` by the global offset table, and there is none: compile with -fPIE or \
+                     -fvisibility=hidden"
+                ),
+                _ => bail!(
+                    "a reference to `{name}` of a kind that linefill does not resolve: {:?}",
+                    relocation.flags()
+                ),
+            };
+            let bytes = if matches!(kind, Kind::Near) { 4 } else { 8 };
+            if offset.saturating_add(bytes) > section.size() {
+                bail!("a reference to `{name}` outside its section");
+            }
+            self.patches.push(Patch {
+                at: place + offset,
+                target,
+                addend: relocation.addend(),
+                kind,
+            });
+        }
+        Ok(())
+    }
+
+    /// Where a symbol lies, from the first byte on.
+    ///
+    /// # Errors
+    /// If it is not in the code: those that are.
+    pub fn entry(&self, symbol: &str) -> Result<usize> {
+        let found = self.symbols.get(symbol).copied();
+        if let Some(place) = found.filter(|place| *place < self.code.len() as u64) {
+            return Ok(place as usize);
+        }
+        let known = self.symbols.iter();
+        let known = known.filter(|(_, place)| **place < self.code.len() as u64);
+        let mut names: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        match names[..] {
+            [] => bail!("no function `{symbol}`: the file has no symbol in its code"),
+            _ => bail!("no function `{symbol}`; the file has {}", names.join(", ")),
+        }
+    }
+
+    /// The symbol before a place of the code, and the distance to it.
+    pub fn symbol_at(&self, offset: u64) -> Option<(&str, u64)> {
+        let before = self.symbols.iter().filter(|(_, place)| **place <= offset);
+        let (name, place) = before.max_by_key(|(name, place)| (**place, name.as_str()))?;
+        Some((name, offset - place))
+    }
+
+    /// Lays it out in memory of this process: first written, then executable, never both.
+    ///
+    /// # Errors
+    /// If the memory or its permission is refused.
+    pub fn place(&self) -> Result<Code, CodeError> {
+        let start = data_start(&self.code) as usize;
+        let data = self.data.len();
+        Code::with_data(self.code.len(), data, |bytes| {
+            bytes[..self.code.len()].copy_from_slice(&self.code);
+            if data > 0 {
+                bytes[start..start + data].copy_from_slice(&self.data);
+            }
+            let address = bytes.as_ptr().addr() as u64;
+            for patch in &self.patches {
+                let value = patch.target.wrapping_add_signed(patch.addend);
+                let at = patch.at as usize;
+                match patch.kind {
+                    Kind::Near => {
+                        let distance = value.wrapping_sub(patch.at) as u32;
+                        bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+                    }
+                    Kind::Far => {
+                        let distance = value.wrapping_sub(patch.at);
+                        bytes[at..at + 8].copy_from_slice(&distance.to_le_bytes());
+                    }
+                    Kind::Address => {
+                        let value = value.wrapping_add(address);
+                        bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+                    }
+                }
+            }
+        })
+    }
+}
+
+/// Where data starts behind this code: on the next page.
+fn data_start(code: &[u8]) -> u64 {
+    code.len().next_multiple_of(PAGE) as u64
+}
+
+/// Whether a section is loaded where it can be written; `None` if it is not loaded.
+fn loaded<'f>(section: &object::Section<'f, '_>) -> Result<Option<bool>> {
+    Ok(match section.kind() {
+        SectionKind::Text => Some(false),
+        SectionKind::ReadOnlyData | SectionKind::ReadOnlyString => {
+            (section.name() != Ok(".eh_frame")).then_some(false)
+        }
+        SectionKind::ReadOnlyDataWithRel | SectionKind::Data | SectionKind::UninitializedData => {
+            Some(true)
+        }
+        SectionKind::Tls | SectionKind::UninitializedTls => {
+            bail!("{} is of threads, and the code has none", name(section))
+        }
+        _ => None,
+    })
+}
+
+fn name<'f>(section: &object::Section<'f, '_>) -> String {
+    section.name().unwrap_or("a section").to_owned()
+}

@@ -1,0 +1,452 @@
+//! Code of somebody else in a process of its own: what it breaks there breaks nothing here.
+//!
+//! A fault in it is an answer, with the signal and the address; code that does not come back is
+//! killed in time; and the process goes with its parent (`PR_SET_PDEATHSIG`).
+
+// Forks, waits for the child, and handles its signals, all through C.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::signals::Blocked;
+
+/// How a trial ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The work came to its end and gave these bytes.
+    Done(Vec<u8>),
+    /// It did what the CPU or the kernel forbids.
+    Fault(Fault),
+    /// A signal killed it, from outside or for a call that a sandbox forbids.
+    Killed(i32),
+    /// It ended the process by itself, with this status.
+    Left(i32),
+    /// It did not come back in time, and was killed.
+    Late,
+    /// Somebody asked to stop, and it did not come back soon.
+    Stopped,
+}
+
+/// What the CPU or the kernel refused to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The signal.
+    pub signal: i32,
+    /// The address that was accessed, if the kernel names one. It has none of an access to an address
+    /// that is not canonical, of a misaligned vector, or of a privileged instruction.
+    pub address: Option<u64>,
+    /// The instruction: its distance to the first byte of the code that was [marked](Marks::code), if
+    /// it lies in there.
+    pub offset: Option<u64>,
+    /// The distance of the accessed address to the first byte of the memory that was
+    /// [marked](Marks::memory), which may be negative, and the bytes of that memory.
+    pub memory: Option<(i64, u64)>,
+}
+
+/// Where the work's code and memory lie, so that a fault can be named by them. Shared with the parent.
+#[repr(C, align(4096))]
+#[derive(Debug)]
+pub struct Marks {
+    code: [AtomicU64; 2],
+    memory: [AtomicU64; 2],
+    /// Signal, address, instruction; and whether there is an address.
+    fault: [AtomicU64; 4],
+}
+
+impl Marks {
+    /// Says where the code lies.
+    pub fn code(&self, code: &[u8]) {
+        Marks::set(&self.code, code.as_ptr().addr(), code.len());
+    }
+
+    /// Says where its memory lies.
+    pub fn memory(&self, address: usize, bytes: usize) {
+        Marks::set(&self.memory, address, bytes);
+    }
+
+    fn set(mark: &[AtomicU64; 2], address: usize, bytes: usize) {
+        mark[0].store(address as u64, Ordering::Relaxed);
+        mark[1].store(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn fault(&self) -> Fault {
+        let [signal, address, instruction, known] =
+            [0, 1, 2, 3].map(|place: usize| self.fault[place].load(Ordering::Relaxed));
+        let mark =
+            |mark: &[AtomicU64; 2]| [0, 1].map(|end: usize| mark[end].load(Ordering::Relaxed));
+        let [code, bytes] = mark(&self.code);
+        let offset = instruction.wrapping_sub(code);
+        let address = (known == 1).then_some(address);
+        let [memory, size] = mark(&self.memory);
+        let from_memory = |address: u64| (address.wrapping_sub(memory) as i64, size);
+        Fault {
+            signal: signal as i32,
+            address,
+            offset: (offset < bytes).then_some(offset),
+            memory: address.filter(|_| size > 0).map(from_memory),
+        }
+    }
+}
+
+/// The status of a child whose fault was written down.
+const FAULTED: i32 = 3;
+
+/// The status of a child that panicked.
+const PANICKED: i32 = 101;
+
+/// How long a child may take to end by itself once it was asked to stop.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long the parent waits at a time before it looks at the clock and at `stop`.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What faults raise.
+const FAULTS: [i32; 5] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGTRAP,
+];
+
+/// `fork`: runs `work` in a child for at most `patience`, and says how that ended.
+///
+/// The child has the calling thread alone, so that no other may hold a lock meanwhile: call it
+/// before any thread is started that does more than wait.
+///
+/// # Errors
+/// If the kernel gives no process, pipe or page.
+#[doc(alias = "fork")]
+pub fn trial(
+    patience: Duration,
+    stop: &AtomicBool,
+    work: impl FnOnce(&'static Marks) -> Vec<u8>,
+) -> io::Result<Ending> {
+    let marks = Shared::map()?;
+    let (reader, writer) = pipe()?;
+    let signals = Blocked::all()?;
+    // SAFETY: a number, and no more.
+    let parent = unsafe { libc::getpid() };
+    // SAFETY: the child goes on alone in this thread, and never returns from `child`.
+    let forked = unsafe { libc::fork() };
+    if forked == 0 {
+        drop(reader);
+        drop(signals);
+        child(parent, marks.0, writer, work);
+    }
+    let refused = io::Error::last_os_error();
+    drop(signals);
+    drop(writer);
+    if forked < 0 {
+        return Err(refused);
+    }
+    let mut child = Child { pid: forked };
+    let (bytes, cut) = listen(reader, patience, stop)?;
+    let status = child.end(cut.is_some())?;
+    Ok(match (cut, status) {
+        (Some(cut), _) => cut,
+        (None, Status::Signal(signal)) => Ending::Killed(signal),
+        (None, Status::Exit(0)) => Ending::Done(bytes),
+        (None, Status::Exit(FAULTED)) => Ending::Fault(marks.marks().fault()),
+        (None, Status::Exit(status)) => Ending::Left(status),
+    })
+}
+
+/// Reads what the child says until it has ended; or, if that takes too long, why it was given up.
+fn listen(
+    mut reader: File,
+    patience: Duration,
+    stop: &AtomicBool,
+) -> io::Result<(Vec<u8>, Option<Ending>)> {
+    let began = Instant::now();
+    let mut asked: Option<Instant> = None;
+    let mut bytes = Vec::new();
+    let mut part = [0; 4096];
+    loop {
+        let mut poll = libc::pollfd {
+            fd: reader.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one descriptor, which is open, in a structure that is valid to write.
+        let ready = unsafe { libc::poll(&mut poll, 1, LOOK.as_millis() as libc::c_int) };
+        if ready > 0 {
+            match reader.read(&mut part) {
+                Ok(0) => return Ok((bytes, None)),
+                Ok(count) => bytes.extend_from_slice(&part[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if stop.load(Ordering::Relaxed) && asked.get_or_insert_with(Instant::now).elapsed() > GRACE
+        {
+            return Ok((bytes, Some(Ending::Stopped)));
+        }
+        if began.elapsed() > patience {
+            return Ok((bytes, Some(Ending::Late)));
+        }
+    }
+}
+
+/// A child that is waited for, and killed before that if it is still there.
+struct Child {
+    /// Zero once it was waited for.
+    pid: libc::pid_t,
+}
+
+enum Status {
+    Exit(i32),
+    Signal(i32),
+}
+
+impl Child {
+    /// Waits for its end, and brings that about if it is to be cut short.
+    fn end(&mut self, cut: bool) -> io::Result<Status> {
+        if cut {
+            // SAFETY: the child is ours and was not waited for, so that the number is its own.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is valid to write.
+        while unsafe { libc::waitpid(self.pid, &mut status, 0) } < 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.pid = 0;
+                return Err(error);
+            }
+        }
+        self.pid = 0;
+        Ok(match libc::WIFSIGNALED(status) {
+            true => Status::Signal(libc::WTERMSIG(status)),
+            false => Status::Exit(libc::WEXITSTATUS(status)),
+        })
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.pid != 0 {
+            let _ = self.end(true);
+        }
+    }
+}
+
+/// The page of marks of the parent, unmapped in the end.
+struct Shared(NonNull<Marks>);
+
+impl Shared {
+    fn map() -> io::Result<Shared> {
+        let (access, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+        );
+        // SAFETY: without MAP_FIXED, a new mapping replaces no other.
+        let page = unsafe { libc::mmap(ptr::null_mut(), size_of::<Marks>(), access, flags, -1, 0) };
+        match NonNull::new(page.cast::<Marks>()) {
+            Some(page) if page.as_ptr().cast() != libc::MAP_FAILED => Ok(Shared(page)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn marks(&self) -> &Marks {
+        // SAFETY: mapped until this is dropped, and made of atomic words.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map`, and nobody refers to it any more.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), size_of::<Marks>()) };
+    }
+}
+
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: there is room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made both, and nobody else has them.
+    Ok(ends.map(|end| unsafe { File::from_raw_fd(end) }).into())
+}
+
+/// What the child does, to its end.
+fn child(
+    parent: libc::pid_t,
+    marks: NonNull<Marks>,
+    mut writer: File,
+    work: impl FnOnce(&'static Marks) -> Vec<u8>,
+) -> ! {
+    // SAFETY: the page stays mapped in the child, which never drops the owner of it.
+    let marks: &'static Marks = unsafe { marks.as_ref() };
+    // SAFETY: numbers alone.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(0);
+        }
+    }
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        handle_faults(marks).and_then(|()| writer.write_all(&work(marks)))
+    }));
+    let status = match told {
+        Ok(Ok(())) => 0,
+        Ok(Err(_)) => 1,
+        Err(_) => PANICKED,
+    };
+    // SAFETY: ends the child, whose destructors are the parent's affair.
+    unsafe { libc::_exit(status) }
+}
+
+/// Where the handler writes a fault down.
+static MARKS: AtomicPtr<Marks> = AtomicPtr::new(ptr::null_mut());
+
+/// Bytes of the stack of the handler. The kernel puts all vector registers on it.
+const STACK: usize = 256 << 10;
+
+/// Has each fault written down, on a stack of its own: that of the code may be what is broken.
+fn handle_faults(marks: &'static Marks) -> io::Result<()> {
+    MARKS.store(ptr::from_ref(marks).cast_mut(), Ordering::Relaxed);
+    let stack = Box::leak(vec![0_u8; STACK].into_boxed_slice());
+    let stack = libc::stack_t {
+        ss_sp: stack.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: STACK,
+    };
+    // SAFETY: the stack is there for good.
+    if unsafe { libc::sigaltstack(&stack, ptr::null_mut()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
+    // SAFETY: zero bytes are a valid sigaction: no flags, and an empty mask on Linux.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler as libc::sighandler_t;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    for signal in FAULTS {
+        // SAFETY: a handler of the three-argument kind, with SA_SIGINFO, which makes atomic stores
+        // and ends the process.
+        if unsafe { libc::sigaction(signal, &action, ptr::null_mut()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// Writes the fault down and ends the child.
+extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: set before this handler was installed, and mapped for good.
+    let marks = unsafe { &*MARKS.load(Ordering::Relaxed) };
+    // SAFETY: with SA_SIGINFO the kernel hands over both, of the interrupted thread.
+    let (info, context) = unsafe { (&*info, &*context.cast::<libc::ucontext_t>()) };
+    let instruction = context.uc_mcontext.gregs[libc::REG_RIP as usize];
+    // SAFETY: a fault of the CPU has an address, or zero.
+    let address = unsafe { info.si_addr() }.addr();
+    // What the kernel cannot name an address of, it reports as from itself.
+    const FROM_KERNEL: i32 = 0x80;
+    let has_address = matches!(signal, libc::SIGSEGV | libc::SIGBUS) && info.si_code != FROM_KERNEL;
+    let values = [
+        signal as u64,
+        address as u64,
+        instruction as u64,
+        u64::from(has_address),
+    ];
+    for (place, value) in marks.fault.iter().zip(values) {
+        place.store(value, Ordering::Relaxed);
+    }
+    // SAFETY: ends the child, which is all that is safe now.
+    unsafe { libc::_exit(FAULTED) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::os::{Code, Pages};
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    fn tried(work: impl FnOnce(&'static Marks) -> Vec<u8>) -> Ending {
+        trial(PATIENCE, &AtomicBool::new(false), work).unwrap()
+    }
+
+    /// Runs machine code, of which the fault is to be told.
+    fn of(bytes: &'static [u8], argument: u64) -> Ending {
+        tried(move |marks| {
+            let code = Code::new(bytes.len(), Pages::Base, |at| at.copy_from_slice(bytes)).unwrap();
+            marks.code(code.bytes());
+            marks.memory(0x1000, 64);
+            // SAFETY: a child of its own, which it may break.
+            unsafe { code.call(0, argument) }.to_le_bytes().into()
+        })
+    }
+
+    #[test]
+    fn what_the_work_gives_comes_back() {
+        let long = vec![7; 1 << 20];
+        let sent = long.clone();
+        assert_eq!(tried(|_| sent), Ending::Done(long));
+        // lea rax, [rdi + 1]; ret
+        let one_more = of(&[0x48, 0x8D, 0x47, 0x01, 0xC3], 41);
+        assert_eq!(one_more, Ending::Done(42_u64.to_le_bytes().into()));
+    }
+
+    #[test]
+    fn a_fault_is_told_by_signal_address_and_instruction() {
+        // nop; mov rax, [rdi]; ret
+        let Ending::Fault(fault) = of(&[0x90, 0x48, 0x8B, 0x07, 0xC3], 0x1050) else {
+            panic!("nobody may read there");
+        };
+        assert_eq!((fault.signal, fault.offset), (libc::SIGSEGV, Some(1)));
+        assert_eq!(
+            (fault.address, fault.memory),
+            (Some(0x1050), Some((0x50, 64)))
+        );
+        let Ending::Fault(fault) = of(&[0x0F, 0x0B], 0) else {
+            panic!("ud2 is no instruction");
+        };
+        assert_eq!(
+            (fault.signal, fault.offset, fault.address),
+            (libc::SIGILL, Some(0), None)
+        );
+        let Ending::Fault(fault) = of(&[0x48, 0x8B, 0x07, 0xC3], 1 << 62) else {
+            panic!("that is no canonical address");
+        };
+        assert_eq!((fault.signal, fault.address), (libc::SIGSEGV, None));
+        // mov rsp, rdi; push rax: a stack that is none.
+        let Ending::Fault(fault) = of(&[0x48, 0x89, 0xFC, 0x50], 0x1000) else {
+            panic!("there is no stack");
+        };
+        assert_eq!((fault.address, fault.memory), (Some(0xFF8), Some((-8, 64))));
+    }
+
+    #[test]
+    fn other_ends_are_told_apart() {
+        // SAFETY: ends the child.
+        assert_eq!(tried(|_| unsafe { libc::_exit(9) }), Ending::Left(9));
+        let killed = tried(|_| {
+            // SAFETY: a number; kills the child alone.
+            unsafe { libc::raise(libc::SIGKILL) };
+            Vec::new()
+        });
+        assert_eq!(killed, Ending::Killed(libc::SIGKILL));
+        let endless = |patience, stop: bool| {
+            let stop = AtomicBool::new(stop);
+            // jmp .
+            trial(patience, &stop, |_| {
+                let code = Code::new(2, Pages::Base, |at| at.copy_from_slice(&[0xEB, 0xFE]));
+                // SAFETY: it never comes back, and is killed.
+                unsafe { code.unwrap().call(0, 0) }.to_le_bytes().into()
+            })
+            .unwrap()
+        };
+        assert_eq!(endless(Duration::from_millis(200), false), Ending::Late);
+        assert_eq!(endless(PATIENCE, true), Ending::Stopped);
+    }
+}

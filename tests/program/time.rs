@@ -1,0 +1,227 @@
+//! `linefill time`: lines and functions that are assembled, run and timed; what they may not do.
+#![cfg(feature = "lab")]
+
+use std::fs;
+
+use crate::common::cli::{Folder, Ran};
+use crate::common::untested;
+use serde_json::Value;
+
+const KERNEL: &str = "\
+    .intel_syntax noprefix
+    .text
+#define ONE 1
+    .globl count
+count:
+    mov rax, [rip + counter]
+    add rax, ONE
+    mov [rip + counter], rax
+    lea rdx, [rip + table]
+    cmp rax, [rdx]          // more than it may count
+    ja fail
+    mov rcx, [rdx + 8]
+    cmp rax, [rcx]          // the counter, by its address in a table
+    jne fail
+    ret
+fail:
+    ud2
+    .globl past
+past:
+    nop
+    mov rax, [rdi + rsi]
+    ret
+    .globl loops
+loops:
+    mov rax, [rdi]          // the list
+    dec rdx
+    jnz loops
+    ret
+    .section .data.rel.ro
+table:
+    .quad 0x100000000, counter
+    .data
+counter:
+    .quad 0
+";
+
+fn time(folder: &Folder, args: &[&str]) -> Ran {
+    folder.run(&[&["time"], args].concat())
+}
+
+/// A folder with `kernel.S`. `None` without a compiler.
+fn with_kernel(name: &str) -> Option<Folder> {
+    let folder = Folder::new(name);
+    fs::write(folder.at("kernel.S"), KERNEL).unwrap();
+    untested::starts("cc").then_some(folder)
+}
+
+/// The rows of the JSON: the state, and both ends in nanoseconds.
+fn rows(ran: &Ran) -> Vec<(String, [f64; 2])> {
+    let value: Value = serde_json::from_str(&ran.out).unwrap();
+    let rows = value["times"].as_array().unwrap().iter();
+    let end = |row: &Value, end: usize| row["nanoseconds"][end].as_f64().unwrap();
+    rows.map(|row| {
+        (
+            row["state"].as_str().unwrap().to_owned(),
+            [end(row, 0), end(row, 2)],
+        )
+    })
+    .collect()
+}
+
+fn states(ran: &Ran) -> Vec<String> {
+    rows(ran).into_iter().map(|(state, _)| state).collect()
+}
+
+#[test]
+fn lines_are_timed_warm_and_cold() {
+    if !untested::starts("cc") {
+        return;
+    }
+    let folder = Folder::new("time-lines");
+    let ran = time(&folder, &["--asm", "mov rax, [rax]", "--format", "json"]).ok();
+    let cold = ["memory flushed", "memory and code flushed"];
+    assert_eq!(states(&ran), [&["warm"], &cold[..]].concat());
+    let text = time(&folder, &["--asm", "mov rax, [rax]", "--unroll", "8"])
+        .ok()
+        .out;
+    for part in [
+        "core cycles",
+        "4 KiB of memory",
+        "8 copies in the loop against 16",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+}
+
+#[test]
+fn a_function_finds_its_data_and_its_memory() {
+    let Some(folder) = with_kernel("time-function") else {
+        return;
+    };
+    // It executes `ud2` unless its data, its constants and the address in a table are right.
+    let ran = time(
+        &folder,
+        &["kernel.S", "--symbol", "count", "--format", "json"],
+    )
+    .ok();
+    assert_eq!(states(&ran)[1], "a call of an empty function");
+    let ran = time(
+        &folder,
+        &[
+            "kernel.S", "--symbol", "loops", "--counts", "--format", "json",
+        ],
+    );
+    assert_eq!(states(&ran.ok()).len(), 3);
+    // An object file needs no assembler.
+    let cc = std::process::Command::new("cc")
+        .args(["-c", "kernel.S"])
+        .current_dir(folder.at(""))
+        .status();
+    assert!(cc.unwrap().success());
+    let mut alone = folder.linefill(&["time", "kernel.o", "--symbol", "count"]);
+    Ran::of(alone.env("PATH", "/nonexistent").env_remove("CC")).ok();
+    fs::write(
+        folder.at("sum.c"),
+        "static long all; long sum(long *at, long bytes) { \
+         for (long i = 0; i < bytes / 8; i++) all += at[i]; return all; }",
+    )
+    .unwrap();
+    time(&folder, &["sum.c", "--symbol", "sum", "--memory", "100"]).ok();
+}
+
+/// The list is walked on from stretch to stretch, and its registers last: vector registers, too.
+#[test]
+fn registers_last_and_the_list_leads_through_the_memory() {
+    if !untested::starts("cc") {
+        return;
+    }
+    let folder = Folder::new("time-registers");
+    // Faults unless rbx is what the last copy left, and xmm3 what --init put there.
+    let init = "mov ebx, 7; movq xmm3, rbx; mov r8d, 1";
+    let asm = "mov rdi, [rdi]; add rbx, r8; movq rcx, xmm3; cmp rcx, 7; jne 3f; cmp rbx, 7; ja 4f
+        3: ud2
+        4:";
+    time(
+        &folder,
+        &["--asm", asm, "--init", init, "--memory", "64KiB"],
+    )
+    .ok();
+    // Every address of the list lies in the memory, and a lap leads through all lines: it counts
+    // them down until it is back, and faults if that is too early.
+    let init = "mov rbx, rsi; shr rbx, 6; mov r8, rbx; mov r9, rdi";
+    let asm = "mov rdi, [rdi]; dec rbx; cmp rdi, r9; jne 1f; test rbx, rbx; jz 2f; ud2; 2: mov rbx, r8; 1:";
+    time(&folder, &["--asm", asm, "--init", init, "--memory", "8KiB"]).ok();
+}
+
+#[test]
+fn faults_are_told() {
+    let Some(folder) = with_kernel("time-faults") else {
+        return;
+    };
+    for (asm, parts) in [
+        ("ud2", &["SIGILL", "in --asm"][..]),
+        ("mov rax, [rsi]", &["SIGSEGV", "accessed address 0x1000"]),
+        (
+            "mov rax, [rdi - 8]",
+            &["SIGSEGV", "8 bytes before its memory of 4096"],
+        ),
+        ("xor edx, edx; div rdx", &["SIGFPE", "divided by zero"]),
+        (
+            "mov eax, 231; mov edi, 5; syscall",
+            &["ended its process, with status 5"],
+        ),
+        ("mov byte ptr [rip], 1", &["SIGSEGV"]),
+    ] {
+        time(&folder, &["--asm", asm]).refused(parts);
+    }
+    time(&folder, &["--asm", "nop", "--init", "ud2"]).refused(&["SIGILL", "in --init"]);
+    time(&folder, &["kernel.S", "--symbol", "past"]).refused(&[
+        "SIGSEGV",
+        "0 bytes behind its memory of 4096, at byte 1 of `past`",
+    ]);
+    time(&folder, &["--asm", "jmp .", "--timeout", "1"]).refused(&["within 1 s", "--timeout"]);
+}
+
+#[test]
+fn what_cannot_be_assembled_or_joined_is_named() {
+    let Some(folder) = with_kernel("time-refused") else {
+        return;
+    };
+    for (args, parts) in [
+        (&["--asm", "nop\nmoov rax, 1"][..], &["--asm:2", "moov"][..]),
+        (&["--asm", "nop", "--init", "moov"], &["--init:1", "moov"]),
+        (
+            &["--asm", "here: nop"],
+            &["labels have to be numbers", "here"],
+        ),
+        (&["--asm", "movq %rax, %rbx"], &["--syntax att"]),
+        (&["--asm", "call malloc"], &["`malloc` is not in the file"]),
+        (
+            &["kernel.S", "--symbol", "nothing"],
+            &["no function `nothing`", "count, fail, loops, past"],
+        ),
+        (&["kernel.S"], &["--symbol"]),
+        (&[], &["--asm"]),
+        (
+            &["kernel.txt", "--symbol", "x"],
+            &["kernel.txt", "No such file"],
+        ),
+        (&["--asm", "nop", "--memory", "1000TiB"], &["available"]),
+        (&["--asm", "nop", "--unroll", "0"], &["'0'", "1..=10000"]),
+        (&["--asm", "nop", "-e", "bogus"], &["`bogus`"]),
+        (&["--asm", "nop", "--timeout", "soon"], &["seconds (60s)"]),
+    ] {
+        time(&folder, args).refused(parts);
+    }
+    fs::write(folder.at("other.txt"), "nop").unwrap();
+    time(&folder, &["other.txt", "--symbol", "x"]).refused(&["Name it .S"]);
+    fs::write(folder.at("low.s"), ".globl f\nf: movl $f, %eax\nret\n").unwrap();
+    time(&folder, &["low.s", "--symbol", "f"]).refused(&["32 bits, of `f`", "[rip + f]"]);
+    let none = |args: &[&str]| {
+        let mut command = folder.linefill(&[&["time"], args].concat());
+        Ran::of(command.env("PATH", "/nonexistent").env_remove("CC"))
+    };
+    none(&["--asm", "nop"]).refused(&["cc, gcc, clang, as not found", "Debian: gcc"]);
+    none(&["kernel.S", "--symbol", "count"]).refused(&["no assembler here"]);
+}
