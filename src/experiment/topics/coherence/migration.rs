@@ -2,7 +2,8 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
-use crate::experiment::topics::coherence::transfer::{remote, upgrade};
+use crate::experiment::topics::coherence::transfer::remote;
+use crate::experiment::topics::coherence::transfer::states::upgrade;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};

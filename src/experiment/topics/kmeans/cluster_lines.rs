@@ -99,7 +99,7 @@ const COST_ANALYSIS: Experiment = Experiment {
     name: "sestoft-2q-cost-analysis",
     title: "What the slowdown of KMeans2Q costs each access",
     question: "Is the slowdown, spread over the reads, more than reads from memory can cost?",
-    source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns a read, 220 ns for each of four \
+    source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns per read, 220 ns for each of four \
              cores; 350 ns on the Xeon, \"so large that it cannot be ascribed to cache read misses \
              alone\"",
     seen: &[],
@@ -176,7 +176,7 @@ fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
     let mut parts = Vec::new();
     for (machine, (noted, nanos)) in NOTED.iter().zip([55.0, 350.0]).enumerate() {
         let lost = e.at(series, machine as f64)?;
-        let what = format!("ns a read on the {}", noted.name);
+        let what = format!("ns per read on the {}", noted.name);
         parts.push(between(&what, lost, nanos * 0.95, nanos * 1.05));
     }
     all_of(parts)

@@ -1,19 +1,19 @@
 //! Drepper 6.2.1, matrix multiplication: Table 6.2, the argument about misses, and the widest
 //! registers of today.
 
+mod misses;
 pub mod multiply;
 
 use crate::experiment::prelude::*;
-use crate::experiment::topics::matmul::multiply::{
-    DifferenceSetup, MatmulSetup, MissSetup, Multiply, Traced,
-};
+use crate::experiment::topics::matmul::multiply::{DifferenceSetup, MatmulSetup, Multiply};
 use crate::kernel::MatmulWay;
 use crate::stats::Interval;
 
 family![matmul];
 
 /// The rows of this family.
-pub(crate) static ALL: &[Experiment] = &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, MISSES];
+pub(crate) static ALL: &[Experiment] =
+    &[ORIGINAL, TRANSPOSED, SUB_MATRIX, VECTORISED, misses::MISSES];
 
 /// The series of each way.
 const WAYS: [(&str, Multiply); 6] = [
@@ -125,7 +125,7 @@ const ORIGINAL: Experiment = Experiment {
     name: "drepper-matmul-original",
     title: "Matrix multiplication: the three loops as everybody writes them",
     question: "What does a multiply-add cost when the inner loop goes down a column?",
-    source: "Drepper 6.2.1 and Table 6.2: 16.8 cycles a multiply-add for N = 1000",
+    source: "Drepper 6.2.1 and Table 6.2: 16.8 cycles per multiply-add for N = 1000",
     seen: &[],
     about: "With N = 1000 the inner loop goes down a column of 1000 lines, 64 KB: more than L1d, \
             and less than L2. A CPU that looks hundreds of instructions ahead can load them before \
@@ -222,7 +222,7 @@ const TRANSPOSED: Experiment = Experiment {
                 Shown::Saved,
                 Touches::Some,
                 "Saved by transposing before a product, N = 1000",
-                "To transpose before multiplying saves {now}, N = 1000",
+                "Transposing before multiplying saves {now} of the time, N = 1000",
             )
             .advice(
                 "Transpose, or work in blocks, before you walk along columns.",
@@ -393,7 +393,7 @@ const VECTORISED: Experiment = Experiment {
                 "A product takes {now} of the time with two elements at a time",
             )
             .advice(
-                "Use vectors in loops that are in cache.",
+                "Use vectors in loops whose data is in a cache.",
                 "Vectors of two elements gain nothing here: let the compiler choose wider \
                  ones.",
             ),
@@ -450,104 +450,3 @@ fn whole(e: &Evidence<'_>) -> String {
     let ours = ours.join(", ");
     format!("; billions of core cycles for the whole, the paper's in brackets: {ours}")
 }
-
-const ORIGINAL_MISSES: &str = "misses a multiply-add, original, simulated";
-const TOGETHER_MISSES: &str = "misses a multiply-add, columns together, simulated";
-const SUB_MATRIX_MISSES: &str = "misses a multiply-add, sub-matrix, simulated";
-
-const MISSES: Experiment = Experiment {
-    id: "E10",
-    name: "drepper-matmul-missrate",
-    title: "How often the second matrix misses L1d",
-    question: "Do whole lines cut the misses on the second matrix to an eighth?",
-    source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is wanted; two \
-             iterations of the middle loop together halve the misses, eight use all of the line",
-    seen: &[],
-    about: "The argument is arithmetic and applies to any cache that a column does not fit. A \
-            miss of L1d that hits L2 costs time only if the CPU does not ask long before it needs \
-            the answer.",
-    plot: plot(&[]),
-    cases: |machine| {
-        let mut cases = cases(machine, 3);
-        let count = |series, columns, traced| Case::new(series, columns, MissSetup { traced });
-        let original = Traced::Kernel(MatmulWay::Original);
-        let sub_matrix = Traced::Kernel(MatmulWay::SubMatrix);
-        cases.push(count(ORIGINAL_MISSES, 1, original));
-        for columns in [1_u32, 2, 4, 8] {
-            let traced = Traced::Together(columns as usize);
-            cases.push(count(TOGETHER_MISSES, columns, traced));
-        }
-        cases.push(count(SUB_MATRIX_MISSES, 8, sub_matrix));
-        cases
-    },
-    curves: timed_curves,
-    events: &[],
-    claims: &[
-        // By the time the inner loop completes a round, the line of mul2 has long been evicted.
-        simulated(
-            "E10.1",
-            drepper("6.2.1"),
-            "in a simulated L1d that a column outgrows as it did the document's, the original \
-             loops miss at 0.9 of their accesses to the second matrix, or more",
-            |e| {
-                let misses = e.at(ORIGINAL_MISSES, 1.0)?;
-                at_least("misses an access", misses, 0.9)
-            },
-        ),
-        // Two iterations together use two doubles of the line and cut the miss rate in half; to use
-        // a line of 64 bytes fully, unroll the middle loop 8 times.
-        simulated(
-            "E10.2",
-            drepper("6.2.1"),
-            "in a simulated L1d, two iterations of the middle loop together halve the misses on \
-             the second matrix, four quarter them and eight cut them to an eighth (10 % allowed)",
-            |e| {
-                let one = e.at(TOGETHER_MISSES, 1.0)?;
-                let mut parts = Vec::new();
-                for columns in [2.0, 4.0, 8.0] {
-                    let share = ratio(e.at(TOGETHER_MISSES, columns), one)?;
-                    let wanted = 1.0 / columns;
-                    let what = format!("misses with {columns} columns together");
-                    parts.push(between(&what, share, 0.9 * wanted, 1.1 * wanted));
-                }
-                all_of(parts)
-            },
-        )
-        .then(0.5, ""),
-        // With sub-matrices all bytes of a line are used before it is evicted.
-        simulated(
-            "E10.3",
-            drepper("6.2.1"),
-            "in a simulated L1d, sub-matrices miss at no more than an eighth of the original's \
-             accesses to the second matrix",
-            |e| {
-                let share = ratio(e.at(SUB_MATRIX_MISSES, 8.0), e.at(ORIGINAL_MISSES, 1.0))?;
-                between("misses of sub-matrices", share, 0.0, 0.125)
-            },
-        )
-        .holding(
-            "They can do better than the eighth, because they use a line for eight rows of the \
-             result as well.",
-        ),
-        // The 1000 non-sequential accesses really hurt: 16,765,297,870 cycles in place of
-        // 3,922,373,010.
-        measured(
-            "E10.4",
-            drepper("6.2.1, Table 6.2"),
-            "with N = 1000 the original matrix multiplication takes more than 1.2 times as long \
-             as the same instructions along the rows of the transposed matrix",
-            |e| {
-                at_least(
-                    "original over transposed",
-                    slower(e, WAYS[0].0, WAYS[1].0, PAPER),
-                    1.2,
-                )
-            },
-        )
-        .then(4.27, "Core 2, 2666 MHz")
-        .failing(
-            "Most of the misses simulated here cost no time: the CPU asks for the lines long \
-             before an addition needs them.",
-        ),
-    ],
-};

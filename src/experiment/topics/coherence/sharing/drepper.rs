@@ -115,8 +115,8 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
                  own",
             )
             .advice(
-                "Pad what each thread writes often to a line of its own: false sharing costs \
-                 at least what it did.",
+                "Pad what each thread writes often to a line of its own: false sharing costs as \
+                 much as in the paper, or more.",
                 "False sharing costs less than in the paper. Measure before you pad, and pad \
                  only what threads write often.",
             ),

@@ -7,9 +7,15 @@ use crate::kernel::IncrementWay;
 use crate::stats::Interval;
 
 mod drepper;
+mod figure_1;
 
 /// The rows of this family.
-pub(crate) static ALL: &[Experiment] = &[COHERENCE, FIG_1, drepper::FIG_6_10, drepper::FIG_6_11];
+pub(crate) static ALL: &[Experiment] = &[
+    COHERENCE,
+    figure_1::FIG_1,
+    drepper::FIG_6_10,
+    drepper::FIG_6_11,
+];
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +44,9 @@ const PLACES: [(&str, Spacing); 4] = [
     ("64 B apart", Spacing::Apart(64)),
     ("128 B apart", Spacing::Apart(128)),
 ];
+
+/// The locks that are another crate's.
+const PEER: usize = 5;
 
 const SHARED: &str = PLACES[0].0;
 const DENSE: &str = PLACES[1].0;
@@ -169,7 +178,8 @@ const COHERENCE: Experiment = Experiment {
             )
             .advice(
                 "Keep per-thread counters in registers, or on lines of their own.",
-                "Plain increments hide most of it; pad what threads write often all the same.",
+                "The store buffer hides most of the cost of plain increments. Pad what threads \
+                 write often all the same.",
             ),
         ),
         // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
@@ -428,117 +438,4 @@ fn coherence_cases(machine: &Machine) -> Vec<Case> {
         }
     }
     cases
-}
-
-/// The series of Figure 1.
-const MUTEX: usize = 4;
-
-/// The locks that are another crate's.
-const PEER: usize = 5;
-
-const FIG_1: Experiment = Experiment {
-    id: "B9",
-    name: "sestoft-fig-1",
-    title: "One lock for all threads, locks side by side, locks apart",
-    question: "Do more threads get more turns of a lock out of a machine?",
-    source: "Sestoft, section 4.2, Figure 1: 32 M turns shared by 1 to 64 threads",
-    seen: &[],
-    about: "Turns of one lock are taken one after the other, so that more threads cannot make \
-            them more; the question is only how much worse it gets. The figure's shape comes out \
-            as ns a turn of all threads together: flat for one lock, falling with the cores for \
-            locks that are apart. Threads beyond the CPUs share them: where one is put to sleep \
-            with the lock in its hands the others must sleep, too, and where it is not, a thread \
-            takes its turns alone, and one lock may even get quicker.",
-    plot: Some(Plot::lines(
-        Axis::log("threads"),
-        Axis::log("time a turn of all threads together"),
-        Unit::Nanoseconds,
-    )),
-    events: &[],
-    cases: |machine| {
-        let most = if machine.full {
-            MOST_THREADS
-        } else {
-            MOST_QUICK
-        };
-        let all = (0..).map(|k| 1 << k).take_while(|&threads| threads <= most);
-        let mut cases = Vec::new();
-        for threads in all {
-            // Threads that share a CPU take long to measure, and tell of one lock alone.
-            let shares = threads > machine.cpu_order.cpus().max(2);
-            let places: &[usize] = if shares && !machine.full {
-                &[0]
-            } else {
-                &[0, 1, 3]
-            };
-            for &place in places {
-                cases.extend(case(machine, MUTEX, place, threads));
-                if !shares || machine.full {
-                    cases.extend(case(machine, PEER, place, threads));
-                }
-            }
-        }
-        cases
-    },
-    curves: |e| {
-        let mut curves = plain_curves(e);
-        for curve in &mut curves {
-            for (threads, turn) in &mut curve.points {
-                *turn = turn.scaled(1.0 / *threads);
-            }
-        }
-        curves
-    },
-    claims: &[
-        // For a single lock the time does not depend on the number of threads beyond one: no
-        // scalability at all. 0.5 to 2 is our measure.
-        measured(
-            "B9.1",
-            sestoft("4.2, Figure 1"),
-            "a lock for all does not scale: with 4 threads and more all turns take 0.5 to 2 \
-             times as long as with two",
-            |e| {
-                let shared = series(WAYS[MUTEX].0, SHARED);
-                at_least_cores(&e.machine.cpu_order, 2)?;
-                let two = in_all(e, &shared, 2)?;
-                let mut parts = Vec::new();
-                for (threads, _) in e.series(&shared)? {
-                    if threads > 2.0 {
-                        let all = in_all(e, &shared, threads as usize)?;
-                        let what = format!("{threads} threads over two");
-                        parts.push(between(&what, ratio(all, two), 0.5, 2.0));
-                    }
-                }
-                all_of(parts)
-            },
-        )
-        .then(1.0, "2 x Xeon E5-2680 v3"),
-        // The curve of padded locks lies below that of dense locks, and that below the curve of
-        // the single lock.
-        measured(
-            "B9.2",
-            sestoft("4.2, Figure 1"),
-            "locks apart beat locks side by side at two threads, and locks side by side beat one \
-             lock",
-            |e| {
-                at_least_cores(&e.machine.cpu_order, 2)?;
-                let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
-                let (shared, dense, padded) = (at(SHARED)?, at(DENSE)?, at(PADDED)?);
-                all_of([
-                    at_least(
-                        "one lock over locks side by side",
-                        ratio(shared, dense),
-                        1.0,
-                    ),
-                    at_least("side by side over apart", ratio(dense, padded), 1.0),
-                ])
-            },
-        ),
-    ],
-};
-
-/// Nanoseconds a turn of all threads together.
-fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Result<Interval, Untestable> {
-    let own = e.at(series, threads as f64)?;
-    Ok(own.scaled(1.0 / threads as f64))
 }

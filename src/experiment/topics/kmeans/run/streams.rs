@@ -83,7 +83,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// On a pool of a thread a CPU.
+    /// On a pool of one thread per CPU.
     ///
     /// # Errors
     /// If there is no thread, or one cannot be kept on its CPU.

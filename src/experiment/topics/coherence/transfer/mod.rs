@@ -1,0 +1,248 @@
+//! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
+
+use crate::experiment::prelude::*;
+use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
+use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::kernel::RoundTripWay;
+use crate::os::sysfs::Nearness;
+
+mod matrix;
+pub(crate) mod states;
+
+/// The rows of this family.
+pub(crate) static ALL: &[Experiment] = &[ROUND_TRIPS, QUAD_CORE, states::STATES, matrix::MATRIX];
+
+const WAYS: [(&str, RoundTripWay); 2] = [
+    ("loads and stores", RoundTripWay::Store),
+    ("lock cmpxchg", RoundTripWay::CompareExchange),
+];
+
+/// The place of a nearness on the axis.
+fn place(near: Nearness) -> f64 {
+    let index = Nearness::ALL.iter().position(|other| *other == near);
+    index.unwrap_or(Nearness::ALL.len()) as f64
+}
+
+/// What the measuring CPU shares with any other, the nearest first.
+fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])> {
+    let pair = |near: Nearness| machine.cpu_order.pair(near).ok().map(|cpus| (near, cpus));
+    Nearness::ALL.into_iter().filter_map(pair)
+}
+
+/// The nearest pair on different cores.
+///
+/// # Errors
+/// If there is one core.
+fn nearest(e: &Evidence<'_>) -> Result<Nearness, Untestable> {
+    let near = e.machine.cpu_order.nearest();
+    near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))
+}
+
+const ROUND_TRIPS: Experiment = Experiment {
+    id: "X12",
+    name: "line-round-trip",
+    title: "A line to another core and back",
+    question: "How long does a line take to another core and back, by what the two share?",
+    source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, handed back and forth",
+    seen: &[seen(
+        "Zen 4",
+        "In a guest the same two CPUs took 52 ns, and 205 ns a few minutes before: the host \
+             had moved one of them.",
+    )],
+    about: "Each thread waits until the word has its value and writes the next: a round trip is \
+            two transfers of the line, each a read that finds it modified elsewhere and a \
+            request for ownership. Waiting by `lock cmpxchg` saves the shared step in between, \
+            and asks for the line all the time. The line lies on a new page that the first CPU \
+            of the pair has touched first, so that its home is near that CPU. Hyper-threads of \
+            one core share its L1d and move no line, but they pass each other by the store \
+            buffer. Cores of one last-level cache meet there; others meet on the interconnect, \
+            at several times the price. In a guest the host may move both to other cores at any \
+            time.",
+    plot: Some(Plot::bars(
+        Axis::linear(
+            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+        ),
+        Axis::linear("round trip"),
+        Unit::Nanoseconds,
+    )),
+    events: &[],
+    cases: |machine| {
+        let mut cases = vec![own_hit(), own_miss()];
+        for (near, cpus) in nearnesses(machine) {
+            cases.extend(WAYS.map(|way| trip(way, near, cpus)));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| WAYS.iter().any(|(name, _)| *name == curve.label));
+        curves
+    },
+    claims: &[
+        measured(
+            "X12.1",
+            ours("whether a line on its way between cores is far beyond what a hit costs"),
+            "a round trip to the nearest core takes more than 10 times a hit in L1d",
+            trip_over_hit,
+        ),
+        measured(
+            "X12.2",
+            ours("whether another core's cache is nearer than memory"),
+            "a line's way to the nearest core and back takes less time than two loads from \
+             memory",
+            |e| {
+                let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
+                let memory = e.at(OWN_MISS, 0.0)?.scaled(2.0);
+                at_most("round trip over two misses", ratio(trip, memory), 1.0)
+            },
+        ),
+        measured(
+            "X12.3",
+            ours("whether what CPUs share, as the system tells it, shows in their round trips"),
+            "round trips are the longer the less two CPUs share",
+            |e| {
+                let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
+                if near.len() < 2 {
+                    return Err(Untestable(
+                        "the CPUs here share all the same with each other".to_owned(),
+                    ));
+                }
+                let mut parts = Vec::new();
+                for pair in near.windows(2) {
+                    let at = |near| e.at(WAYS[0].0, place(near));
+                    let longer = ratio(at(pair[1]), at(pair[0]))?;
+                    let what = format!("{} over {}", pair[1].name(), pair[0].name());
+                    parts.push(at_least(&what, longer, 1.0));
+                }
+                all_of(parts)
+            },
+        ),
+    ],
+};
+
+fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> Case {
+    let cpus = cpus.to_vec();
+    Case::new(name, place(near), RoundTripSetup { way, cpus }).in_its_own_pages()
+}
+
+/// What D23 measures of this: a hit, and the way to the nearest core and back.
+pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
+    let mut cases = vec![own_hit()];
+    let near = machine.cpu_order.nearest();
+    if let Some((near, Ok(cpus))) = near.map(|near| (near, machine.cpu_order.pair(near))) {
+        cases.push(trip(WAYS[0], near, cpus));
+    }
+    cases
+}
+
+/// Claims that a line's way to the nearest core and back takes more than ten times a hit in L1d.
+pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
+    let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
+    at_least("round trip over hit", ratio(trip, e.at(OWN_HIT, 0.0)), 10.0)
+}
+
+const OWN_HIT: &str = "a load that hits in L1d";
+const OWN_MISS: &str = "a load from memory";
+
+fn own_hit() -> Case {
+    Case::new(OWN_HIT, 0.0, remote(Held::Own, Want::Read, Vec::new()))
+}
+
+fn own_miss() -> Case {
+    Case::new(OWN_MISS, 0.0, remote(Held::Nowhere, Want::Read, Vec::new()))
+}
+
+pub(crate) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup {
+    RemoteSetup {
+        held,
+        want,
+        others,
+        seed: 1,
+    }
+}
+
+const QUAD_CORE: Experiment = Experiment {
+    id: "D46",
+    name: "drepper-quad-core",
+    title: "Between the caches of one processor",
+    question: "What does a line cost on its way from one last-level cache to another?",
+    source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can talk to each \
+             other by way of the front-side bus alone",
+    seen: &[],
+    about: "The paper has no number for it. Its two L2s are today's core complexes, dies or \
+            clusters on a die with a last level each, and its bus is their fabric: a line that \
+            goes from one to the other leaves the caches behind, as one from memory does, but \
+            need not wait for memory. The round trips are those of X12. A machine, or a guest, \
+            whose CPUs share one last level has no such way.",
+    plot: Some(Plot::bars(
+        Axis::linear(
+            "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
+        ),
+        Axis::linear("round trip"),
+        Unit::Nanoseconds,
+    )),
+    events: &[],
+    cases: |machine| {
+        let mut cases = vec![own_miss()];
+        let pairs = nearnesses(machine).filter(|(near, _)| *near != Nearness::Core);
+        for (near, cpus) in pairs {
+            cases.push(trip(WAYS[0], near, cpus));
+        }
+        cases
+    },
+    curves: |e| {
+        let mut curves = plain_curves(e);
+        curves.retain(|curve| curve.label == WAYS[0].0);
+        curves
+    },
+    claims: &[
+        // The two cores of different L2s communicate by the bus that leads out of the package;
+        // there is no fast way between them. Twice as long is our measure.
+        measured(
+            "D46.1",
+            drepper("3.5.3, Figure 3.31"),
+            "a round trip to a core of another last level takes more than twice as long as one to \
+             a core of the same",
+            |e| {
+                let (near, far) = across(e)?;
+                let at = |near| e.at(WAYS[0].0, place(near));
+                let longer = ratio(at(far), at(near))?;
+                at_least(&format!("{} over {}", far.name(), near.name()), longer, 2.0)
+            },
+        ),
+        // There is no special exchange of data inside: a line takes the bus, as one from memory
+        // does. 0.8 is our measure.
+        measured(
+            "D46.2",
+            drepper("3.5.3, Figure 3.31"),
+            "half a round trip to a core of another last level takes 0.8 times as long as a load \
+             from memory, or longer: they take the same bus",
+            |e| {
+                let (_, far) = across(e)?;
+                let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
+                let longer = ratio(way, e.at(OWN_MISS, 0.0))?;
+                at_least(
+                    &format!("half a round trip, {}, over a miss", far.name()),
+                    longer,
+                    0.8,
+                )
+            },
+        ),
+    ],
+};
+
+/// The nearest cores that share a cache, and the nearest whose last levels are two.
+fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
+    let there = |near: &Nearness| e.machine.cpu_order.pair(*near).is_ok();
+    let within = [Nearness::Level2, Nearness::LastLevel];
+    let beyond = [Nearness::Package, Nearness::System];
+    let far = beyond.into_iter().find(there).ok_or_else(|| {
+        let one = "the CPUs here show one last-level cache, and it takes two";
+        Untestable(one.to_owned())
+    })?;
+    let near = within.into_iter().find(there).ok_or_else(|| {
+        let none = "no two cores here share a cache beside which to see it";
+        Untestable(none.to_owned())
+    })?;
+    Ok((near, far))
+}
