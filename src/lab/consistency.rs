@@ -78,18 +78,26 @@ impl<'a> Points<'a> {
         evidence.level(series, range).ok()
     }
 
-    /// The bytes at which each pass over a curve leaves the last level, from the least to the most.
+    /// The bytes at which each pass over a curve leaves the last level, from the least to the most. Of
+    /// many passes the outermost eighth on either side is left out: a single disturbed point looks like
+    /// a step.
     fn last_steps(&self, experiment: &str, series: &str) -> Option<(f64, f64)> {
+        let [_, l2, llc] = self.machine.ranges.capacities.get(..3)? else {
+            return None;
+        };
+        let behind_l2 = 2.0 * l2.usable();
+        // A curve that rises beyond the level's own size has left no cache there.
+        let beyond = llc.reported.map_or(f64::INFINITY, |size| ROOM * size);
+        let leaves = |pass: &Vec<(f64, Interval)>| {
+            let mut steps = steps(pass).into_iter();
+            steps.rfind(|&step| behind_l2 < step && step <= beyond)
+        };
         let passes = self.passes(experiment, series);
-        let behind_l2 = 2.0 * self.machine.ranges.capacities.get(1)?.usable();
-        let steps = passes.iter().filter_map(|pass| {
-            let last = steps(pass).pop()?;
-            (last > behind_l2).then_some(last)
-        });
-        steps.fold(None, |ends: Option<(f64, f64)>, step| match ends {
-            None => Some((step, step)),
-            Some((least, most)) => Some((least.min(step), most.max(step))),
-        })
+        let mut found: Vec<f64> = passes.iter().filter_map(leaves).collect();
+        found.sort_by(f64::total_cmp);
+        let left_out = found.len() / 8;
+        let kept = &found[left_out..found.len() - left_out];
+        Some((*kept.first()?, *kept.last()?))
     }
 
     /// The curve of each pass.

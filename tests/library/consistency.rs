@@ -53,6 +53,18 @@ fn walks_that_leave_the_last_level_elsewhere_disagree_once() {
 }
 
 #[test]
+fn a_rise_far_beyond_the_level_is_no_end_of_it() {
+    let [server, ..] = known();
+    let planted = Planted::new("D8", &server, |_, x| match x {
+        x if x > 100.0 * MIB => time(600.0),
+        x => load(&server, x, 24.0 * MIB),
+    });
+    let disturbed = (find("D8").unwrap(), planted.points);
+    let run = [disturbed, points(&server, "B12", 24.0 * MIB)];
+    assert_eq!(share(&server, &[], &run), None);
+}
+
+#[test]
 fn nothing_is_judged_in_the_last_level_where_it_is_chance() {
     let [server, ..] = known();
     let (experiment, points) = points(&server, "B12", 24.0 * MIB);
