@@ -5,7 +5,7 @@
    rdx  what an offset counts from, where the mode adds a register
    rax  result: what the last step loaded
 
-   1 load a step, no store. Each load's address comes from the load before it and from nothing
+   1 load per step, no store. Each load's address comes from the load before it and from nothing
    else; `dec` and `jnz` run beside. Bytes a load: 8, or as its operand says. */
 
 #include "linefill.h"

@@ -8,7 +8,7 @@
 
 #include "linefill.h"
 
-/* 1 load a step. */
+/* 1 load per step. */
 kernel linefill_jump
         mov     eax, esi
         .balign 32
@@ -18,7 +18,7 @@ kernel linefill_jump
         ret
 kernel_end linefill_jump
 
-/* 1 load a step, and a branch that is never taken. */
+/* 1 load per step, and a branch that is never taken. */
 kernel linefill_jump_checked
         mov     eax, esi
         .balign 32

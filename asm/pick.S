@@ -7,7 +7,7 @@
    rcx  bytes from an element to the second word
    rax  result: wrapping sum of the words added
 
-   3 loads, 20 bytes a pick, no store. No pick waits for another: as many are under way as the CPU
+   3 loads, 20 bytes per pick, no store. No pick waits for another: as many are under way as the CPU
    has room for. */
 
 #include "linefill.h"

@@ -13,7 +13,7 @@
    loads of 8, 24 multiply-adds.
 
    Outside: the lines of the tile in the result are prefetched before the first iteration; behind
-   the last, 3 loads and 3 stores of a register a row. */
+   the last, 3 loads and 3 stores of a register per row. */
 
 #include "linefill.h"
 

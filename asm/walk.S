@@ -10,7 +10,7 @@
 
 #include "linefill.h"
 
-/* 1 load a step: `p = p->n`. */
+/* 1 load per step: `p = p->n`. */
 kernel linefill_walk_follow
         mov     rax, rdi
         .balign 32
@@ -20,7 +20,7 @@ kernel linefill_walk_follow
         ret
 kernel_end linefill_walk_follow
 
-/* 2 loads, 1 store a step: `p->pad[0]++; p = p->n`. */
+/* 2 loads, 1 store per step: `p->pad[0]++; p = p->n`. */
 kernel linefill_walk_inc
         mov     rax, rdi
         .balign 32
@@ -31,7 +31,7 @@ kernel linefill_walk_inc
         ret
 kernel_end linefill_walk_inc
 
-/* 3 loads, 1 store a step: `p->pad[0] += p->n->pad[k]; p = p->n`. */
+/* 3 loads, 1 store per step: `p->pad[0] += p->n->pad[k]; p = p->n`. */
 kernel linefill_walk_addnext
         mov     rax, rdi
         .balign 32

@@ -247,7 +247,7 @@ tss:
     .quad 0
     .short 0
     .short TSS_FIXED_BYTES              # offset of the I/O map
-    .skip IO_PORTS / 8                  # a bit a port: 0 lets ring 3 use it
+    .skip IO_PORTS / 8                  # one bit per port: 0 lets ring 3 use it
     .byte 0xff
 
     .section .bss

@@ -1,5 +1,5 @@
 //! Sestoft's k-means: an iteration in each of the note's variants and of our own, on one thread and
-//! on a thread a core. Elements of the throughput are points.
+//! on one thread per core. Elements of the throughput are points.
 
 mod common {
     pub mod clock;
@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// Times whole iterations of a thread a CPU, each with a task, and returns the core cycles of one, or
+/// Times whole iterations of one thread per CPU, each with a task, and returns the core cycles of one, or
 /// its ticks where there is no yardstick.
 fn iteration(
     driver: &mut Driver,

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One record a host, by Slurm. FLEET is a folder that all hosts see; LINEFILL is the program.
+# One record per host, by Slurm. FLEET is a folder that all hosts see; LINEFILL is the program.
 #
 #   sbatch --array=0-15 --nodelist=node[01-16] docs/fleet/slurm.sh
 #   linefill compare "$FLEET"/*.jsonl --out fleet.html

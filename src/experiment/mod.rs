@@ -240,7 +240,7 @@ pub struct Reference {
     pub columns: &'static [(&'static str, &'static str)],
 }
 
-/// The curves of most experiments: a curve a series, in the unit of the plot.
+/// The curves of most experiments: one curve per series, in the unit of the plot.
 pub fn plain_curves(evidence: &Evidence<'_>) -> Vec<Curve> {
     evidence.curves()
 }

@@ -90,7 +90,7 @@ fn a_table_and_maps_show_what_was_counted() {
         "memory: ",
         "page walks",
         "L1d of ",
-        "misses a set",
+        "misses per set",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
     }
@@ -163,7 +163,7 @@ fn an_experiments_case_has_a_map_of_the_sets_that_missed() {
     let html = ["--heat", "--html", page.to_str().unwrap()];
     let text = folder.run(&[&args[..], &html].concat()).ok().out;
     assert!(text.contains("L1d of NPAD=7 at 65536"), "{text}");
-    assert!(text.contains("misses a set, 16 at most"), "{text}");
+    assert!(text.contains("misses per set, 16 at most"), "{text}");
     assert!(
         fs::read_to_string(page)
             .unwrap()

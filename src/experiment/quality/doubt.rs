@@ -120,7 +120,7 @@ impl Residence {
     }
 }
 
-/// The logarithms of the passes over points: a list a point.
+/// The logarithms of the passes over points: one list per point.
 type OfPoints = Vec<Vec<f64>>;
 
 /// The same by what is alike.

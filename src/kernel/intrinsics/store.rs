@@ -45,7 +45,7 @@ macro_rules! stores {
 }
 
 stores! {
-    /// `mov`, 4 bytes: the low half of the value. 1 store an iteration, as in all of them.
+    /// `mov`, 4 bytes: the low half of the value. 1 store per iteration, as in all of them.
     store4 |value| value as u32, |to, wide| to.cast::<u32>().write_volatile(wide);
     /// `mov`, 8 bytes.
     store8 |value| value, |to, wide| to.cast::<u64>().write_volatile(wide);

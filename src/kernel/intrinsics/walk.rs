@@ -41,7 +41,7 @@ pub unsafe extern "sysv64" fn inc(mut at: usize, steps: u64, pad: isize) -> usiz
 }
 
 /// Adds the word `other` bytes from `*at` to the word `pad` bytes from `at`, then `at = *at`,
-/// `steps` times. 3 loads, 1 store a step.
+/// `steps` times. 3 loads, 1 store per step.
 ///
 /// # Safety
 /// As for [`inc`]; the words at `other` are readable.

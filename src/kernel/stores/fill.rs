@@ -240,7 +240,7 @@ impl Kernel for FillLines<'_> {
         self.done
     }
 
-    /// `rep stosb` counts as one store a line: how it parts them is the CPU's affair.
+    /// `rep stosb` counts as one store per line: how it parts them is the CPU's affair.
     fn work(&self) -> Work {
         let (stores, bytes) = self.stores();
         Work::default().store(stores as u32, bytes as u32)

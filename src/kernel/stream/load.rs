@@ -104,7 +104,7 @@ impl<'m> LoadLines<'m> {
     /// The same read in another form. By intrinsics there are no blocks: it goes line by line.
     ///
     /// Line by line they differ in the L1d, where the count of instructions decides, most with 4
-    /// loads a line. By intrinsics a cached load is an operand of its addition, so that there are
+    /// loads per line. By intrinsics a cached load is an operand of its addition, so that there are
     /// fewer: 9 % less time on a Zen 5. A non-temporal load by its intrinsic takes a bare register for
     /// an address, and each but the first of a line a `lea` before it: 11 % more.
     ///

@@ -1,4 +1,4 @@
-//! A map of cells: a row a series, a column a place, the darker the higher the value.
+//! A map of cells: one row per series, one column per place, the darker the higher the value.
 
 use maud::{Markup, html};
 

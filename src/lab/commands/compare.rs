@@ -18,11 +18,11 @@ use crate::lab::whole::write_whole;
 /// serial port, will do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Its parts are globs, of which the last may be
-left out; the first may be an experiment, too, and `walk` stands for all list walks. A ratio is the
-other record's value over the first's, in the unit of the plot: more is slower for times, and
-faster for bandwidths. A point fails if the whole interval of its ratio lies beyond. The exit status
-is then 1.
+A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may be \
+left out. The first part may also be an experiment, or `walk` for all list walks. RATIO is the other \
+record's value over the first's, in the unit of the plot: above 1 is slower for times and faster for \
+bandwidths. A gate fails if the whole interval of a point's ratio lies beyond it; the exit status is \
+then 1.
 
 Examples:
   linefill compare old.jsonl new.jsonl            and open compare.html
@@ -34,11 +34,11 @@ pub(super) struct Args {
     /// Records, or folders of runs; the others are held against the first.
     #[arg(required = true, num_args = 2.., value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// Exit with status 1 if a ratio lies beyond this; again for several.
+    /// Exit with status 1 if a ratio lies beyond this. Repeat it for several.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
-    /// What to call a record, in their order; again for each [default: the machine, or the file's
-    /// name where machines are alike].
+    /// A name for a record; repeat the option, in the order of the records [default: the machine,
+    /// or the file's name where machines are alike].
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
     /// Where the page goes [default: compare.html, and none unless the format is table].

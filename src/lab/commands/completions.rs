@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 
 use super::{Cli, Status, say};
 
-/// Print what completes commands and options in a shell.
+/// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -41,7 +41,7 @@ pub(super) struct Args {
     /// Ids, names, globs of either, or families; quote globs so that the shell leaves them alone.
     #[arg(value_name = "ID, GLOB OR FAMILY", required_unless_present = "list")]
     patterns: Vec<String>,
-    /// The events, parted by commas; they replace the usual ones.
+    /// The events, separated by commas. They replace the usual ones.
     #[arg(short, long, value_name = "EVENTS")]
     events: Option<String>,
     /// The series to count, by name or glob [default: all].

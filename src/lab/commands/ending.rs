@@ -18,7 +18,7 @@ pub(super) struct Shown {
     #[arg(long)]
     all: bool,
     /// Exit with status 1 if this is so: `CLAIM = VERDICT` (or `!=`), or
-    /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`), all of them globs. Again for several.
+    /// `FAMILY/EXPERIMENT/SERIES > VALUE` (or `<`), all of them globs. Repeat it for several.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
     /// The form of the output.

@@ -10,8 +10,8 @@ use crate::lab::format::{Format, print};
 use crate::lab::gallery::gallery;
 use crate::lab::read::warn;
 
-/// Render records as a static site: a table of machines by sections of the papers, a page a machine,
-/// and a page for any two.
+/// Render records as a static site: a table of machines by sections of the papers, a page per
+/// machine, and a page for any two.
 ///
 /// The pages load nothing and link each other by relative paths, so that any web server or a folder
 /// will do. Without --out the tables are printed, and nothing is written.
@@ -24,8 +24,8 @@ pub(super) struct Args {
     /// Records, or folders of runs.
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// What to call a record, in their order; again for each [default: the machine, or the file's
-    /// name where machines are alike].
+    /// A name for a record; repeat the option, in the order of the records [default: the machine,
+    /// or the file's name where machines are alike].
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
     /// The folder for the pages.

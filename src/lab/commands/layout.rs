@@ -27,12 +27,12 @@ Examples:
   linefill layout libx.so --list                        every type, with size, lines and holes
   linefill layout vmlinux --type task_struct --json
 
-Without debug information there is nothing to read: compile with -g (gcc, clang) or `debug = true`
+Without debug information there is nothing to read: compile with -g (gcc, clang) or `debug = true` \
 in the Cargo profile.")]
 pub(super) struct Args {
     /// A program, shared library or object file.
     binary: PathBuf,
-    /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Again for
+    /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Repeat it for
     /// several.
     #[arg(long = "type", value_name = "NAME")]
     types: Vec<String>,

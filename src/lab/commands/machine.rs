@@ -19,13 +19,15 @@ use crate::os::interrupt;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///
-/// Walks lists of growing size in random order, one cache line per element: the cost of a step rises
-/// where a cache ends. Then lists and sequences that fall into one set, loads across the end of a
-/// line, lines of many pages, stores to many lines or behind a long latency: some fifteen seconds in
-/// all, and up to three times as many while others use the same core. From these curves alone come
-/// the line, the sizes and ways, the replacement, the entries of the TLBs and the buffers, each with
-/// the share of equally likely curves that agree, if it is not all. Virtual machines often get a
-/// slice of the last-level cache that CPUID states whole; experiments go by what is measured.
+/// Walks lists of growing size in random order, one cache line per element: the time per step rises
+/// where a cache ends. Then it walks lists that fall into one set, and times loads across the end of
+/// a line, loads from many pages, and stores. This takes about fifteen seconds, and up to three times
+/// as long while others use the same core.
+///
+/// From these curves alone it infers the line size, the size and ways of each cache, the replacement
+/// policy, the entries of the TLBs and the sizes of the buffers. Where the curves leave doubt, it says
+/// in what share of the resampled curves the same answer came out. A virtual machine often gets only a
+/// part of the last-level cache that CPUID states; experiments use what is measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

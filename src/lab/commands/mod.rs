@@ -48,9 +48,9 @@ Start with:
   linefill run        about three minutes; then open linefill-out/report.html
   linefill show D14   all about one experiment
 
-The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something BAD;
-2 if something could not be done (the message says what); and 130 after Ctrl-C, `kill` or the end of the
-terminal, when what was measured until then is kept. NO_COLOR switches colours off."
+The exit status is 0 if all went well; 1 if a gate (--fail-if) failed, or `doctor` found something \
+BAD; 2 if something could not be done (the message says what); 130 if Ctrl-C, `kill` or the end of the \
+terminal stopped it: what it had measured is kept. NO_COLOR switches colours off."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -167,10 +167,10 @@ fn cpu_number(text: &str) -> Result<usize, String> {
 /// A page size on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum PageSize {
-    /// 4 KiB, those of the papers: the TLB takes its share of the cost.
+    /// 4 KiB, as in the papers: TLB misses are part of the cost.
     #[value(name = "4k")]
     Base,
-    /// 2 MiB: what the caches cost, nearly without the TLB.
+    /// 2 MiB: the cost of the caches, with few TLB misses.
     #[value(name = "2m")]
     Huge,
     /// 1 GiB, which must have been reserved (hugetlb).

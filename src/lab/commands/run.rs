@@ -17,15 +17,15 @@ use crate::os::{Pages, interrupt, prefetchers};
 
 /// Measure the experiments, decide the claims, and write a report.
 ///
-/// Measures on one CPU, point by point, and writes `record.jsonl` (of the full profile, `record.jsonl.gz`)
-/// and `report.html` into the output folder. The report opens offline. Every claim comes to one of four verdicts: it holds, it does
-/// not hold, the numbers do not decide it (inconclusive), or it cannot be put to the test here and
-/// why (untestable).
+/// Measures on one CPU, point by point, and writes `record.jsonl` (full profile: `record.jsonl.gz`)
+/// and `report.html` into the output folder. The report opens offline. Each claim gets one of four
+/// verdicts: holds; does not hold; inconclusive (the numbers do not decide it); untestable (this
+/// machine cannot test it, with the reason).
 ///
-/// Leave the machine alone meanwhile, and see `linefill doctor` for what disturbs a measurement.
-/// Ctrl-C ends the run with what was measured, as do `kill` and the end of the terminal (not under
-/// `nohup`); `--resume` goes on with it, also after the run was killed. A new run moves the folder's
-/// earlier record and report aside and loses nothing.
+/// Leave the machine alone while it measures; `linefill doctor` says what disturbs a measurement.
+/// Ctrl-C, `kill` and the end of the terminal (not under `nohup`) end the run and keep what it has
+/// measured. `--resume` goes on with an ended run, even after `kill -9`. A new run renames the
+/// folder's earlier record and report instead of overwriting them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -53,7 +53,7 @@ pub(super) struct Args {
     /// the first two passes leave open is measured again until then, or until it is decided.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     budget: Option<Duration>,
-    /// Measure everything in these pages, whatever an experiment asks for.
+    /// The page size of all memory, whatever an experiment asks for.
     #[arg(long, value_enum)]
     pages: Option<PageSize>,
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
@@ -68,7 +68,7 @@ pub(super) struct Args {
     /// Go on with the run in the output folder, with its own selection and options.
     #[arg(long)]
     resume: bool,
-    /// What decides every random layout: the same seed gives the same lists [default: 1].
+    /// The seed of all random layouts: the same seed gives the same lists [default: 1].
     #[arg(long, value_name = "N", value_parser = seed, allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Switch the hardware prefetchers off for E35, by writing a register; needs root. They are

@@ -25,7 +25,7 @@ use crate::time::Rate;
 /// access of a thread to each of its fields. About five seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-If neither --writes nor --reads is given, each field is written by a thread of its own: the first by
+If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \
 thread 0. A field on several lines is touched once on each of them.
 
 Examples:
@@ -41,18 +41,18 @@ pub(super) struct Args {
     /// The type in it: its name, or the end of its path (`Inner` for `outer::Inner`).
     #[arg(long = "type", value_name = "NAME", requires = "binary")]
     types: Option<String>,
-    /// A field of the type: `name`, `name[2]` or `outer.inner`. Again for several.
+    /// A field of the type: `name`, `name[2]` or `outer.inner`. Repeat it for several.
     #[arg(long = "field", value_name = "FIELD", requires = "types")]
     fields: Vec<String>,
-    /// A field of no type: its first byte, and its size if it is not 8 bytes. Again for several.
+    /// A field of no type: its first byte, and its size if it is not 8 bytes. Repeat it for several.
     #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
           allow_negative_numbers = true, required_unless_present = "binary")]
     offsets: Vec<(u64, u64)>,
-    /// Which thread writes which field, THREAD:FIELD, parted by commas; an offset goes by its
-    /// first byte. Again for more.
+    /// Which thread writes which field, THREAD:FIELD, separated by commas; an offset is named by
+    /// its first byte. Repeat it for more.
     #[arg(long, value_name = "LIST")]
     writes: Vec<String>,
-    /// Which thread reads which field, likewise.
+    /// Which thread reads which field, in the same form.
     #[arg(long, value_name = "LIST")]
     reads: Vec<String>,
     /// The byte of a line at which the structure begins [default: of the places that its alignment

@@ -48,7 +48,7 @@ Examples:
   linefill simulate --mesi 8                         what coherence sends among 8 cores
   linefill simulate --mesi --experiment B8 --series 'add*'     and among an experiment's threads")]
 pub(super) struct Args {
-    /// The caches; again for several.
+    /// The caches, as described below. Repeat it for several configurations.
     #[arg(
         long = "config",
         value_name = "CACHES",

@@ -58,7 +58,7 @@ pub(crate) struct Sheet {
     pub title: String,
     /// The heading of each column.
     pub headings: Vec<String>,
-    /// The rows, a cell a column.
+    /// The rows, one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 

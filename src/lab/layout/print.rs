@@ -294,7 +294,7 @@ pub fn numbers(aggregate: &Aggregate, summary: &Summary, line: u64) -> String {
         let average = (summary.lines_in_array * 100.0).round() / 100.0;
         let plural = if average == 1.0 { "" } else { "s" };
         rows.push(format!(
-            "in an array: {average} cacheline{plural} an element"
+            "in an array: {average} cacheline{plural} per element"
         ));
     }
     let straddling = aggregate.straddling(line);

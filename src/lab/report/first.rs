@@ -102,7 +102,7 @@ fn card(finding: &Finding) -> Markup {
     }
 }
 
-/// How much still holds, a bar a document, and a bar a chapter of those that have several.
+/// How much still holds: one bar per document, and one per chapter where a document has several.
 pub(super) fn holding(view: &ReportView) -> Markup {
     let papers = &view.summary.papers;
     html! {

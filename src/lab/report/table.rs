@@ -115,7 +115,7 @@ impl Table<'_> {
         self.places().len() == 1
     }
 
-    /// A row a place on the horizontal axis, a column a curve.
+    /// One row per place on the horizontal axis, one column per curve.
     fn of_places(&self) -> Markup {
         let crowded = self.is_crowded();
         html! {

@@ -46,7 +46,7 @@ pub(super) fn plot(figure: &Figure, width: u16) -> Screen {
     }
 }
 
-/// The numbers behind a figure: a row a place, a column a curve, if that is no more than a person
+/// The numbers behind a figure: one row per place, one column per curve, if that is no more than a person
 /// reads.
 pub(super) fn numbers(figure: &Figure) -> Option<Sheet> {
     const PLACES: usize = 40;

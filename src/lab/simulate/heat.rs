@@ -55,7 +55,7 @@ pub fn heat_text(configs: &[Config]) -> String {
             let most = cells.iter().map(|cell| cell.misses).max().unwrap_or(0);
             let together = cells.first().map_or(1, |cell| cell.sets);
             text += &format!(
-                "\n{name} of {}: misses a set, {} at most{}\n",
+                "\n{name} of {}: misses per set, {} at most{}\n",
                 config.text,
                 most.div_ceil(together as u64),
                 match together {
@@ -102,7 +102,7 @@ pub fn heat_page(title: &str, table: &str, configs: &[Config]) -> String {
                 @for config in configs {
                     h2 { (config.text) }
                     @for (name, cache) in levels(&config.hierarchy) {
-                        h3 { (name) ": misses a set" }
+                        h3 { (name) ": misses per set" }
                         (map(&cells(cache.heat())))
                     }
                 }
@@ -119,7 +119,7 @@ fn map(cells: &[Cell]) -> Markup {
     let most_in_a_row = cells.len().min(ROW);
     html! {
         svg viewBox=(format!("0 0 {most_in_a_row} {rows}")) role="img"
-            aria-label=(format!("misses a cell, {most} at most")) {
+            aria-label=(format!("misses per cell, {most} at most")) {
             @for (index, cell) in cells.iter().enumerate() {
                 rect x=(index % ROW) y=(index / ROW) width="0.92" height="0.92"
                     fill="#c2410c" fill-opacity=(opacity(cell.misses, most)) {
@@ -156,7 +156,7 @@ mod tests {
     fn the_set_that_misses_is_the_one_that_is_dark() {
         let text = heat_text(&heated("L1d=8K/2"));
         assert!(
-            text.contains("L1d of L1d=8K/2: misses a set, 30 at most"),
+            text.contains("L1d of L1d=8K/2: misses per set, 30 at most"),
             "{text}"
         );
         let row = text.lines().last().unwrap();

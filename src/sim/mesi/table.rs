@@ -225,7 +225,7 @@ impl fmt::Display for Transition {
 }
 
 impl fmt::Display for Protocol {
-    /// A line a state and a column an event. `S/E` is S if another cache has the line, else E.
+    /// One line per state and one column per event. `S/E` is S if another cache has the line, else E.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const WIDTH: usize = 16;
         write!(f, "  ")?;

@@ -1,4 +1,4 @@
-//! Bit-PLRU: a bit a way says that it was used lately.
+//! Bit-PLRU: one bit per way says that it was used lately.
 
 use alloc::boxed::Box;
 use alloc::vec;

@@ -27,9 +27,9 @@ pub enum Replacement {
     /// fills, so that the first line of a set comes into way 1. Hits leave it alone. Without
     /// invalidations this is first in, first out.
     RoundRobin,
-    /// Tree-PLRU: a bit a node of a binary tree over the ways points away from the last use.
+    /// Tree-PLRU: one bit per node of a binary tree over the ways points away from the last use.
     TreePlru,
-    /// Bit-PLRU, also called MRU or not most recently used: a bit a way is set by a use, and all
+    /// Bit-PLRU, also called MRU or not most recently used: one bit per way is set by a use, and all
     /// others are cleared when the last one would be set. The lowest way without it makes way.
     BitPlru,
     /// Any, with equal chance.
@@ -37,7 +37,7 @@ pub enum Replacement {
         /// Decides the sequence.
         seed: u64,
     },
-    /// Quad-age LRU, a family of policies with two bits a line.
+    /// Quad-age LRU, a family of policies with two bits per line.
     Qlru(Qlru),
 }
 

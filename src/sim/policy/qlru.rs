@@ -1,4 +1,4 @@
-//! Quad-age LRU: two bits a line, and a name for each way to use them.
+//! Quad-age LRU: two bits per line, and a name for each way to use them.
 //!
 //! The names are those of A. Abel and J. Reineke, "nanoBench: A Low-Overhead Tool for Running
 //! Microbenchmarks on x86 Systems" (ISPASS 2020, section VI), who found such policies in the L2

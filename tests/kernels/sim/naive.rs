@@ -1,4 +1,4 @@
-//! Caches of odd shapes against a reference that is as plain as can be: a list a set.
+//! Caches of odd shapes against a reference that is as plain as can be: one list per set.
 
 use linefill::sim::{
     Cache, Counters, Design, Geometry, Op, Reference, Replacement, WriteHit, WriteMiss,

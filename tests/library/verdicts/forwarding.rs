@@ -134,7 +134,7 @@ pub fn rows() -> Vec<Row> {
             let forwarded = 1.0;
             Costs { forwarded, ..USUAL }.on(m)
         })
-        .says("core cycles a round trip 1.0"),
+        .says("core cycles per round trip 1.0"),
         row("X1", NO_LESS, Inconclusive, |m| {
             let forwarded = f64::from(m.load_to_use.unwrap_or(4)) - 0.5;
             Costs { forwarded, ..USUAL }.on(m)

@@ -16,7 +16,7 @@ const LRU: &str = ".2";
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Truth {
     Known(&'static str),
-    /// Two misses a round, whatever the sequence.
+    /// Two misses per round, whatever the sequence.
     Two,
 }
 

@@ -52,7 +52,7 @@ fn an_order_is_a_line_with_57_bytes_of_members_and_a_hole_of_7() {
             "/* size: 64, cachelines: 1, members: 4 */",
             "/* sum members: 57, holes: 1, sum holes: 7 */",
             "/* alignment: 8 */",
-            "/* in an array: 1 cacheline an element */",
+            "/* in an array: 1 cacheline per element */",
             "/* not reorganised: no other order of the members is smaller */",
         ],
     );

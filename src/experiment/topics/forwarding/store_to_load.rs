@@ -214,7 +214,11 @@ const STORE_FORWARDING: Experiment = Experiment {
                         "no published load-to-use latency for this CPU; measured {trip} core cycles"
                     ))
                 })?;
-                at_least("core cycles a round trip", trip, f64::from(published) - 0.5)
+                at_least(
+                    "core cycles per round trip",
+                    trip,
+                    f64::from(published) - 0.5,
+                )
             },
         )
         .failing(

@@ -103,7 +103,7 @@ const FIG_6_6: Experiment = Experiment {
             |e| {
                 let most = extreme(e, Extreme::most)?;
                 let rate = ratio(Interval::exact(BURST as f64), most.value)?;
-                let what = format!("loads a core cycle at worst, {} bytes apart", most.at);
+                let what = format!("loads per core cycle at worst, {} bytes apart", most.at);
                 at_least(&what, rate, TWO)
             },
         ),

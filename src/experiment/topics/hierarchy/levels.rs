@@ -108,7 +108,7 @@ const SESTOFT_4: Experiment = Experiment {
     name: "sestoft-fig-4",
     title: "Nanoseconds to reach each level",
     question: "Is each level of the hierarchy several times slower than the one before it?",
-    source: "Sestoft, Figure 4, for an i7-4870HQ: 0.4 ns an instruction, L1 1.5 ns, L2 5 ns, L3 \
+    source: "Sestoft, Figure 4, for an i7-4870HQ: 0.4 ns per instruction, L1 1.5 ns, L2 5 ns, L3 \
              25 ns, memory 90 ns",
     about: "Servers trade latency for size and cores, so that their last level and their memory \
             are farther away than those of the laptop of the note.",
@@ -117,7 +117,7 @@ const SESTOFT_4: Experiment = Experiment {
     cases,
     curves: plain_curves,
     events: events::WALK,
-    // 0.4 ns an instruction, L1 1.5 ns, L2 5 ns, L3 25 ns and memory 90 ns on an i7-4870HQ.
+    // 0.4 ns per instruction, L1 1.5 ns, L2 5 ns, L3 25 ns and memory 90 ns on an i7-4870HQ.
     claims: &[measured(
         "B11.1",
         sestoft("A.1, Figure 4"),

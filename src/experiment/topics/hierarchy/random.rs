@@ -231,7 +231,7 @@ const FIG_3_15: Experiment = Experiment {
             .advice(
                 "Lay data out in the order in which you read it. Where you cannot, make it \
                  smaller, or have several accesses in flight.",
-                "Order saves less than it did: measure before you reorganise data for it.",
+                "Order saves less than in the paper: measure before you reorganise data for it.",
             ),
         ),
         // The random curve does not flatten but keeps on rising; by the figure 1.04 to 1.17 times

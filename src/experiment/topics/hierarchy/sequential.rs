@@ -57,7 +57,7 @@ const FIG_3_10: Experiment = Experiment {
                 })?;
                 let published = f64::from(published);
                 between(
-                    "core cycles a step in L1d",
+                    "core cycles per step in L1d",
                     level,
                     published * 0.9,
                     published * 1.1,
@@ -208,7 +208,7 @@ const FIG_3_11: Experiment = Experiment {
                 Shown::Times,
                 Touches::Many,
                 "One word of each line over all eight, in order",
-                "To use one word of each line takes {now} as long per step as to use all eight",
+                "Using one word of each line takes {now} as long per step as using all eight",
             )
             .advice(
                 "Pack what a loop reads into the same lines: half-used lines cost what full \
@@ -301,8 +301,7 @@ const FIG_3_13: Experiment = Experiment {
             )
             .advice(
                 "Write what has changed, and no more: each written line travels twice.",
-                "Measure what writing costs your loop: it is not the share that the paper \
-                 found.",
+                "Measure what writing costs in your loop: the paper's share does not apply here.",
             ),
         )
         .holding("Lines that go back to memory take their share of the bandwidth."),

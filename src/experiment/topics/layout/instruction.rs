@@ -37,7 +37,7 @@ const CORE_2: &str = "Core 2, 32 KiB L1d, 4 MiB L2 (2007)";
 const FIG_7_1: Experiment = Experiment {
     id: "F3",
     name: "drepper-fig-7.1",
-    title: "Cycles and misses an instruction",
+    title: "Cycles and misses per instruction",
     question: "How many of a list walk's instructions miss, and what does that make of the cycles \
                an instruction?",
     source: "Drepper 7.1, Figures 7.1 to 7.3, counted by oprofile on a Core 2",

@@ -71,7 +71,7 @@ const ORDER_SPLIT: Experiment = Experiment {
              and payments in an array each, added up four at a time by AVX2",
     about: "Prefetchers stream the unused bytes in as well, so that inside the caches the \
             arithmetic can hide them. In memory the loop runs at the speed of one core's share \
-            of the bus, and 16 bytes an order instead of 64 are a quarter of the time, if the \
+            of the bus, and 16 bytes per order instead of 64 are a quarter of the time, if the \
             arithmetic keeps up. Arrays apart gain twice, since their numbers lie as vector \
             instructions want them.",
     seen: &[],

@@ -16,7 +16,7 @@ pub(crate) static ALL: &[Experiment] = &[STRIPED];
 /// Operations of the note's run, by all threads together.
 const OPERATIONS: u64 = 1_600_000;
 
-/// Its keys: 16 operations a key.
+/// Its keys: 16 operations per key.
 const RANGE: u32 = 100_000;
 
 /// A quick run has so many times fewer of both: a key is met as often.
@@ -191,7 +191,7 @@ const STRIPED: Experiment = Experiment {
             of a guest may quadruple from one second to the next.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
-        Axis::log("time an operation of all threads together"),
+        Axis::log("time per operation of all threads together"),
         Unit::Nanoseconds,
     )),
     events: &[],

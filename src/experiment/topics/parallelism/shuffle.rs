@@ -201,8 +201,8 @@ const SHUFFLE: Experiment = Experiment {
                 Shown::Times,
                 Touches::Few,
                 "Index drawn over looked up, exchange in memory",
-                "An exchange in memory takes {now} as long with an index drawn on the spot as \
-                 with one looked up",
+                "An exchange in memory takes {now} as long if its index is computed there as if \
+                 it is looked up",
             )
             .advice(
                 "Move long arithmetic out of loops that miss: compute addresses beforehand.",

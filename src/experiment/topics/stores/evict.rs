@@ -62,7 +62,7 @@ const FLUSHES: Experiment = Experiment {
             writes the line back, and may evict it all the same.",
     plot: Some(Plot::lines(
         Axis::log("lines in one go"),
-        Axis::log("time a line"),
+        Axis::log("time per line"),
         Unit::CoreCycles,
     )),
     cases,

@@ -51,7 +51,7 @@ const FIRST_TOUCH: Experiment = Experiment {
             page of zeroes that all share, and the first write then faults again.",
     plot: Some(Plot::bars(
         Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
-        Axis::log("time a page"),
+        Axis::log("time per page"),
         Unit::CoreCycles,
     )),
     cases: |_| {

@@ -147,7 +147,7 @@ const FIG_6_1: Experiment = Experiment {
     title: "Initialising a matrix by row and by column",
     question: "When do stores that bypass the cache pay, and when do they hurt?",
     source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
-             ns a store by row, 14.1 normal and 17.8 non-temporal by column",
+             ns per store by row, 14.1 normal and 17.8 non-temporal by column",
     seen: &[],
     about: "By row both are bound by memory, and bypassing saves the read for ownership. By \
             column a normal store finds its line in L2 sixteen times out of sixteen but one, \

@@ -17,7 +17,7 @@ pub(crate) const INDEX: Experiment = Experiment {
     name: "tensor-get-kernel",
     title: "Remainders, strides and calls",
     question: "What does it cost to form the index, by remainders, masks, divisions and calls?",
-    source: "mmpataki, parts 7 and 8: 285 operations a second, 144 with prime dimensions, 328 \
+    source: "mmpataki, parts 7 and 8: 285 operations per second, 144 with prime dimensions, 328 \
              with masks, 102 with get and index not inlined",
     seen: &[],
     about: "A remainder by a power of two is a mask or three instructions, one by another \

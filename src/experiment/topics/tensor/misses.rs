@@ -27,7 +27,7 @@ pub(crate) const PAGES: Experiment = Experiment {
     title: "Pages that a TLB must know",
     question: "How many pages do the reads touch, and how often does the TLB miss?",
     source: "mmpataki, part 7: 3 pages of 2 MiB for the array, 1 for the stack, 4 for the code; \
-             26.4 dTLB load misses an operation nested, 6.8 flat",
+             26.4 dTLB load misses per operation nested, 6.8 flat",
     seen: &[],
     about: "Pages are counted in the kernels' traces, references and elements, from the start of \
             a page of 2 MiB. The flat tensor touches every eighth of its pages of 4 KiB, which is \
@@ -119,7 +119,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
     name: "tensor-d-cache-mystery",
     title: "7,309 misses where 448 would do",
     question: "How many misses of L1d do the reads need, and what do those cost that there are?",
-    source: "mmpataki, part 7: 448 misses an operation by simulation, 7,309 counted, left open",
+    source: "mmpataki, part 7: 448 misses per operation by simulation, 7,309 counted, left open",
     seen: &[],
     about: "448 is what an empty cache takes. In a cache that has room for the lines LRU misses \
             none of them later, so that what is counted of later operations is somebody else's \

@@ -25,7 +25,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
     title: "A million reads of arrays of arrays, and of one run",
     question: "What does it cost to reach an element through references, and what of it is \
                instructions, and what misses?",
-    source: "mmpataki, part 7: 133 operations a second nested, 288 flat; cycles and events of an \
+    source: "mmpataki, part 7: 133 operations per second nested, 288 flat; cycles and events of an \
              operation by perfnorm",
     seen: &[],
     about: "Instructions, branches and loads are not counted by the CPU: they are those of the \
@@ -123,8 +123,8 @@ pub(crate) const OPERATION: Experiment = Experiment {
                 let instructions = |name| e.at(name, INSTRUCTIONS);
                 let more = ratio(instructions(NESTED), instructions(FLAT))?;
                 all_of([
-                    at_least("loads a read, nested", loads(NESTED), 4.0),
-                    between("loads a read, flat", loads(FLAT), 1.0, 1.0),
+                    at_least("loads per read, nested", loads(NESTED), 4.0),
+                    between("loads per read, flat", loads(FLAT), 1.0, 1.0),
                     at_least("instructions, nested over flat", more, 1.0),
                 ])
             },

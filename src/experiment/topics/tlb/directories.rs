@@ -61,7 +61,7 @@ const TLB_USAGE: Experiment = Experiment {
     seen: &[],
     plot: Some(Plot::lines(
         Axis::bytes("distance of the lines"),
-        Axis::log("time a line"),
+        Axis::log("time per line"),
         Unit::CoreCycles,
     )),
     cases,

@@ -26,7 +26,7 @@ const FIG_7_9: Experiment = Experiment {
     question: "How much of a random walk's time do large pages save?",
     source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
     about: "The paper's TLB reached as far as 256 KiB; second levels of today reach 6 to 16 MiB, \
-            and what they translate costs some cycles a load instead of a page walk. Beyond that \
+            and what they translate costs some cycles per load instead of a page walk. Beyond that \
             the saving is a page walk, which finds its tables in the caches most of the time. In \
             a virtual machine large pages extend the TLB's reach only if the hypervisor backs \
             them with pages as large; if it does not, an entry is good for one of the smaller \

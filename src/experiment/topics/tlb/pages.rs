@@ -259,7 +259,8 @@ const FIG_3_17: Experiment = Experiment {
                 Shown::Times,
                 Touches::Some,
                 "Random over the whole list over random in 60 pages",
-                "Random access over the whole list costs {now} random access within 60 pages",
+                "Random access over the whole list takes {now} as long as random access within \
+                 60 pages",
             )
             .advice(
                 "Finish the work on a few pages before you go on to the next.",

@@ -35,7 +35,7 @@ const TRANSLATION: Experiment = Experiment {
     )],
     plot: Some(Plot::lines(
         Axis::log("pages"),
-        Axis::log("time an access"),
+        Axis::log("time per access"),
         Unit::CoreCycles,
     )),
     cases: |machine| {

@@ -16,7 +16,7 @@ use core::arch::x86_64::{
     _mm512_sub_pd,
 };
 
-/// Vectors of a block: comparing and choosing take six cycles a mean, one after the other, which
+/// Vectors of a block: comparing and choosing take six cycles per mean, one after the other, which
 /// four vectors fill.
 const VECTORS: usize = 4;
 

@@ -58,7 +58,7 @@ fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
 }
 
 const fn plot(x: Axis) -> Option<Plot> {
-    Some(Plot::lines(x, Axis::log("time a line"), Unit::CoreCycles))
+    Some(Plot::lines(x, Axis::log("time per line"), Unit::CoreCycles))
 }
 
 /// The difference of two intervals.

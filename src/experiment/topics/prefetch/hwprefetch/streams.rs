@@ -92,6 +92,6 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
     let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 16.0);
     noted(
         judged,
-        format!("{least} core cycles a line at the least, {most} at the most"),
+        format!("{least} core cycles per line at the least, {most} at the most"),
     )
 }

@@ -26,7 +26,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
             lines come from an open row of DRAM, and share a translation.",
     plot: Some(Plot::bars(
         Axis::linear("prefetchers on (0), off (1)"),
-        Axis::linear("time a line"),
+        Axis::linear("time per line"),
         Unit::CoreCycles,
     )),
     cases: |machine| {

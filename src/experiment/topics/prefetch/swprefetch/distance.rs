@@ -76,7 +76,7 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             sight.",
     plot: Some(Plot::lines(
         Axis::log("nodes ahead"),
-        Axis::log("time a node"),
+        Axis::log("time per node"),
         Unit::CoreCycles,
     )),
     cases,

@@ -95,7 +95,8 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
                 Shown::Saved,
                 Touches::Many,
                 "Saved by software prefetch on a random list",
-                "Software prefetch saves {now} of a walk through a random list in memory",
+                "Software prefetch saves {now} of the time of a walk through a random list in \
+                 memory",
             )
             .advice(
                 "Prefetch where you know addresses several steps ahead, and tune the distance.",
