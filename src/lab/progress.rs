@@ -1,18 +1,29 @@
 //! How far a run is: drawn between two cases and at no other time.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
-
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::plain;
 use super::terminal::tell;
+
+/// The least time between two drawings.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The width of the bar.
+const BAR: u64 = 20;
+/// Goes to the start of the line and clears it.
+const CLEAR: &str = "\r\x1b[K";
 
 /// A line that is drawn over on a terminal; elsewhere, a line per experiment.
 ///
 /// No thread redraws it, so that nothing runs beside a sample.
 #[derive(Debug)]
 pub struct Progress {
-    bar: ProgressBar,
+    /// Whether the standard error is a terminal that can clear a line.
+    terminal: bool,
+    points: u64,
+    done: u64,
+    message: String,
+    drawn: Option<Instant>,
     began: Instant,
     measured: u64,
     part: Option<Part>,
@@ -29,13 +40,13 @@ struct Part {
 impl Progress {
     /// Progress over `points` points.
     pub fn new(points: u64) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(points), ProgressDrawTarget::stderr());
-        bar.set_style(
-            ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        let dumb = std::env::var_os("TERM").is_none_or(|kind| kind == "dumb");
         Progress {
-            bar,
+            terminal: io::stderr().is_terminal() && !dumb,
+            points,
+            done: 0,
+            message: String::new(),
+            drawn: None,
             began: Instant::now(),
             measured: 0,
             part: None,
@@ -44,7 +55,7 @@ impl Progress {
 
     /// Says that there are more points than was thought.
     pub fn more(&mut self, points: u64) {
-        self.bar.inc_length(points);
+        self.points += points;
     }
 
     /// Says that an experiment begins.
@@ -59,12 +70,12 @@ impl Progress {
     /// Says what is measured next.
     pub fn next(&mut self, what: &str) {
         let title = self.part.as_ref().map_or("", |part| &part.title);
-        let message = match self.left() {
+        self.message = match self.left() {
             // First, because a narrow terminal cuts the end off.
-            Some(left) => format!("{} left; {title}: {what}", HumanDuration(left)),
+            Some(left) => format!("{} left; {title}: {what}", told(left)),
             None => format!("{title}: {what}"),
         };
-        self.bar.set_message(message);
+        self.draw();
     }
 
     /// Counts a point that was measured.
@@ -73,18 +84,19 @@ impl Progress {
         if let Some(part) = &mut self.part {
             part.points += 1;
         }
-        self.bar.inc(1);
+        self.known();
     }
 
     /// Counts a point that was there already.
     pub fn known(&mut self) {
-        self.bar.inc(1);
+        self.done += 1;
+        self.draw();
     }
 
     /// Says that the experiment has ended.
     pub fn end(&mut self) {
         let Some(part) = self.part.take() else { return };
-        if self.bar.is_hidden() && part.points > 0 {
+        if !self.terminal && part.points > 0 {
             tell(format_args!(
                 "{}: {} points, {:.1} s",
                 part.title,
@@ -96,15 +108,32 @@ impl Progress {
 
     /// Says what was found, above the line.
     pub fn found(&self, text: &str) {
-        match self.bar.is_hidden() {
-            true => tell(text),
-            false => self.bar.println(plain::word(text)),
+        match self.terminal {
+            false => tell(text),
+            true => write(&format!("{CLEAR}{}\n{}", plain::word(text), self.line())),
         }
     }
 
     /// Clears the line.
     pub fn finish(self) {
-        self.bar.finish_and_clear();
+        if self.terminal {
+            write(CLEAR);
+        }
+    }
+
+    /// Draws the line over the last one, unless that has just been drawn.
+    fn draw(&mut self) {
+        if self.terminal && self.drawn.is_none_or(|drawn| drawn.elapsed() >= PAUSE) {
+            write(&format!("{CLEAR}{}", self.line()));
+            self.drawn = Some(Instant::now());
+        }
+    }
+
+    /// The line, cut so that it never needs a second one.
+    fn line(&self) -> String {
+        let columns = terminal_size::terminal_size_of(io::stderr())
+            .map_or(80, |(terminal_size::Width(columns), _)| columns);
+        line(self.done, self.points, &self.message, columns.into())
     }
 
     /// The time left, if the points to come take as long as those so far.
@@ -112,11 +141,58 @@ impl Progress {
         if self.measured < 3 {
             return None;
         }
-        let remaining = self.bar.length()?.saturating_sub(self.bar.position());
+        let remaining = self.points.saturating_sub(self.done);
         let seconds = self.began.elapsed().as_secs_f64() / self.measured as f64;
         // Whole seconds: a digit that flickers tells nothing.
         Some(Duration::from_secs(
             (seconds * remaining as f64).ceil() as u64
         ))
+    }
+}
+
+/// A bar, the counts and a message, in fewer than `columns`.
+fn line(done: u64, points: u64, message: &str, columns: usize) -> String {
+    let full = (done.min(points) * BAR).checked_div(points).unwrap_or(BAR) as usize;
+    let (full, open) = ("█".repeat(full), "░".repeat(BAR as usize - full));
+    let mut line = format!("{full}{open} {done}/{points} {}", plain::word(message));
+    while textwrap::core::display_width(&line) >= columns && line.pop().is_some() {}
+    line
+}
+
+/// A time in seconds, or in minutes where that says enough.
+fn told(time: Duration) -> String {
+    let (number, unit) = match time.as_secs() {
+        seconds @ ..90 => (seconds, "second"),
+        seconds => (seconds.div_ceil(60), "minute"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Writes to the terminal; a terminal that has gone ends no measurement.
+fn write(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_shows_the_share_and_stays_shorter_than_the_terminal() {
+        let half = format!("{}{} 5/10 D14", "█".repeat(10), "░".repeat(10));
+        assert_eq!(line(5, 10, "D14", 80), half);
+        // A character of two columns does not begin in the last one.
+        assert_eq!(line(5, 10, "漢字漢字", 32), half.replace("D14", "漢字"));
+        assert!(line(12, 10, "", 80).starts_with(&"█".repeat(20)));
+        assert!(!line(0, 0, "\x1b[2J", 80).contains('\x1b'));
+    }
+
+    #[test]
+    fn long_times_are_told_in_minutes() {
+        let told = |seconds| told(Duration::from_secs(seconds));
+        assert_eq!(
+            [told(1), told(89), told(90), told(181)],
+            ["1 second", "89 seconds", "2 minutes", "4 minutes"]
+        );
     }
 }

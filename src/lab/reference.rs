@@ -142,12 +142,10 @@ impl File {
     /// # Errors
     /// If a column is missing or holds something other than numbers.
     pub fn curve(&self, x: &str, y: &str) -> Result<Vec<(f64, f64)>, ReferenceError> {
-        let mut reader = self.reader();
-        let header = reader.headers().map_err(|error| self.unreadable(&error))?;
-        let (x_at, y_at) = (self.column(header, x)?, self.column(header, y)?);
+        let (header, rows) = self.rows()?;
+        let (x_at, y_at) = (self.column(&header, x)?, self.column(&header, y)?);
         let mut points = Vec::new();
-        for row in reader.records() {
-            let row = row.map_err(|error| self.unreadable(&error))?;
+        for row in rows {
             let (x_cell, y_cell) = (&row[x_at], &row[y_at]);
             if !x_cell.is_empty() && !y_cell.is_empty() {
                 points.push((self.number(x, x_cell)?, self.number(y, y_cell)?));
@@ -162,37 +160,51 @@ impl File {
     /// # Errors
     /// If the file is not CSV.
     pub fn numbered_columns(&self) -> Result<Vec<(String, String)>, ReferenceError> {
-        let mut reader = self.reader();
-        let header = reader.headers().map_err(|error| self.unreadable(&error))?;
+        let (header, _) = self.rows()?;
         let numbered = |name: &str| {
             let number = name.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
             let digits = number.bytes().all(|byte| byte.is_ascii_digit());
             (digits && !number.is_empty()).then(|| (name.to_owned(), number.to_owned()))
         };
-        Ok(header.iter().filter_map(numbered).collect())
+        Ok(header.iter().filter_map(|name| numbered(name)).collect())
     }
 
-    fn reader(&self) -> csv::Reader<&[u8]> {
-        csv::ReaderBuilder::new()
-            .comment(Some(b'#'))
-            .from_reader(self.text.as_bytes())
-    }
-
-    fn unreadable(&self, error: &csv::Error) -> ReferenceError {
-        ReferenceError::Unreadable {
+    /// The heading and the rows below it, each of as many cells.
+    fn rows(&self) -> Result<(Vec<String>, Vec<Vec<String>>), ReferenceError> {
+        let unreadable = |why: String| ReferenceError::Unreadable {
             file: self.name.to_owned(),
-            why: error.to_string(),
+            why,
+        };
+        let mut header: Option<Vec<String>> = None;
+        let mut rows = Vec::new();
+        for (at, line) in self.text.lines().enumerate() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let cells = cells(line)
+                .ok_or_else(|| unreadable(format!("line {}: a quote is not closed", at + 1)))?;
+            match &header {
+                None => header = Some(cells),
+                Some(header) if header.len() == cells.len() => rows.push(cells),
+                Some(header) => {
+                    let (have, want) = (cells.len(), header.len());
+                    let why = format!("line {}: {have} cells under {want} headings", at + 1);
+                    return Err(unreadable(why));
+                }
+            }
         }
+        let header = header.ok_or_else(|| unreadable("no heading".to_owned()))?;
+        Ok((header, rows))
     }
 
-    fn column(&self, header: &csv::StringRecord, column: &str) -> Result<usize, ReferenceError> {
+    fn column(&self, header: &[String], column: &str) -> Result<usize, ReferenceError> {
         header
             .iter()
             .position(|name| name == column)
             .ok_or_else(|| ReferenceError::NoColumn {
                 file: self.name.to_owned(),
                 column: column.to_owned(),
-                has: header.iter().map(str::to_owned).collect(),
+                has: header.to_vec(),
             })
     }
 
@@ -205,9 +217,47 @@ impl File {
     }
 }
 
+/// The cells of a line of CSV (RFC 4180): a cell in quotes may hold commas, and a quote as two. `None`
+/// if a quote is not closed.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let cell = cells.last_mut()?;
+        match letter {
+            '"' if quoted && letters.peek() == Some(&'"') => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            _ => cell.push(letter),
+        }
+    }
+    (!quoted).then_some(cells)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_in_quotes_holds_commas_and_quotes() {
+        assert_eq!(
+            cells("1,,\"a, \"\"b\"\"\",").unwrap(),
+            ["1", "", "a, \"b\"", ""]
+        );
+        assert_eq!(cells("1,\"a"), None);
+    }
+
+    #[test]
+    fn rows_of_another_length_and_files_without_a_heading_are_refused() {
+        let why = |text| match (File { name: "f", text }).curve("x", "y") {
+            Err(ReferenceError::Unreadable { why, .. }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why("# a\nx,y\n1\n"), "line 3: 1 cells under 2 headings");
+        assert_eq!(why("# a\n"), "no heading");
+        assert_eq!(why("x,\"y\n"), "line 1: a quote is not closed");
+    }
 
     #[test]
     fn every_file_names_its_source() {

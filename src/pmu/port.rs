@@ -3,6 +3,9 @@
 // `rdpmc` and MSRs are instructions that fault where they are not allowed.
 #![allow(unsafe_code)]
 
+#[cfg(feature = "ring0")]
+use core::arch::asm;
+
 /// Something that reads performance counters as `rdpmc` does.
 pub trait Rdpmc {
     /// Counter `counter`, zero-extended from its width.
@@ -45,12 +48,23 @@ impl Rdpmc for Cpu {
 #[cfg(feature = "ring0")]
 impl MsrPort for Cpu {
     unsafe fn read(&mut self, register: u32) -> u64 {
-        // SAFETY: the caller runs in ring 0 and the register exists.
-        unsafe { x86::msr::rdmsr(register) }
+        let (low, high): (u32, u32);
+        // SAFETY: the caller runs in ring 0 and the register exists. The operands are those of the
+        // manual: the number in ecx, the value in edx:eax. Writing memory is assumed, so that no
+        // access moves across.
+        unsafe {
+            asm!("rdmsr", in("ecx") register, out("eax") low, out("edx") high,
+                options(nostack, preserves_flags));
+        }
+        u64::from(high) << 32 | u64::from(low)
     }
 
     unsafe fn write(&mut self, register: u32, value: u64) {
-        // SAFETY: the caller runs in ring 0, and register and value are valid.
-        unsafe { x86::msr::wrmsr(register, value) }
+        let (low, high) = (value as u32, (value >> 32) as u32);
+        // SAFETY: the caller runs in ring 0, and register and value are valid. Operands as above.
+        unsafe {
+            asm!("wrmsr", in("ecx") register, in("eax") low, in("edx") high,
+                options(nostack, preserves_flags));
+        }
     }
 }
