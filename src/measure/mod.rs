@@ -7,12 +7,14 @@
 //! median is within the plan's precision, or the plan's budget is spent, and say which.
 
 mod collect;
+mod line;
 mod one_shot;
 mod plan;
 mod sample;
 mod steady;
 mod whole;
 
+pub use line::FunctionLine;
 pub use one_shot::{Shot, one_shot};
 pub use plan::Plan;
 #[cfg(all(feature = "std", target_os = "linux"))]

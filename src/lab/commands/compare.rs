@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail};
 
 use super::{Status, tell};
-use crate::lab::compare::{Comparison, Difference, Gate, differences, judged, label, load, render};
+use crate::lab::compare::{
+    Comparison, Difference, FunctionGate, Gate, NEW, Source, compared, differences, judged, label,
+    load, render,
+};
 use crate::lab::format::{Format, print};
 use crate::lab::read::warn;
 use crate::lab::whole::write_whole;
@@ -16,24 +19,37 @@ use crate::lab::whole::write_whole;
 /// intervals, the machine sheets and the verdicts side by side. Prints how much slower or faster each
 /// other record is than the first, the largest effect first. Records of the boot image, from its
 /// serial port, will do.
+///
+/// Timings of your own functions are compared name by name: those of Criterion's output folder (its last
+/// run, or with a single folder that against the baseline), and lines of kind `function`
+/// (docs/FORMAT.md). Medians are compared; the interval of a ratio has 1 % of either value added, for
+/// what differs between runs. There is no page of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A gate is FAMILY/EXPERIMENT/SERIES > RATIO, or < RATIO. Each part is a glob, and the last ones may be \
 left out. The first part may also be an experiment, or `walk` for all list walks. RATIO is the other \
 record's value over the first's, in the unit of the plot: above 1 is slower for times and faster for \
 bandwidths. A gate fails if the whole interval of a point's ratio lies beyond it; the exit status is \
-then 1.
+then 1. For functions a gate is NAME > RATIO, and NAME is a glob.
 
 Examples:
   linefill compare old.jsonl new.jsonl            and open compare.html
   linefill compare before after --fail-if 'walk/* > 1.05'
   linefill compare a b --label 'Zen 4' --label 'Zen 5'
   linefill compare main branch --fail-if 'bandwidth/D35/read* < 0.95' --fail-if 'D15 > 1.1'
-  linefill compare fleet/*.jsonl --out fleet.html")]
+  linefill compare fleet/*.jsonl --out fleet.html
+  linefill compare target/criterion --fail-if 'parse/* > 1.05'      the last run over the one before
+  linefill compare target/criterion --baseline main                 over `--save-baseline main`
+  linefill compare old/criterion new/criterion                      of two checkouts")]
 pub(super) struct Args {
-    /// Records, or folders of runs; the others are held against the first.
-    #[arg(required = true, num_args = 2.., value_name = "RECORD")]
+    /// Records, folders of runs, Criterion's folders or files of function lines; the others are held
+    /// against the first.
+    #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
+    /// The baseline of Criterion that a single folder is held against, as of --save-baseline [default:
+    /// base, the run before].
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
     /// Exit with status 1 if a ratio lies beyond this. Repeat it for several.
     #[arg(long = "fail-if", value_name = "GATE")]
     gates: Vec<String>,
@@ -53,11 +69,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    let format = if args.json { Format::Json } else { args.format };
+    if let Some(sources) = sources(args)? {
+        return functions(args, &sources, format);
+    }
     let mut gates = Vec::new();
     for text in &args.gates {
         gates.push(text.parse::<Gate>().context("--fail-if")?);
     }
-    let format = if args.json { Format::Json } else { args.format };
     let sides = label(load(&args.records)?, &args.labels).context("--label")?;
     for side in &sides {
         warn(&side.name, side.cut_off);
@@ -97,6 +116,88 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         .iter()
         .all(|(_, outcome)| outcome.failures.is_empty())
     {
+        true => Ok(Status::Done),
+        false => Ok(Status::Failed),
+    }
+}
+
+/// The timings of functions that are to be compared; `None` if they are records of runs.
+fn sources(args: &Args) -> Result<Option<Vec<Source>>> {
+    let named = |path: &PathBuf| path.display().to_string();
+    if let [folder] = &args.records[..] {
+        let baseline = args.baseline.as_deref().unwrap_or("base");
+        let kept = |baseline: &str| match folder.is_dir() {
+            true => Source::at(folder, baseline),
+            false => Ok(None),
+        };
+        let (Some(before), Some(now)) = (kept(baseline)?, kept(NEW)?) else {
+            bail!(
+                "{}: two records or more are compared, or a folder of Criterion's that has `{baseline}` \
+                 and `{NEW}` of a benchmark",
+                named(folder)
+            );
+        };
+        let name = |of: &str, source| Source {
+            name: of.to_owned(),
+            ..source
+        };
+        return Ok(Some(vec![name(baseline, before), name(NEW, now)]));
+    }
+    if let Some(name) = &args.baseline {
+        bail!("--baseline {name}: goes with a single folder of Criterion's");
+    }
+    let mut sources = Vec::new();
+    for path in &args.records {
+        sources.push(Source::at(path, NEW)?);
+    }
+    match sources.iter().position(Option::is_none) {
+        None => Ok(Some(sources.into_iter().flatten().collect())),
+        Some(_) if sources.iter().all(Option::is_none) => Ok(None),
+        Some(place) => bail!(
+            "{} has no timings of functions, and others have: compare like with like",
+            named(&args.records[place])
+        ),
+    }
+}
+
+/// Compares functions.
+fn functions(args: &Args, sources: &[Source], format: Format) -> Result<Status> {
+    let mut gates = Vec::new();
+    for text in &args.gates {
+        gates.push(text.parse::<FunctionGate>().context("--fail-if")?);
+    }
+    if let Some(out) = &args.out {
+        bail!("--out {}: there is no page of functions", out.display());
+    }
+    let mut sources = sources.to_vec();
+    if args.labels.len() > sources.len() {
+        bail!(
+            "--label: {} labels for {}",
+            args.labels.len(),
+            sources.len()
+        );
+    }
+    for (source, label) in sources.iter_mut().zip(&args.labels) {
+        source.name.clone_from(label);
+    }
+    let [first, other] = &sources[..] else {
+        bail!(
+            "functions are compared two by two, and these are {}",
+            sources.len()
+        );
+    };
+    let mut found = compared(first, other);
+    if found.pairs.is_empty() {
+        bail!(
+            "{} and {} have no function in common",
+            first.name,
+            other.name
+        );
+    }
+    found.judge(&gates).context("--fail-if")?;
+    print(&found, format)?;
+    found.verdicts().for_each(tell);
+    match found.passed() {
         true => Ok(Status::Done),
         false => Ok(Status::Failed),
     }

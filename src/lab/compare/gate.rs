@@ -73,6 +73,8 @@ pub enum GateError {
     },
     /// No point matches that both records have.
     Nothing(String),
+    /// No function matches of which there is a ratio.
+    NoFunction(String),
 }
 
 messages! { GateError:
@@ -94,6 +96,10 @@ messages! { GateError:
     GateError::NoExperiment { part, near } => (
         "`{part}` is no experiment{near} `linefill list` shows all", near = meant(near.as_deref())
     );
+    GateError::NoFunction(text) => (
+        "no function that both have matches `{text}`, so that it could never fail; a gate on \
+            functions is NAME > RATIO, and `*` stands for any part of a name"
+    );
     GateError::Nothing(text) => (
         "no point that the records share matches `{text}`, so that it could never fail"
     );
@@ -107,14 +113,22 @@ fn meant(near: Option<&str>) -> String {
     )
 }
 
-impl FromStr for Gate {
-    type Err = GateError;
+/// A pattern and how large what it matches may be.
+pub(super) struct Limit<'t> {
+    /// What is before the operator.
+    pub pattern: &'t str,
+    /// On which side of the limit a ratio fails.
+    pub beyond: Beyond,
+    /// The limit.
+    pub limit: f64,
+    /// All of it, evenly spaced.
+    pub text: String,
+}
 
-    /// Reads `FAMILY/EXPERIMENT/SERIES > RATIO`, or `<`: globs, of which the last may be left out.
-    /// The first part may also be an experiment, by id or name, and `walk` stands for all list
-    /// walks. Upper and lower case are the same.
-    fn from_str(text: &str) -> Result<Self, GateError> {
-        // The last operator is meant: a series may have one in its name.
+impl<'t> Limit<'t> {
+    /// Reads `PATTERN > RATIO`, or `<`.
+    pub fn read(text: &'t str) -> Result<Self, GateError> {
+        // The last operator is meant: a name may have one in it.
         let at = text
             .rfind(['>', '<'])
             .ok_or_else(|| GateError::NoOperator(text.trim().to_owned()))?;
@@ -126,6 +140,46 @@ impl FromStr for Gate {
         let limit: Option<f64> = ratio.parse().ok();
         let limit = limit.filter(|limit| *limit > 0.0 && limit.is_finite());
         let limit = limit.ok_or_else(|| GateError::NoRatio(ratio.to_owned()))?;
+        Ok(Limit {
+            pattern,
+            beyond,
+            limit,
+            text: format!("{pattern} {} {ratio}", &text[at..=at]),
+        })
+    }
+}
+
+impl Beyond {
+    /// Whether the whole of an interval lies beyond `limit`.
+    pub(super) fn holds(self, value: Interval, limit: f64) -> bool {
+        match self {
+            Beyond::Above => value.lo > limit,
+            Beyond::Below => value.hi < limit,
+        }
+    }
+
+    /// The side in words.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Beyond::Above => "above",
+            Beyond::Below => "below",
+        }
+    }
+}
+
+impl FromStr for Gate {
+    type Err = GateError;
+
+    /// Reads `FAMILY/EXPERIMENT/SERIES > RATIO`, or `<`: globs, of which the last may be left out.
+    /// The first part may also be an experiment, by id or name, and `walk` stands for all list
+    /// walks. Upper and lower case are the same.
+    fn from_str(text: &str) -> Result<Self, GateError> {
+        let Limit {
+            pattern,
+            beyond,
+            limit,
+            text,
+        } = Limit::read(text)?;
 
         // A series may have slashes in its name.
         let mut parts = pattern.splitn(3, '/').map(str::trim);
@@ -138,7 +192,7 @@ impl FromStr for Gate {
         check_family(family)?;
         experiment.map_or(Ok(()), check_experiment)?;
         Ok(Gate {
-            text: format!("{pattern} {} {ratio}", &text[at..=at]),
+            text,
             family: glob(family)?,
             experiment: experiment.map(glob).transpose()?,
             series: series.map(glob).transpose()?,
@@ -148,7 +202,7 @@ impl FromStr for Gate {
     }
 }
 
-fn glob(part: &str) -> Result<Pattern, GateError> {
+pub(super) fn glob(part: &str) -> Result<Pattern, GateError> {
     Pattern::new(part).map_err(|error| GateError::NoGlob {
         part: part.to_owned(),
         why: error.to_string(),
@@ -271,10 +325,7 @@ impl Gate {
 
     /// Whether the whole of an interval lies beyond the limit.
     pub(in crate::lab) fn is_beyond(&self, value: Interval) -> bool {
-        match self.beyond {
-            Beyond::Above => value.lo > self.limit,
-            Beyond::Below => value.hi < self.limit,
-        }
+        self.beyond.holds(value, self.limit)
     }
 
     /// Whether it looks at a series of an experiment, by the id and name of that.

@@ -1,10 +1,12 @@
 //! Several records as one: other machines, other settings, before and after a change.
 //!
 //! The first record is what the others are held against. Points of the same experiment, series and
-//! place are compared as ratios with their intervals; a [`Gate`] turns one into an exit status.
+//! place are compared as ratios with their intervals; a [`Gate`] turns one into an exit status. Timings of
+//! one's own functions are compared in the same way, name by name.
 
 mod difference;
 mod effect;
+mod functions;
 mod gate;
 mod json;
 mod page;
@@ -13,6 +15,7 @@ mod side;
 
 pub use difference::{Ahead, Difference, Place, differences};
 pub use effect::{Effect, Larger, effects};
+pub(crate) use functions::{FunctionGate, NEW, Source, compared};
 pub use gate::{Beyond, Failure, Gate, GateError, Outcome};
 pub use json::json;
 pub use page::render;

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::difference::{Changed, changed};
 use super::effect::{Effect, Larger, effects, times};
-use super::{Beyond, Difference, Failure, Gate, Outcome, Place, Side, json};
+use super::{Difference, Failure, Gate, Outcome, Place, Side, json};
 use crate::lab::chart::{number, place};
 use crate::lab::format::{self, Check, Output, Sheet};
 use crate::lab::table;
@@ -157,7 +157,7 @@ fn furthest(difference: &Difference, at: &Place) -> String {
 }
 
 /// A ratio with its interval.
-fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
+pub(super) fn ratio_text(times: f64, Interval { lo, hi }: Interval) -> String {
     format!("{times:.3} [{lo:.3}, {hi:.3}]")
 }
 
@@ -188,10 +188,7 @@ const NAMED: usize = 20;
 
 /// The points that failed a gate, the furthest first.
 pub fn failures(gate: &Gate, failures: &[Failure]) -> String {
-    let beyond = match gate.beyond {
-        Beyond::Above => "above",
-        Beyond::Below => "below",
-    };
+    let beyond = gate.beyond.word();
     let points = if failures.len() == 1 {
         "point"
     } else {

@@ -1,0 +1,285 @@
+//! Timings of one's own functions, held against earlier ones.
+
+mod source;
+
+use glob::Pattern;
+use serde_json::{Value, json};
+
+pub(crate) use source::{Function, NEW, Source};
+
+use super::gate::{Limit, glob};
+use super::print::ratio_text;
+use super::{Beyond, GateError, Larger, effect};
+use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::terminal::{STRONG, Screen};
+use crate::stats::Interval;
+
+/// The doubt that is added to each value, as a share: other physical pages and another minute, which
+/// the samples of one run do not show.
+const BETWEEN_RUNS: f64 = 0.01;
+
+/// A function that both sources have.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pair {
+    /// Its name.
+    pub name: String,
+    /// Both values: the first source's, and the other's.
+    pub values: [Interval; 2],
+    /// What they are in, if it is known.
+    pub unit: &'static str,
+    /// The other over the first; none if a value may be zero.
+    pub ratio: Option<Interval>,
+}
+
+impl Pair {
+    fn of(first: &Function, other: &Function) -> Pair {
+        // Core cycles are the same whatever the clock did.
+        let (values, unit) = match (first.cycles, other.cycles) {
+            (Some(first), Some(other)) => ([first, other], "cycles"),
+            _ => ([first.value, other.value], "ns"),
+        };
+        let [before, now] = values.map(|value| value.widened(BETWEEN_RUNS));
+        Pair {
+            name: first.name.clone(),
+            values,
+            unit,
+            ratio: now.quotient(before),
+        }
+    }
+
+    /// The ratio of the middles.
+    fn times(&self) -> Option<f64> {
+        let [first, other] = self.values.map(Interval::middle);
+        self.ratio.map(|_| other / first)
+    }
+
+    /// How far the ratio surely is from 1, as a logarithm, and how far it seems to be.
+    fn effect(&self) -> (f64, f64) {
+        let sure = self.ratio.map_or(0.0, |ratio| match ratio {
+            Interval { lo, .. } if lo > 1.0 => lo.ln(),
+            Interval { hi, .. } if hi < 1.0 => -hi.ln(),
+            _ => 0.0,
+        });
+        (sure, self.times().map_or(0.0, |times| times.ln().abs()))
+    }
+}
+
+/// Which ratios of functions fail: `GLOB > RATIO`.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionGate {
+    text: String,
+    pattern: Pattern,
+    beyond: Beyond,
+    limit: f64,
+}
+
+impl std::str::FromStr for FunctionGate {
+    type Err = GateError;
+
+    fn from_str(text: &str) -> Result<Self, GateError> {
+        let Limit {
+            pattern,
+            beyond,
+            limit,
+            text,
+        } = Limit::read(text)?;
+        if pattern.is_empty() {
+            return Err(GateError::Empty(pattern.to_owned()));
+        }
+        Ok(FunctionGate {
+            pattern: glob(pattern)?,
+            text,
+            beyond,
+            limit,
+        })
+    }
+}
+
+/// Functions of a source beside those of the first.
+#[derive(Debug)]
+pub(crate) struct Functions {
+    /// What the two are called.
+    pub names: [String; 2],
+    /// Those that both have, the largest effect first.
+    pub pairs: Vec<Pair>,
+    /// Those that the first alone has, and the other.
+    pub alone: [Vec<String>; 2],
+    /// What gates came to: the ratios beyond, and how many it looked at.
+    judged: Vec<(FunctionGate, Vec<String>, usize)>,
+}
+
+/// Holds `other` against `first`.
+pub(crate) fn compared(first: &Source, other: &Source) -> Functions {
+    let named = |source: &Source, name: &str| {
+        let place = source
+            .functions
+            .binary_search_by(|of| of.name.as_str().cmp(name));
+        place.ok().map(|place| source.functions[place].clone())
+    };
+    let alone = |of: &Source, beside: &Source| {
+        let own = of
+            .functions
+            .iter()
+            .filter(|of| named(beside, &of.name).is_none());
+        own.map(|of| of.name.clone()).collect()
+    };
+    let both = first.functions.iter();
+    let both = both.filter_map(|of| Some(Pair::of(of, &named(other, &of.name)?)));
+    let mut pairs: Vec<Pair> = both.collect();
+    pairs.sort_by(|a, b| {
+        let ((sure, seems), (sure_of_b, seems_of_b)) = (a.effect(), b.effect());
+        sure_of_b
+            .total_cmp(&sure)
+            .then(seems_of_b.total_cmp(&seems))
+    });
+    Functions {
+        names: [first.name.clone(), other.name.clone()],
+        pairs,
+        alone: [alone(first, other), alone(other, first)],
+        judged: Vec::new(),
+    }
+}
+
+impl Functions {
+    /// Holds the ratios against gates. One fails if its whole interval lies beyond the limit.
+    ///
+    /// # Errors
+    /// If nothing matches: a gate that can never fail is a mistake.
+    pub fn judge(&mut self, gates: &[FunctionGate]) -> Result<(), GateError> {
+        for gate in gates {
+            let matching = self.pairs.iter();
+            let matching = matching.filter(|pair| gate.pattern.matches(&pair.name));
+            let ratios: Vec<(&Pair, Interval)> = matching
+                .filter_map(|pair| Some((pair, pair.ratio?)))
+                .collect();
+            if ratios.is_empty() {
+                return Err(GateError::NoFunction(gate.text.clone()));
+            }
+            let beyond = ratios.iter();
+            let beyond = beyond.filter(|(_, ratio)| gate.beyond.holds(*ratio, gate.limit));
+            let beyond = beyond.map(|(pair, ratio)| {
+                let times = pair.times().unwrap_or(f64::NAN);
+                format!("{}: {}", pair.name, ratio_text(times, *ratio))
+            });
+            let failures = beyond.collect();
+            self.judged.push((gate.clone(), failures, ratios.len()));
+        }
+        Ok(())
+    }
+
+    /// Whether no ratio lies beyond a gate.
+    pub fn passed(&self) -> bool {
+        self.judged
+            .iter()
+            .all(|(_, failures, _)| failures.is_empty())
+    }
+
+    /// What the gates came to, a paragraph each.
+    pub fn verdicts(&self) -> impl Iterator<Item = String> {
+        self.judged
+            .iter()
+            .map(|(gate, failures, looked_at)| match failures[..] {
+                [] => format!("gate `{}` passed: {looked_at} functions", gate.text),
+                _ => format!(
+                    "gate `{}` failed: {} of {looked_at} functions {} {}\n  {}",
+                    gate.text,
+                    failures.len(),
+                    gate.beyond.word(),
+                    gate.limit,
+                    failures.join("\n  ")
+                ),
+            })
+    }
+
+    fn sheet(&self) -> Sheet {
+        let [first, other] = &self.names;
+        let title = format!("{other} over {first}");
+        let headings = ["function", "first", "other", "", "other over first"];
+        let mut sheet = Sheet::new(&title, &headings);
+        for pair in &self.pairs {
+            let [before, now] = pair.values.map(|value| format!("{value} {}", pair.unit));
+            let (words, ratio) = match (pair.ratio, pair.times()) {
+                (Some(ratio), Some(times)) => {
+                    let words = match (pair.effect().0 > 0.0, times) {
+                        (true, times) => effect::times(times, Larger::Slower),
+                        (false, _) => "no difference shown".to_owned(),
+                    };
+                    (words, ratio_text(times, ratio))
+                }
+                _ => ("-".to_owned(), "a value may be zero".to_owned()),
+            };
+            sheet.row([&pair.name, &before, &now, &words, &ratio]);
+        }
+        sheet
+    }
+
+    fn missing(&self) -> String {
+        let words = |name: &String, alone: &Vec<String>| match alone[..] {
+            [] => String::new(),
+            _ => format!("only in {name}: {}\n", alone.join(", ")),
+        };
+        let pairs = self.names.iter().zip(&self.alone);
+        pairs.map(|(name, alone)| words(name, alone)).collect()
+    }
+}
+
+impl Output for Functions {
+    fn name(&self) -> String {
+        format!("linefill compare: {}", self.names.join(", "))
+    }
+
+    fn screen(&self, width: u16) -> Screen {
+        let sheet = self.sheet();
+        let mut screen = Screen::default();
+        screen.paint(STRONG, &sheet.title).end();
+        screen.add(&sheet.text(width)).end();
+        screen.add(&self.missing());
+        screen
+    }
+
+    fn json(&self) -> Value {
+        let ends = |of: Interval| json!([of.lo, of.middle(), of.hi]);
+        let pair = |pair: &Pair| {
+            json!({
+                "function": pair.name,
+                "unit": pair.unit,
+                "first": ends(pair.values[0]),
+                "other": ends(pair.values[1]),
+                "ratio": pair.ratio.map(|ratio| json!([ratio.lo, pair.times(), ratio.hi])),
+            })
+        };
+        let gates = self.judged.iter().map(|(gate, failures, looked_at)| {
+            json!({
+                "gate": gate.text,
+                "passed": failures.is_empty(),
+                "looked_at": looked_at,
+                "failures": failures,
+            })
+        });
+        json!({
+            "sources": self.names,
+            "functions": self.pairs.iter().map(pair).collect::<Vec<_>>(),
+            "alone": self.alone,
+            "gates": gates.collect::<Vec<_>>(),
+        })
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        vec![self.sheet()]
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let verdicts = self.judged.iter().zip(self.verdicts());
+        verdicts
+            .map(|((gate, failures, _), text)| Check {
+                group: "gates".to_owned(),
+                name: gate.text.clone(),
+                outcome: match failures.is_empty() {
+                    true => format::Outcome::Passed,
+                    false => format::Outcome::Failed,
+                },
+                text,
+            })
+            .collect()
+    }
+}

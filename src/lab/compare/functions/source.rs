@@ -1,0 +1,194 @@
+//! Where timings of functions come from: the folders that Criterion writes, and lines of kind
+//! `function`.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+
+use crate::stats::Interval;
+
+/// The folder of Criterion's last run of a benchmark.
+pub const NEW: &str = "new";
+
+/// How deep benchmarks lie in Criterion's folder: group, function, value, and room for more.
+const DEPTH: usize = 8;
+
+/// The most bytes of a file that is read.
+const MOST: u64 = 64 << 20;
+
+/// What a function takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// Its name, which is the same in what it is compared with.
+    pub name: String,
+    /// The 95 % interval in the unit of the measurement: nanoseconds, unless Criterion measured
+    /// something else.
+    pub value: Interval,
+    /// The same in core cycles, if they are known.
+    pub cycles: Option<Interval>,
+}
+
+/// All timings of a file or a folder.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What it is called.
+    pub name: String,
+    /// The functions, by name.
+    pub functions: Vec<Function>,
+}
+
+/// What Criterion says of a benchmark, in `estimates.json`.
+#[derive(Deserialize)]
+struct Estimates {
+    median: Estimate,
+}
+
+#[derive(Deserialize)]
+struct Estimate {
+    confidence_interval: Confidence,
+}
+
+#[derive(Deserialize)]
+struct Confidence {
+    lower_bound: f64,
+    upper_bound: f64,
+}
+
+/// What it is called, in `benchmark.json`.
+#[derive(Deserialize)]
+struct Id {
+    full_id: String,
+}
+
+/// A line of kind `function`: both ends of each interval, with the middle between them.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Line {
+    Function {
+        name: String,
+        nanoseconds: [f64; 3],
+        cycles: Option<[f64; 3]>,
+    },
+}
+
+impl Source {
+    /// The timings at `path`: in Criterion's folder those of `baseline`. `None` if there is a record of a
+    /// run instead, or anything else.
+    ///
+    /// # Errors
+    /// If a file of them cannot be read, or is damaged.
+    pub fn at(path: &Path, baseline: &str) -> Result<Option<Source>> {
+        let mut functions = Vec::new();
+        if path.is_dir() {
+            in_folder(path, baseline, DEPTH, &mut functions)?;
+        } else {
+            functions = in_file(path)?;
+        }
+        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = functions
+            .windows(2)
+            .find(|pair| pair[0].name == pair[1].name)
+        {
+            bail!("{}: `{}` is there twice", path.display(), pair[0].name);
+        }
+        let name = path.display().to_string();
+        Ok((!functions.is_empty()).then_some(Source { name, functions }))
+    }
+}
+
+/// Adds the benchmarks below `folder` whose `baseline` was kept.
+fn in_folder(
+    folder: &Path,
+    baseline: &str,
+    depth: usize,
+    functions: &mut Vec<Function>,
+) -> Result<()> {
+    let kept = folder.join(baseline).join("estimates.json");
+    if kept.is_file() {
+        functions.push(benchmark(folder, &kept)?);
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    for entry in entries {
+        let entry = entry.with_context(|| folder.display().to_string())?;
+        // Links may lead in circles.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            in_folder(&entry.path(), baseline, depth - 1, functions)?;
+        }
+    }
+    Ok(())
+}
+
+fn benchmark(folder: &Path, estimates: &Path) -> Result<Function> {
+    let of: Estimates = json(estimates)?;
+    let Confidence {
+        lower_bound,
+        upper_bound,
+    } = of.median.confidence_interval;
+    let id = estimates.with_file_name("benchmark.json");
+    let id: Id = json(&id)?;
+    Ok(Function {
+        name: id.full_id,
+        value: checked(lower_bound, upper_bound).with_context(|| folder.display().to_string())?,
+        cycles: None,
+    })
+}
+
+fn json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T> {
+    let text = read(path)?;
+    serde_json::from_slice(&text).with_context(|| path.display().to_string())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let named = || path.display().to_string();
+    let bytes = fs::metadata(path).with_context(named)?.len();
+    if bytes > MOST {
+        bail!("{}: {bytes} bytes, and {MOST} is the most", path.display());
+    }
+    fs::read(path).with_context(named)
+}
+
+/// The lines of a file, if the first one is of a function: other programs' output may stand between
+/// them, as in what a test prints.
+fn in_file(path: &Path) -> Result<Vec<Function>> {
+    const MARK: &str = "\"kind\":\"function\"";
+    let mut functions = Vec::new();
+    if fs::metadata(path).is_ok_and(|of| of.len() > MOST) {
+        return Ok(functions);
+    }
+    // What is no text is a packed record, or nothing that is known.
+    let Ok(text) = fs::read_to_string(path) else {
+        return Ok(functions);
+    };
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if !line.starts_with('{') || !line.contains(MARK) {
+            continue;
+        }
+        let place = || format!("{}, line {}", path.display(), number + 1);
+        let Line::Function {
+            name,
+            nanoseconds: [lo, _, hi],
+            cycles,
+        } = serde_json::from_str(line).with_context(place)?;
+        let cycles = cycles.map(|[lo, _, hi]| checked(lo, hi)).transpose();
+        functions.push(Function {
+            name,
+            value: checked(lo, hi).with_context(place)?,
+            cycles: cycles.with_context(place)?,
+        });
+    }
+    Ok(functions)
+}
+
+/// An interval of a time.
+fn checked(lo: f64, hi: f64) -> Result<Interval> {
+    if !(lo.is_finite() && hi.is_finite() && 0.0 <= lo && lo <= hi) {
+        bail!("no interval of a time: [{lo}, {hi}]");
+    }
+    Ok(Interval { lo, hi })
+}

@@ -1,0 +1,189 @@
+//! `linefill compare` of one's own functions: Criterion's folders and lines of kind `function`.
+#![cfg(feature = "lab")]
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::cli::Folder;
+use linefill::measure::FunctionLine;
+use linefill::stats::Interval;
+use serde_json::{Value, json};
+
+/// Writes a benchmark as Criterion does: the interval of its median, and others that mislead.
+fn plant(folder: &Path, id: &str, baseline: &str, [lo, hi]: [f64; 2]) {
+    let dir = folder.join(id).join(baseline);
+    fs::create_dir_all(&dir).unwrap();
+    let estimate = |lo: f64, hi: f64| {
+        let confidence = json!({ "confidence_level": 0.95, "lower_bound": lo, "upper_bound": hi });
+        json!({ "confidence_interval": confidence, "point_estimate": lo, "standard_error": 0.1 })
+    };
+    let estimates = json!({
+        "mean": estimate(1e6, 2e6),
+        "median": estimate(lo, hi),
+        "median_abs_dev": estimate(0.0, 1.0),
+        "slope": null,
+        "std_dev": estimate(0.0, 1.0),
+    });
+    fs::write(dir.join("estimates.json"), estimates.to_string()).unwrap();
+    let benchmark = json!({ "group_id": id, "function_id": null, "full_id": id, "title": id });
+    fs::write(dir.join("benchmark.json"), benchmark.to_string()).unwrap();
+}
+
+/// Benchmarks of which one became slower, one faster, and one did not change for all that is known.
+fn planted(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    let at = folder.at("criterion");
+    for (baseline, slower, faster, same) in [
+        ("base", [99.0, 101.0], [400.0, 410.0], [50.0, 60.0]),
+        ("new", [149.0, 151.0], [100.0, 102.0], [52.0, 62.0]),
+        ("main", [150.0, 150.0], [100.0, 102.0], [52.0, 62.0]),
+    ] {
+        plant(&at, "parse/slower", baseline, slower);
+        plant(&at, "parse/faster", baseline, faster);
+        plant(&at, "same", baseline, same);
+    }
+    plant(&at, "gone", "base", [1.0, 1.0]);
+    plant(&at, "fresh", "new", [1.0, 1.0]);
+    // What Criterion keeps beside them.
+    fs::create_dir_all(at.join("parse/report")).unwrap();
+    fs::create_dir_all(at.join("same/change")).unwrap();
+    fs::write(at.join("same/change/estimates.json"), "{}").unwrap();
+    folder
+}
+
+fn json_of(out: &str) -> Value {
+    serde_json::from_str(out).unwrap()
+}
+
+#[test]
+fn the_last_run_is_held_against_the_baseline() {
+    let folder = planted("functions-base");
+    let value = json_of(&folder.run(&["compare", "criterion", "--json"]).ok().out);
+    let functions = value["functions"].as_array().unwrap();
+    let names: Vec<&str> = functions
+        .iter()
+        .map(|of| of["function"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["parse/faster", "parse/slower", "same"],
+        "the largest effect first"
+    );
+    let ratio = |place: usize, end: usize| functions[place]["ratio"][end].as_f64().unwrap();
+    assert!((ratio(1, 1) - 1.5).abs() < 1e-9);
+    assert!(1.45 < ratio(1, 0) && ratio(1, 2) < 1.55, "{functions:?}");
+    assert!(ratio(2, 0) < 1.0 && 1.0 < ratio(2, 2), "{functions:?}");
+    assert_eq!(value["alone"], json!([["gone"], ["fresh"]]));
+    let text = folder.run(&["compare", "criterion"]).ok().out;
+    for part in [
+        "new over base",
+        "1.50x slower",
+        "4.01x faster",
+        "no difference shown",
+        "only in base: gone",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    let args = ["compare", "criterion", "--baseline", "main", "--json"];
+    let value = json_of(&folder.run(&args).ok().out);
+    assert!(value["functions"].as_array().unwrap().iter().all(|of| {
+        let ratio = |end: usize| of["ratio"][end].as_f64().unwrap();
+        ratio(0) < 1.0 && 1.0 < ratio(2)
+    }));
+}
+
+#[test]
+fn gates_fail_beyond_doubt_alone() {
+    let folder = planted("functions-gates");
+    let gate = |gate: &str| folder.run(&["compare", "criterion", "--fail-if", gate]);
+    let failed = gate("parse/* > 1.05");
+    assert_eq!(failed.status, Some(1), "{failed:#?}");
+    assert!(
+        failed.err.contains("1 of 2 functions above 1.05"),
+        "{failed:#?}"
+    );
+    assert!(failed.err.contains("parse/slower: 1.500"), "{failed:#?}");
+    gate("parse/slower > 1.6").ok();
+    gate("same > 1.01").ok();
+    assert_eq!(gate("parse/faster < 0.5").status, Some(1));
+    gate("nothing > 1.05").refused(&["no function that both have matches `nothing > 1.05`"]);
+    gate("parse/*").refused(&["neither `>` nor `<`"]);
+    gate("parse/* > fast").refused(&["`fast` is no ratio"]);
+}
+
+#[test]
+fn lines_of_functions_are_compared_by_cycles_where_both_have_them() {
+    let folder = Folder::new("functions-lines");
+    let line = |name, nanoseconds, cycles| FunctionLine {
+        name,
+        nanoseconds,
+        cycles,
+    };
+    let exact = Interval::exact;
+    let odd = "a \"name\"\n\\";
+    let before = [
+        line("walk", exact(10.0), Some(exact(40.0))),
+        line(odd, exact(5.0), Some(exact(20.0))),
+    ];
+    // The clock fell to half, and one of them has no yardstick.
+    let now = [
+        line("walk", exact(20.0), Some(exact(40.0))),
+        line(odd, exact(10.0), None),
+    ];
+    let text =
+        |lines: [FunctionLine<'_>; 2]| lines.map(|line| format!("running\n  {line}\n")).concat();
+    fs::write(folder.at("before.txt"), text(before)).unwrap();
+    fs::write(folder.at("now.txt"), text(now)).unwrap();
+    let value = json_of(
+        &folder
+            .run(&["compare", "before.txt", "now.txt", "--json"])
+            .ok()
+            .out,
+    );
+    let functions = value["functions"].as_array().unwrap();
+    assert_eq!(
+        (&functions[0]["function"], &functions[0]["unit"]),
+        (&odd.into(), &"ns".into())
+    );
+    assert_eq!(functions[0]["ratio"][1], 2.0);
+    assert_eq!(
+        (&functions[1]["unit"], &functions[1]["ratio"][1]),
+        (&"cycles".into(), &1.0.into())
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_named() {
+    let folder = planted("functions-refused");
+    let compare = |args: &[&str]| folder.run(&[&["compare"], args].concat());
+    fs::write(
+        folder.at("one.txt"),
+        "{\"kind\":\"function\",\"name\":\"a\",\"nanoseconds\":[1,2]}",
+    )
+    .unwrap();
+    compare(&["one.txt", "one.txt"]).refused(&["one.txt, line 1"]);
+    fs::write(
+        folder.at("bad.txt"),
+        "{\"kind\":\"function\",\"name\":\"a\",\"nanoseconds\":[3,2,1]}",
+    )
+    .unwrap();
+    compare(&["bad.txt", "bad.txt"]).refused(&["bad.txt, line 1", "no interval of a time: [3, 1]"]);
+    let twice = FunctionLine {
+        name: "f",
+        nanoseconds: Interval::exact(1.0),
+        cycles: None,
+    };
+    fs::write(folder.at("twice.txt"), format!("{twice}\n{twice}\n")).unwrap();
+    compare(&["twice.txt", "twice.txt"]).refused(&["twice.txt: `f` is there twice"]);
+    fs::write(folder.at("f.txt"), twice.to_string()).unwrap();
+    compare(&["f.txt", "criterion"]).refused(&["no function in common"]);
+    compare(&["f.txt"]).refused(&["f.txt", "two records or more"]);
+    compare(&["criterion", "--baseline", "old"]).refused(&["`old` and `new`"]);
+    compare(&["criterion", "criterion", "--baseline", "old"]).refused(&["--baseline old"]);
+    compare(&["criterion", "--out", "page.html"]).refused(&["no page of functions"]);
+    compare(&["criterion", "nothing.jsonl"]).refused(&["nothing.jsonl"]);
+    compare(&["f.txt", "f.txt", "f.txt"]).refused(&["two by two", "3"]);
+    let damaged = folder.at("criterion/same/new/estimates.json");
+    fs::write(&damaged, "{\"median\":").unwrap();
+    compare(&["criterion"]).refused(&["criterion/same/new/estimates.json"]);
+}
