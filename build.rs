@@ -18,16 +18,104 @@ fn main() {
     }
 }
 
-/// Assembles all of `asm/*.S` into one library.
+/// Assembles all of `asm/*.S`: by a C compiler into one library, or, with the feature `rustc-asm`, by
+/// rustc as part of the crate.
 fn assemble() {
-    let mut sources: Vec<_> = std::fs::read_dir("asm")
+    let mut paths: Vec<_> = std::fs::read_dir("asm")
         .expect("asm/ is part of the package")
         .map(|entry| entry.expect("asm/ is readable").path())
         .filter(|path| path.extension() == Some("S".as_ref()))
         .collect();
-    sources.sort();
+    paths.sort();
+    let text = |path| std::fs::read_to_string(path).expect("asm/ is readable");
+    let sources: Vec<String> = paths
+        .iter()
+        .map(|path| without_comments(&text(path)))
+        .collect();
+    list(&sources);
+    match std::env::var_os("CARGO_FEATURE_RUSTC_ASM") {
+        Some(_) => join(&without_comments(&text(&"asm/linefill.h".into())), &sources),
+        None => compile(paths),
+    }
+}
+
+/// Lists the kernels for `src/kernel/symbols.rs`: every word that begins like one.
+fn list(sources: &[String]) {
+    let word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut kernels: Vec<&str> = sources
+        .iter()
+        .flat_map(|source| source.split(|letter| !word(letter)))
+        .filter(|name| name.starts_with("linefill_") && !name.ends_with("_end"))
+        .collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    write("symbols.rs", &format!("code! {{ {} }}", kernels.join(" ")));
+}
+
+/// Joins the sources into one text for `global_asm!`. Macros of a file end with it, because others have
+/// the same names.
+fn join(header: &str, sources: &[String]) {
+    let coff = ["uefi", "windows"].contains(&&*variable("CARGO_CFG_TARGET_OS"));
+    let mut joined = preprocessed(header, !coff);
+    for source in sources {
+        joined += &preprocessed(source, !coff);
+        let macros = source
+            .lines()
+            .filter_map(|line| line.strip_prefix(".macro "));
+        for name in macros.filter_map(|line| line.split([' ', ',']).next()) {
+            joined += &format!(".purgem {name}\n");
+        }
+    }
+    // Back to where the compiler's own code goes on.
+    write("kernels.s", &(joined + ".text\n"));
+}
+
+/// What the C preprocessor leaves of a source, as far as they use it: one inclusion, which is joined
+/// already, and the choice of the object format. rustc's assembler begins with Intel's syntax.
+fn preprocessed(source: &str, elf: bool) -> String {
+    let mut kept = String::new();
+    let mut open = Vec::new();
+    for line in source.lines() {
+        match line.split_once(' ').map_or(line, |(word, _)| word) {
+            "#include" | "#error" => {}
+            "#ifdef" if line == "#ifdef __ELF__" => open.push(elf),
+            // The check that a C compiler writes the objects that the target wants.
+            "#if" if line.contains("LINEFILL_UEFI") => open.push(false),
+            "#else" => open
+                .last_mut()
+                .into_iter()
+                .for_each(|taken| *taken = !*taken),
+            "#endif" => drop(open.pop()),
+            word if word.starts_with('#') => panic!("rustc-asm knows no `{line}`"),
+            _ if line.trim_start().starts_with(".intel_syntax") => {}
+            _ if open.iter().all(|&taken| taken) => kept += &format!("{line}\n"),
+            _ => {}
+        }
+    }
+    kept
+}
+
+/// A source without its comments, which may name kernels.
+fn without_comments(source: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = source;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        kept += before;
+        rest = comment.split_once("*/").expect("a comment that ends").1;
+    }
+    kept + rest
+}
+
+/// Writes a file for the crate to include.
+fn write(name: &str, text: &str) {
+    let out = std::path::PathBuf::from(variable("OUT_DIR"));
+    std::fs::write(out.join(name), text).expect("OUT_DIR is writable");
+}
+
+/// Assembles the sources by a C compiler.
+fn compile(paths: Vec<std::path::PathBuf>) {
     let mut build = cc::Build::new();
-    build.include(Path::new("asm")).files(sources);
+    build.include(Path::new("asm")).files(paths);
     let (os, target) = (variable("CARGO_CFG_TARGET_OS"), variable("TARGET"));
     if os == "uefi" {
         build.define("LINEFILL_UEFI", None);
@@ -42,35 +130,10 @@ fn assemble() {
         let name = target.replace('-', "_");
         println!(
             "cargo::error=linefill's kernels need a C compiler: gcc or clang for Linux and \
-             x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names. For \
-             {target}: {error}"
+             x86_64-unknown-none, clang for x86_64-unknown-uefi, or what CC_{name} names; or none with \
+             the feature `rustc-asm`. For {target}: {error}"
         );
-        return;
     }
-    let out = std::path::PathBuf::from(variable("OUT_DIR"));
-    let archive = std::fs::read(out.join("liblinefill_asm.a")).expect("cc has made the library");
-    let mut kernels: Vec<&str> = symbols(&archive)
-        .filter(|name| name.starts_with("linefill_") && !name.ends_with("_end"))
-        .collect();
-    kernels.sort_unstable();
-    kernels.dedup();
-    assert!(!kernels.is_empty(), "the library's index names no kernel");
-    let list = format!("code! {{ {} }}", kernels.join(" "));
-    std::fs::write(out.join("symbols.rs"), list).expect("OUT_DIR is writable");
-}
-
-/// The symbols in the index of a library, its first member: a header of 60 bytes, the number of
-/// symbols, as many offsets, and the names, each with a 0 behind it (System V, also GNU and COFF).
-fn symbols(archive: &[u8]) -> impl Iterator<Item = &str> {
-    let index = archive
-        .strip_prefix(b"!<arch>\n/ ")
-        .expect("a library with an index");
-    let index = &index[58..];
-    let count = u32::from_be_bytes(index[..4].try_into().expect("4 bytes")) as usize;
-    let names = index[4 + 4 * count..].split(|&byte| byte == 0);
-    names
-        .take(count)
-        .filter_map(|name| std::str::from_utf8(name).ok())
 }
 
 /// Whether the environment names a compiler for this target, as `cc` reads it.

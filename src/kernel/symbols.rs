@@ -32,6 +32,13 @@ macro_rules! address {
     }};
 }
 
+// Without a C compiler the kernels are assembled as a part of this crate.
+#[cfg(feature = "rustc-asm")]
+core::arch::global_asm!(
+    include_str!(concat!(env!("OUT_DIR"), "/kernels.s")),
+    options(raw)
+);
+
 macro_rules! code {
     ($($name:ident)*) => {
         [$({
@@ -48,6 +55,6 @@ macro_rules! code {
 
 /// Every kernel of `asm/`, in the order of their names.
 pub fn all() -> impl Iterator<Item = Code> {
-    // The list that build.rs reads from the assembled library.
+    // The list that build.rs reads from the sources.
     include!(concat!(env!("OUT_DIR"), "/symbols.rs")).into_iter()
 }
