@@ -1,9 +1,26 @@
 //! x86-64 memory-hierarchy kernels, and the few parts that measuring them needs.
 //!
-//! Time a kernel: a random walk through 16 KiB, in ticks and in core cycles per step.
+//! Time code of your own, in core cycles and nanoseconds, with the doubt (feature `std`); see
+//! [`bench`](crate::bench):
 //!
 //! ```
-//! use linefill::kernel::{Kernel, Step, Walk};
+//! # #[cfg(feature = "std")] {
+//! let mut bench = linefill::bench::Bench::new().expect("the clocks run");
+//! let mut x = 3_u64;
+//! let division = bench.steady_fn(|n| {
+//!     for _ in 0..n {
+//!         x = u64::MAX / (x | 1);
+//!     }
+//!     x
+//! });
+//! println!("{division}");
+//! # }
+//! ```
+//!
+//! Time a kernel without an operating system, in memory that you lend: a random walk through 16 KiB.
+//!
+//! ```
+//! use linefill::kernel::{Step, Walk};
 //! use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
 //! use linefill::mem::Region;
 //! use linefill::pattern::{Layout, Order, Ring};
@@ -15,11 +32,11 @@
 //!
 //! let (mut samples, mut scratch) = ([Sample::default(); 100], [0.0; 100]);
 //! let buffers = Buffers { samples: &mut samples, scratch: &mut scratch };
-//! let plan = Plan::of_seconds(2.5e9, 0.01).warm_up(256);
+//! let plan = Plan::of_ticks(50_000, 25_000_000).warm_up(256);
 //! let outcome = steady(&mut walk, &plan, &mut NoMonitor, buffers).expect("room for samples");
 //! println!("{:.2} ticks", outcome.ticks.median);
-//! if let Some(ratio) = outcome.core_per_tick {
-//!     println!("{:.2} core cycles", ratio * outcome.ticks.median);
+//! if let Some(cycles) = outcome.core_cycles() {
+//!     println!("{:.2} core cycles", cycles.median);
 //! }
 //! ```
 //!
@@ -62,7 +79,7 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> { counters, record } -> { os, infer, sim, model, measure }
+//! lab -> experiment -> { bench, counters, record } -> { os, infer, sim, model, measure }
 //!     -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 //!
@@ -90,6 +107,8 @@ extern crate self as linefill;
 #[macro_use]
 mod messages;
 
+#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+pub mod bench;
 #[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
 pub mod counters;
 #[cfg(target_arch = "x86_64")]

@@ -1,11 +1,8 @@
 //! Ticks of the time-stamp counter.
 
-use std::time::Duration;
-
 use criterion::Throughput;
 use criterion::measurement::{Measurement, ValueFormatter};
-use linefill::os::clock::monotonic_raw_ns;
-use linefill::os::pause;
+use linefill::os::calibrate;
 use linefill::time::{Rate, RateError, start, stop};
 
 use super::clock::{Clock, amount};
@@ -14,18 +11,13 @@ use super::clock::{Clock, amount};
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks(pub Rate);
 
-/// Time between the two readings that give the rate.
-const CALIBRATION: Duration = Duration::from_millis(200);
-
 impl Ticks {
-    /// The counter, calibrated against the kernel's raw clock, which takes a fifth of a second.
+    /// The counter, calibrated against the kernel's raw clock, which takes a quarter of a second.
     ///
     /// # Errors
     /// If the counter stands still beside that clock.
     pub fn calibrated() -> Result<Self, RateError> {
-        let (nanos, ticks) = (monotonic_raw_ns(), start());
-        pause(CALIBRATION);
-        Rate::between(start() - ticks, monotonic_raw_ns() - nanos).map(Ticks)
+        calibrate().map(Ticks)
     }
 }
 

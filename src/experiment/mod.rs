@@ -51,8 +51,6 @@ pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
 use crate::counters::Quantity;
-pub(crate) use crate::experiment::rig::cold;
-use crate::experiment::rig::disturbance::DisturbanceMonitor;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.

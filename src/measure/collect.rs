@@ -6,7 +6,7 @@ use crate::stats::Summary;
 use crate::time::{start, yardstick};
 
 /// Samples between two looks at the interval: sorting costs, and disturbs the caches.
-const BETWEEN_LOOKS: usize = 5;
+pub(super) const BETWEEN_LOOKS: usize = 5;
 
 /// How many times as many samples it takes where hardly any was undisturbed.
 const RESTLESS: usize = 6;
@@ -39,16 +39,7 @@ pub(super) fn collect(
         if plan.stopped() {
             break Ended::Stopped;
         }
-        let before = watch.state();
-        let stretches = take();
-        let yardstick = yardstick::ticks();
-        buffers.samples[taken] = Sample {
-            short: stretches.short,
-            long: stretches.long,
-            yardstick,
-            disturbed: watch.state() != before,
-        };
-        checksum = stretches.checksum;
+        (buffers.samples[taken], checksum) = sample(watch, take);
         taken += 1;
         if enough(buffers.quiet(taken), taken, plan.least) && taken % BETWEEN_LOOKS == 0 {
             let summary = buffers.summary(taken, operations);
@@ -60,34 +51,42 @@ pub(super) fn collect(
             break Ended::Budget;
         }
     };
+    Outcome::of(&mut buffers, taken, operations, watch, ended, checksum)
+}
 
-    Some(Outcome {
-        taken,
-        operations,
-        ticks: buffers.summary(taken, operations)?,
-        core_per_tick: buffers.core_per_tick(taken),
-        disturbed: taken - buffers.quiet(taken),
-        ended,
-        checksum,
-    })
+/// A sample with the yardstick beside it, and its checksum.
+pub(super) fn sample(
+    watch: &mut dyn Monitor,
+    take: &mut dyn FnMut() -> Stretches,
+) -> (Sample, u64) {
+    let before = watch.state();
+    let stretches = take();
+    let yardstick = yardstick::ticks();
+    let sample = Sample {
+        short: stretches.short,
+        long: stretches.long,
+        yardstick,
+        disturbed: watch.state() != before,
+    };
+    (sample, stretches.checksum)
 }
 
 /// Whether samples are enough to go by, of which `quiet` were not disturbed: at least `least` of
 /// those, or, where nobody is ever left alone, several times as many of the others.
-fn enough(quiet: usize, taken: usize, least: usize) -> bool {
+pub(super) fn enough(quiet: usize, taken: usize, least: usize) -> bool {
     let of_those = quiet >= least && !seldom(quiet, taken);
     of_those || hardly_any(quiet, taken) && taken >= RESTLESS * least
 }
 
 /// Whether the budget is spent after `ticks`.
-fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
+pub(super) fn spent(ticks: u64, taken: usize, plan: &Plan<'_>) -> bool {
     let lacking = taken < plan.least && ticks / PATIENCE <= plan.budget_ticks;
     ticks > plan.budget_ticks && !lacking
 }
 
 /// Whether `summary` is as exact as asked for: the reach of the interval from the median itself,
 /// not from the interval's middle.
-fn precise(summary: &Summary, precision: f64) -> bool {
+pub(super) fn precise(summary: &Summary, precision: f64) -> bool {
     let reach = (summary.interval.hi - summary.median).max(summary.median - summary.interval.lo);
     summary.median > 0.0 && reach <= precision * summary.median
 }

@@ -5,17 +5,22 @@
 //! loop entry, the last miss) leaves. [`one_shot()`] times single operations, each after a
 //! preparation of its own, against an empty stretch. Both go on until the 95 % interval of the
 //! median is within the plan's precision, or the plan's budget is spent, and say which.
+//!
+//! Beside them, [`in_turn()`] compares two kernels, and [`distribution()`] keeps what each single
+//! operation took. With the feature `std`, `bench::Bench` does all of it without anything to lend.
 
 mod collect;
 mod line;
 mod one_shot;
+mod paired;
 mod plan;
 mod sample;
 mod steady;
 mod whole;
 
 pub use line::FunctionLine;
-pub use one_shot::{Shot, one_shot};
+pub use one_shot::{Shot, distribution, one_shot};
+pub use paired::{Paired, in_turn};
 pub use plan::Plan;
 #[cfg(all(feature = "std", target_os = "linux"))]
 pub(crate) use sample::slowed;

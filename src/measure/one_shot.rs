@@ -4,6 +4,7 @@ use core::hint::black_box;
 
 use super::collect::{Stretches, collect};
 use super::{Buffers, Monitor, Outcome, Plan};
+use crate::stats::Histogram;
 use crate::time::{start, stop};
 
 /// An operation that can be timed only once per preparation, such as the first load of a line
@@ -53,6 +54,36 @@ pub fn one_shot(
         }
         sum
     })
+}
+
+/// Times `shots` shots one by one, each after its preparation, and records the ticks of each in
+/// `histogram`, the cost of the empty stretch taken off. Nothing is averaged and nothing left out:
+/// interruptions are part of a distribution.
+///
+/// Fifteen shots that are not recorded come first: the empty stretch behind each finds memory as cold as
+/// it is for the shot. The time-stamp counter of some CPUs advances in steps of tens of ticks, and values
+/// lie that far apart then. Ends early where `stop` answers true.
+pub fn distribution(
+    shot: &mut dyn Shot,
+    shots: u64,
+    histogram: &mut Histogram,
+    stop: &mut dyn FnMut() -> bool,
+) {
+    let mut overhead = [(); 15].map(|()| {
+        shot.prepare();
+        timed(shot);
+        empty()
+    });
+    overhead.sort_unstable();
+    let overhead = overhead[overhead.len() / 2];
+    for _ in 0..shots {
+        if stop() {
+            return;
+        }
+        shot.prepare();
+        let (ticks, _) = timed(shot);
+        histogram.record(ticks.saturating_sub(overhead));
+    }
 }
 
 /// Fewer than [`SHOTS`] where these leave no time for as many samples as are wanted at least: one

@@ -62,15 +62,25 @@ impl Sample {
 pub trait Monitor {
     /// A state that changes when the thread is preempted, moved to another CPU, or shares its core.
     fn state(&mut self) -> u64;
+
+    /// Whether the state says anything. Provided: it does.
+    fn watches(&self) -> bool {
+        true
+    }
 }
 
-/// Watches nothing: every sample counts as undisturbed.
+/// Watches nothing: no sample is left out, and [`Outcome::disturbed`] is `None`. With the feature `std`
+/// there is a monitor that watches: `bench::DisturbanceMonitor`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoMonitor;
 
 impl Monitor for NoMonitor {
     fn state(&mut self) -> u64 {
         0
+    }
+
+    fn watches(&self) -> bool {
+        false
     }
 }
 
@@ -100,8 +110,8 @@ pub struct Outcome {
     pub ticks: Summary,
     /// Core cycles per tick while the samples were taken; `None` if the yardstick gave nothing.
     pub core_per_tick: Option<f64>,
-    /// How many samples were disturbed.
-    pub disturbed: usize,
+    /// How many samples were disturbed, as far as the [`Monitor`] could see; `None` if nobody watched.
+    pub disturbed: Option<usize>,
     /// Why sampling ended.
     pub ended: Ended,
     /// What the kernel returned last: the checksum of its work.
@@ -109,9 +119,37 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// What the first `taken` samples in `buffers` come to; `None` if there are none.
+    pub(super) fn of(
+        buffers: &mut Buffers<'_>,
+        taken: usize,
+        operations: u64,
+        watch: &dyn Monitor,
+        ended: Ended,
+        checksum: u64,
+    ) -> Option<Self> {
+        Some(Outcome {
+            taken,
+            operations,
+            ticks: buffers.summary(taken, operations)?,
+            core_per_tick: buffers.core_per_tick(taken),
+            disturbed: watch.watches().then(|| taken - buffers.quiet(taken)),
+            ended,
+            checksum,
+        })
+    }
+
+    /// Core cycles per operation; `None` if the yardstick gave nothing.
+    ///
+    /// Ticks are converted by the median of [`core_per_tick`](Self::core_per_tick), so the interval is
+    /// that of the ticks.
+    pub fn core_cycles(&self) -> Option<Summary> {
+        self.core_per_tick.map(|ratio| self.ticks.scaled(ratio))
+    }
+
     /// Whether disturbed samples had to do, because hardly any other was taken.
     pub fn restless(&self) -> bool {
-        self.ticks.n > self.taken - self.disturbed
+        self.ticks.n > self.taken - self.disturbed.unwrap_or(0)
     }
 }
 
@@ -158,7 +196,10 @@ impl Buffers<'_> {
     }
 }
 
-fn summary_of(values: impl Iterator<Item = f64>, scratch: &mut [f64]) -> Option<Summary> {
+pub(super) fn summary_of(
+    values: impl Iterator<Item = f64>,
+    scratch: &mut [f64],
+) -> Option<Summary> {
     let mut count = 0;
     for (slot, value) in scratch.iter_mut().zip(values) {
         *slot = value;

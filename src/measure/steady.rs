@@ -39,17 +39,22 @@ pub fn in_stretches(
     watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = operations_a_sample(time, plan);
+    let operations = lasting(time, plan);
     warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
-        let (short, _) = time(operations);
-        let (long, checksum) = time(2 * operations);
-        Stretches {
-            short,
-            long,
-            checksum,
-        }
+        pair(time, operations)
     })
+}
+
+/// N operations and twice as many.
+pub(super) fn pair(time: &mut dyn FnMut(u64) -> (u64, u64), operations: u64) -> Stretches {
+    let (short, _) = time(operations);
+    let (long, checksum) = time(2 * operations);
+    Stretches {
+        short,
+        long,
+        checksum,
+    }
 }
 
 /// The same from beginning to end, a stretch of N a sample. For kernels on several threads of
@@ -61,7 +66,7 @@ pub fn in_long_stretches(
     watch: &mut dyn Monitor,
     buffers: Buffers<'_>,
 ) -> Option<Outcome> {
-    let operations = operations_a_sample(time, plan);
+    let operations = lasting(time, plan);
     warm_up(time, plan, operations);
     collect(plan, watch, buffers, operations, &mut || {
         let (long, checksum) = time(operations);
@@ -75,7 +80,7 @@ pub fn in_long_stretches(
 
 /// Runs `operations` and returns their ticks and the kernel's checksum.
 #[inline(never)]
-fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
+pub(super) fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
     let begin = start();
     let checksum = black_box(kernel.run(black_box(operations)));
     (stop() - begin, checksum)
@@ -87,7 +92,7 @@ fn timed(kernel: &mut dyn Kernel, operations: u64) -> (u64, u64) {
 const TRIES: usize = 7;
 
 /// The number of operations that last as long as the plan's sample, by doubling.
-fn operations_a_sample(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
+pub(super) fn lasting(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>) -> u64 {
     let mut operations = 1;
     while operations < MOST_OPERATIONS {
         let mut tries = (0..TRIES).map(|_| time(operations).0);
@@ -107,7 +112,7 @@ const AGREE: f64 = 0.03;
 
 /// Runs the plan's warm-up in stretches of `operations`, or if it is to come to rest, in laps without a
 /// pause until two agree.
-fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
+pub(super) fn warm_up(time: &mut dyn FnMut(u64) -> (u64, u64), plan: &Plan<'_>, operations: u64) {
     let began = start();
     if plan.until_steady && plan.warm_up > 0 {
         let mut before = f64::INFINITY;

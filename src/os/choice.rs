@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::affinity::{Pinned, allowed, pin};
 use super::root::{Root, read};
 use super::sysfs::list;
 
@@ -40,6 +41,25 @@ pub fn measuring_cpu(root: &Root, allowed: &[usize]) -> Option<Choice> {
         cpu,
         why: "the last one allowed",
     })
+}
+
+/// Pins the calling thread to the CPU least likely to be disturbed, or to the last one allowed where
+/// that is refused.
+///
+/// # Errors
+/// The reason of the last refusal; the thread then runs where it ran before.
+pub fn pin_to_measure(root: &Root) -> Result<Pinned, String> {
+    let allowed = allowed();
+    let choice = measuring_cpu(root, &allowed).map(|choice| choice.cpu);
+    let mut refusal = "the system names no CPU".to_owned();
+    // An isolated CPU may lie outside the cpuset of this process; the last allowed one does not.
+    for cpu in choice.into_iter().chain(allowed.last().copied()) {
+        match pin(cpu) {
+            Ok(pinned) => return Ok(pinned),
+            Err(error) => refusal = error.to_string(),
+        }
+    }
+    Err(refusal)
 }
 
 /// The CPUs that a file lists; none if it does not.

@@ -1,10 +1,16 @@
-//! The raw monotonic clock, against which the TSC is calibrated, and sleep that no refused system call
-//! turns into a panic.
+//! The raw monotonic clock, the rate of the TSC against it, and sleep that no refused system call turns
+//! into a panic.
 // `clock_gettime` is a call into C that fills a structure.
 #![allow(unsafe_code)]
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::time::{Rate, RateError, start};
+
+/// How long both clocks are compared. Reading them takes below a microsecond, so that the rate is
+/// good to a few parts in a million; and a core that was asleep reaches its clock meanwhile.
+const STRETCH: Duration = Duration::from_millis(250);
 
 /// `clock_gettime(CLOCK_MONOTONIC_RAW)`: nanoseconds since an arbitrary start.
 ///
@@ -25,6 +31,25 @@ pub fn monotonic_raw_ns() -> u64 {
     );
     // Both fields are non-negative for a monotonic clock, and nanoseconds fit u64 for 584 years.
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The rate of the time-stamp counter against [`monotonic_raw_ns`], which takes a quarter of a second
+/// on the CPU.
+///
+/// # Errors
+/// If one of the clocks stands still.
+pub fn calibrate() -> Result<Rate, RateError> {
+    let (began, ticks) = (monotonic_raw_ns(), start());
+    // The counter may stand still, and so may the clock: neither decides alone.
+    let mut spins = 0_u64;
+    let elapsed = loop {
+        let elapsed = monotonic_raw_ns().saturating_sub(began);
+        spins += 1;
+        if elapsed >= STRETCH.as_nanos() as u64 || spins > 1 << 28 {
+            break elapsed;
+        }
+    };
+    Rate::between(start().saturating_sub(ticks), elapsed)
 }
 
 /// Sleeps for `time`, by a futex with a time limit.
@@ -54,6 +79,13 @@ mod tests {
         let elapsed = monotonic_raw_ns() - start;
         // 1 % below, because sleeping uses the slewed clock.
         assert!(elapsed >= 4_950_000, "{elapsed} ns");
+    }
+
+    #[test]
+    fn two_calibrations_agree() {
+        let (first, second) = (calibrate().unwrap().hz(), calibrate().unwrap().hz());
+        assert!((first / second - 1.0).abs() < 1e-3, "{first} {second}");
+        assert!(first > 1e8, "{first}");
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub mod trial;
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 #[doc(hidden)]
 pub use choice::Choice;
-pub use choice::measuring_cpu;
-pub use clock::{monotonic_raw_ns, pause};
+pub use choice::{measuring_cpu, pin_to_measure};
+pub use clock::{calibrate, monotonic_raw_ns, pause};
 #[doc(hidden)]
 pub use code::{Alias, Code};
 pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "std")]
 mod between;
+mod histogram;
 mod interval;
 mod knee;
 mod order;
@@ -11,6 +12,7 @@ mod summary;
 
 #[cfg(feature = "std")]
 pub use between::{Estimate, Prior};
+pub use histogram::Histogram;
 pub use interval::{Interval, NOISY, Side};
 #[doc(hidden)]
 pub use knee::{Knee, crossing, knees};

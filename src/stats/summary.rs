@@ -33,6 +33,17 @@ impl Summary {
         })
     }
 
+    /// The same in another unit, of which one of this unit has `factor` (above 0).
+    pub fn scaled(self, factor: f64) -> Self {
+        Summary {
+            n: self.n,
+            median: self.median * factor,
+            mad: self.mad * factor,
+            min: self.min * factor,
+            interval: self.interval.scaled(factor),
+        }
+    }
+
     /// A summary of one value known exactly, as a count is.
     pub fn exact(value: f64) -> Self {
         Summary {

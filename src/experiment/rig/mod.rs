@@ -1,18 +1,17 @@
 //! The rig: measures a case on this thread, and the ladder that all ranges come from.
 
 pub mod arena;
-pub mod cold;
 pub mod counting;
-pub mod disturbance;
 pub mod prepared;
 pub mod threads;
 
+use crate::bench::DisturbanceMonitor;
 use crate::counters::{Each, Quantity};
 use crate::experiment::machine::{half_octaves, ladder, ranges};
 use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
-    Arena, Case, Context, Count, DisturbanceMonitor, Measured, PageRequest, Point, Quality, Rung,
-    State, Untestable, Workload, rung_of,
+    Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Untestable,
+    Workload, rung_of,
 };
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
 use crate::os::Pages;
@@ -277,7 +276,7 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
         operations: outcome.operations,
         work: prepared.work(),
         samples,
-        disturbed: outcome.disturbed,
+        disturbed: outcome.disturbed.unwrap_or(0),
         quality: Quality::of(prepared.threads, outcome.restless()),
         ended: outcome.ended,
         pages: prepared.granted.to_string(),

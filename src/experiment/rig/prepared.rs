@@ -3,11 +3,12 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
+use crate::bench::{DisturbanceMonitor, cold};
 use crate::counters::{Each, of_kernel, of_shot};
-use crate::experiment::rig::{cold, threads};
+use crate::experiment::rig::threads;
 use crate::experiment::{
-    Arena, Case, Context, DisturbanceMonitor, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
-    Untestable, Workload,
+    Arena, Case, Context, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing, Untestable,
+    Workload,
 };
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};

@@ -10,18 +10,19 @@ use anyhow::{Context as _, Result};
 use super::date;
 use super::machine::{counting_lines, cpu_line, kernel_cache_line};
 use super::record::{CacheLine, FORMAT, Header, PrefetchersLine};
+use crate::bench::DisturbanceMonitor;
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
 use crate::experiment::{self, Context, Counting, Effort, Placement};
-use crate::os::clock::monotonic_raw_ns;
 use crate::os::health::{self, State};
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::CpuLocation;
 use crate::os::{
-    Pages, Pinned, Root, Switches, Sysfs, allowed, limits, measuring_cpu, pin, prefetchers,
+    Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
+    prefetchers,
 };
-use crate::time::{Rate, RateError, start, yardstick};
+use crate::time::{Rate, yardstick};
 
 /// How much time a run takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -140,18 +141,10 @@ pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<S
             Err(error) => Err(error).with_context(|| format!("--cpu {cpu}")),
         };
     }
-    let mut refusal = "the system names no CPU".to_owned();
-    // An isolated CPU may lie outside the cpuset of this process; the last allowed one does not.
-    for cpu in default_cpu(root)
-        .into_iter()
-        .chain(allowed().last().copied())
-    {
-        match pin(cpu) {
-            Ok(pinned) => return Ok((Some(pinned), Vec::new())),
-            Err(error) => refusal = error.to_string(),
-        }
+    match pin_to_measure(root) {
+        Ok(pinned) => Ok((Some(pinned), Vec::new())),
+        Err(refusal) => Ok((None, vec![unpinned(&refusal)])),
     }
-    Ok((None, vec![unpinned(&refusal)]))
 }
 
 fn unpinned(reason: &dyn core::fmt::Display) -> String {
@@ -231,8 +224,7 @@ pub fn place(root: &Root, cpu: Option<usize>, identity: Identity) -> Place {
 
 /// That nobody tells whether a thread was preempted, if so.
 pub fn unwatched() -> Option<String> {
-    let told = Switches::now().voluntary.is_some();
-    (!told).then(|| {
+    (!DisturbanceMonitor::sees_switches()).then(|| {
         "samples: getrusage is refused here (by a sandbox?), so that those during which the thread \
          left its CPU are not marked"
             .to_owned()
@@ -292,27 +284,8 @@ fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {
         .collect()
 }
 
-/// How long both clocks are compared. Reading them takes below a microsecond, so that the rate is
-/// good to a few parts in a million; and a core that was asleep reaches its clock meanwhile.
-const STRETCH: Duration = Duration::from_millis(250);
-
 /// Looks at the yardstick, the median of which counts.
 const LOOKS: usize = 15;
-
-/// The rate of the counter against the system's raw clock.
-fn calibrate() -> Result<Rate, RateError> {
-    let (began, ticks) = (monotonic_raw_ns(), start());
-    // The counter may stand still, and so may the clock: neither decides alone.
-    let mut spins = 0_u64;
-    let elapsed = loop {
-        let elapsed = monotonic_raw_ns().saturating_sub(began);
-        spins += 1;
-        if elapsed >= STRETCH.as_nanos() as u64 || spins > 1 << 28 {
-            break elapsed;
-        }
-    };
-    Rate::between(start().saturating_sub(ticks), elapsed)
-}
 
 /// Core cycles per tick now. `None` if the yardstick gave nothing.
 fn core_per_tick() -> Option<f64> {
@@ -322,17 +295,5 @@ fn core_per_tick() -> Option<f64> {
     match looks[LOOKS / 2] {
         0 => None,
         ticks => Some(yardstick::CYCLES as f64 / ticks as f64),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_calibrations_agree() {
-        let (first, second) = (calibrate().unwrap().hz(), calibrate().unwrap().hz());
-        assert!((first / second - 1.0).abs() < 1e-3, "{first} {second}");
-        assert!(first > 1e8, "{first}");
     }
 }

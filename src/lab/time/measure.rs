@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::object::EMPTY;
 use super::{Kind, Subject};
+use crate::bench::cold;
 use crate::counters::Each;
 use crate::cpu::Features;
 use crate::experiment::{
-    Case, Context, Effort, Point, Rig, Setup, State, Unit, Untestable, Workload, cold, merged,
+    Case, Context, Effort, Point, Rig, Setup, State, Unit, Untestable, Workload, merged,
 };
 use crate::kernel::{Kernel, Work};
 use crate::lab::counters::Counted;

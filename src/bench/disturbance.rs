@@ -8,8 +8,11 @@ use crate::time::SmtContention;
 const LOOKS: usize = 1000;
 
 /// Looks at the thread's context switches, its CPU, and who else computes on the core.
+///
+/// A look takes a system call and some microseconds of arithmetic. Where `getrusage` is refused, it sees
+/// no switches, and [`sees_switches`](Self::sees_switches) says so.
 #[derive(Debug)]
-pub(crate) struct DisturbanceMonitor {
+pub struct DisturbanceMonitor {
     share: SmtContention,
     /// Whether somebody else did at the last look.
     crowded: bool,
@@ -18,13 +21,18 @@ pub(crate) struct DisturbanceMonitor {
 }
 
 impl DisturbanceMonitor {
-    /// For the thread that calls, on the CPU that it is on.
+    /// For the thread that calls, on the CPU that it is on: pin it first. Takes some milliseconds.
     pub fn here() -> Self {
         DisturbanceMonitor {
             share: SmtContention::after(LOOKS),
             crowded: false,
             crowds: 0,
         }
+    }
+
+    /// Whether the kernel tells of the thread's context switches.
+    pub fn sees_switches() -> bool {
+        Switches::now().voluntary.is_some()
     }
 
     /// Counts a look. Whoever was there before a sample or after it was there in it.

@@ -1,0 +1,230 @@
+//! What a measurement came to, in three units.
+
+use core::fmt;
+
+use crate::measure::{Ended, FunctionLine, Outcome, Paired};
+use crate::stats::{Histogram, Interval, Summary};
+use crate::time::Rate;
+
+/// What an operation takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Timing {
+    /// Samples, ticks per operation, and why sampling ended.
+    pub outcome: Outcome,
+    /// The rate of the ticks.
+    pub rate: Rate,
+}
+
+impl Timing {
+    pub(super) fn new(outcome: Outcome, rate: Rate) -> Self {
+        Timing { outcome, rate }
+    }
+
+    /// Core cycles per operation; `None` if the yardstick gave nothing.
+    pub fn core_cycles(&self) -> Option<Summary> {
+        self.outcome.core_cycles()
+    }
+
+    /// Nanoseconds per operation.
+    pub fn nanos(&self) -> Summary {
+        self.outcome.ticks.scaled(self.rate.nanos(1.0))
+    }
+
+    /// Ticks of the time-stamp counter per operation.
+    pub fn ticks(&self) -> Summary {
+        self.outcome.ticks
+    }
+
+    /// The line under `name` that `linefill compare` reads, to be printed and kept: a gate for functions
+    /// of your own.
+    pub fn line<'n>(&self, name: &'n str) -> FunctionLine<'n> {
+        FunctionLine {
+            name,
+            nanoseconds: self.nanos().interval,
+            cycles: self.core_cycles().map(|cycles| cycles.interval),
+        }
+    }
+
+    /// Why the number is worse than its interval says, if it is: most samples were disturbed.
+    pub fn doubt(&self) -> Option<String> {
+        let Outcome {
+            taken, disturbed, ..
+        } = self.outcome;
+        let disturbed = disturbed?;
+        self.outcome.restless().then(|| {
+            format!(
+                "the thread was disturbed in {disturbed} of {taken} samples: other threads, or a \
+                 hyper-thread beside it, use this core"
+            )
+        })
+    }
+}
+
+impl fmt::Display for Timing {
+    /// `4.01 [4.00, 4.02] core cycles, 1.02 [1.02, 1.03] ns; 1 of 15 samples disturbed`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(cycles) = self.core_cycles() {
+            write!(f, "{} core cycles, ", around(cycles))?;
+        }
+        write!(f, "{} ns", around(self.nanos()))?;
+        match self.outcome.disturbed {
+            Some(0) => {}
+            Some(some) => write!(f, "; {some} of {} samples disturbed", self.outcome.taken)?,
+            None => f.write_str("; nobody watched for disturbances")?,
+        }
+        if self.outcome.ended == Ended::Budget {
+            f.write_str("; the budget ended before the precision was reached")?;
+        }
+        Ok(())
+    }
+}
+
+/// The median within its interval.
+fn around(summary: Summary) -> impl fmt::Display {
+    struct Around([f64; 3]);
+    impl fmt::Display for Around {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let [median, lo, hi] = self.0.map(Interval::exact);
+            write!(f, "{median} [{lo}, {hi}]")
+        }
+    }
+    let Interval { lo, hi } = summary.interval;
+    Around([summary.median, lo, hi])
+}
+
+/// What single operations take, each after its preparation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Shots {
+    /// The median over samples of up to 16 shots, which resolves less than a step of the counter.
+    pub timing: Timing,
+    /// Ticks of each of up to 10,000 shots, timed one by one: convert them by
+    /// [`Rate::nanos`]. Interruptions are among them.
+    pub single: Histogram,
+}
+
+impl Shots {
+    /// Nanoseconds that a share `q` of the single shots did not exceed.
+    pub fn nanos_at(&self, q: f64) -> Option<f64> {
+        let ticks = self.single.quantile(q)?;
+        Some(self.timing.rate.nanos(ticks as f64))
+    }
+}
+
+impl fmt::Display for Shots {
+    /// The timing, and `p50 101, p90 110, p99 180, p99.9 2000, max 5100 ns of 10000 shots`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; single shots:", self.timing)?;
+        for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
+            write!(f, " {name} {:.0},", self.nanos_at(q).unwrap_or(f64::NAN))?;
+        }
+        let max = self.nanos_at(1.0).unwrap_or(f64::NAN);
+        write!(f, " max {max:.0} ns of {} shots", self.single.count())
+    }
+}
+
+/// Two pieces of code that were measured in turn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Comparison {
+    /// The first.
+    pub first: Timing,
+    /// The second.
+    pub second: Timing,
+    /// How many times as long the first takes as the second; `None` if one of them does nothing. Another
+    /// run finds other physical pages and other code addresses, which the interval does not cover.
+    pub ratio: Option<Summary>,
+}
+
+impl Comparison {
+    pub(super) fn new(paired: Paired, rate: Rate) -> Self {
+        let [first, second] = paired.outcomes.map(|outcome| Timing::new(outcome, rate));
+        Comparison {
+            first,
+            second,
+            ratio: paired.ratio,
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    /// A line each, and `the first takes 1.32 [1.30, 1.34] times as long as the second`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Comparison {
+            first,
+            second,
+            ratio,
+        } = self;
+        writeln!(f, "first: {first}")?;
+        writeln!(f, "second: {second}")?;
+        match ratio.map(around) {
+            Some(ratio) => write!(f, "the first takes {ratio} times as long as the second"),
+            None => f.write_str("one of them does nothing, so there is no ratio"),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Twenty samples of so many ticks per operation, more or less: a tick is a core cycle and half a
+    /// nanosecond.
+    pub fn planted(ticks: f64, reach: f64, disturbed: usize) -> Timing {
+        let outcome = Outcome {
+            taken: 20,
+            operations: 1,
+            ticks: Summary {
+                n: 20,
+                median: ticks,
+                mad: reach,
+                min: ticks - reach,
+                interval: Interval::new(ticks - reach, ticks + reach),
+            },
+            core_per_tick: Some(1.0),
+            disturbed: Some(disturbed),
+            ended: Ended::Precise,
+            checksum: 0,
+        };
+        Timing::new(outcome, Rate::from_hz(2e9))
+    }
+
+    #[test]
+    fn a_timing_is_in_three_units_with_its_doubt() {
+        let timing = planted(4.0, 0.2, 3);
+        assert_eq!(timing.nanos().median, 2.0);
+        assert_eq!(timing.core_cycles(), Some(timing.ticks()));
+        let line = timing.line("mine");
+        assert_eq!(
+            (line.name, line.nanoseconds),
+            ("mine", timing.nanos().interval)
+        );
+        assert_eq!(line.cycles, Some(timing.ticks().interval));
+        assert_eq!(
+            timing.to_string(),
+            "4.00 [3.80, 4.20] core cycles, 2.00 [1.90, 2.10] ns; 3 of 20 samples disturbed"
+        );
+        let mut alone = timing;
+        alone.outcome.core_per_tick = None;
+        alone.outcome.disturbed = None;
+        alone.outcome.ended = Ended::Budget;
+        assert_eq!(
+            alone.to_string(),
+            "2.00 [1.90, 2.10] ns; nobody watched for disturbances; the budget ended before the \
+             precision was reached"
+        );
+    }
+
+    #[test]
+    fn single_shots_are_shown_in_nanoseconds() {
+        let mut single = Histogram::new();
+        (0..100).for_each(|value| single.record(value / 50 * 10 + 10));
+        let timing = planted(10.0, 0.0, 0);
+        let shots = Shots { timing, single };
+        assert_eq!(shots.nanos_at(0.5), Some(5.0));
+        let text = shots.to_string();
+        let wanted = "single shots: p50 5, p90 10, p99 10, p99.9 10, max 10 ns of 100 shots";
+        assert!(text.ends_with(wanted), "{text}");
+    }
+}

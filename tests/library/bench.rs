@@ -1,0 +1,152 @@
+//! The public shim for timing: what it runs, in which order, and what it says. Times are not asserted.
+#![cfg(feature = "std")]
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+use linefill::bench::{Bench, Budget, Cold, flush};
+use linefill::kernel::Kernel;
+use linefill::measure::Shot;
+use linefill::os::{Pages, allowed, current_cpu, pin};
+
+fn quick() -> Bench {
+    Bench::new()
+        .expect("both clocks run")
+        .with_budget(Duration::from_millis(5))
+}
+
+#[test]
+fn a_bench_holds_the_thread_and_gives_it_back() {
+    let last = *allowed().last().unwrap();
+    let bench = Bench::on_pinned(pin(last).unwrap()).unwrap();
+    assert_eq!((bench.cpu(), current_cpu()), (Some(last), Some(last)));
+    assert!(bench.rate().hz() > 1e8);
+    assert_eq!(bench.notes(), Vec::<String>::new());
+    drop(bench);
+    // Any other mask than this CPU alone.
+    let pinned = pin(allowed()[0]).unwrap();
+    assert_eq!(current_cpu(), Some(pinned.cpu()));
+}
+
+#[test]
+fn a_closure_is_timed_by_n_against_2n() {
+    let runs = RefCell::new(Vec::new());
+    let timing = quick().steady_fn(|n| {
+        runs.borrow_mut().push(n);
+        // Some work, so that N does not double for ever.
+        (0..n).fold(1_u64, |x, i| std::hint::black_box(x.wrapping_mul(3) + i))
+    });
+    let runs = runs.into_inner();
+    let operations = timing.outcome.operations;
+    let sampled = &runs[runs.len() - 2 * timing.outcome.taken..];
+    assert!(!sampled.is_empty());
+    for pair in sampled.chunks(2) {
+        assert_eq!(pair, [operations, 2 * operations]);
+    }
+    // Somebody watched, and the units belong together.
+    assert!(timing.outcome.disturbed.is_some());
+    let ratio = timing.ticks().median / timing.nanos().median;
+    assert!((ratio * 1e9 / timing.rate.hz() - 1.0).abs() < 1e-9);
+    let cycles = timing.core_cycles().map(|cycles| cycles.median);
+    let ratio = timing.outcome.core_per_tick;
+    assert_eq!(cycles, ratio.map(|ratio| ratio * timing.ticks().median));
+}
+
+/// Every shot is prepared right before it, in samples and in the distribution.
+#[test]
+fn a_shot_comes_after_its_preparation() {
+    let ready = Cell::new(false);
+    let shots = Cell::new(0);
+    let prepare = || assert!(!ready.replace(true), "prepared twice");
+    let measured = quick().one_shot_fn(prepare, || {
+        assert!(ready.replace(false), "not prepared");
+        shots.set(shots.get() + 1);
+    });
+    assert!(!ready.get());
+    let single = measured.single.count();
+    assert!(single > 0);
+    let averaged = measured.timing.outcome.taken as u64 * measured.timing.outcome.operations;
+    // And one that finds out how many a sample takes, and those behind which nothing is timed.
+    assert_eq!(shots.get(), single + averaged + 1 + 15);
+}
+
+#[test]
+fn two_kernels_are_measured_in_turn() {
+    let order = RefCell::new(Vec::new());
+    struct Note<'a>(&'a RefCell<Vec<u8>>, u8);
+    impl Kernel for Note<'_> {
+        fn run(&mut self, operations: u64) -> u64 {
+            self.0.borrow_mut().push(self.1);
+            (0..operations * u64::from(self.1)).fold(1, |x, i| std::hint::black_box(x ^ i))
+        }
+    }
+    let mut bench = quick();
+    let both = bench.compare(&mut Note(&order, 1), &mut Note(&order, 3));
+    let taken = both.first.outcome.taken;
+    assert_eq!(taken, both.second.outcome.taken);
+    let order = order.into_inner();
+    // The first goes first in even pairs, and the second in odd ones.
+    let wanted = (0..taken).flat_map(|pair| match pair % 2 {
+        0 => [1, 1, 3, 3],
+        _ => [3, 3, 1, 1],
+    });
+    assert_eq!(order[order.len() - 4 * taken..], wanted.collect::<Vec<_>>());
+    let text = both.to_string();
+    assert!(text.contains("times as long as the second"), "{text}");
+}
+
+#[test]
+fn what_does_nothing_has_no_ratio_to_be_divided_by() {
+    let both = quick().compare_fn(|_| (), |_| ());
+    // Noise may leave some pairs positive.
+    let text = both.to_string();
+    let said = text.contains("there is no ratio") || text.contains("times as long");
+    assert!(
+        said && both.ratio.is_none_or(|ratio| ratio.median > 0.0),
+        "{text}"
+    );
+}
+
+/// A flush reaches the first and the last byte of a value that lies across lines, and nothing else
+/// happens to it.
+#[test]
+fn a_flushed_value_keeps_its_contents() {
+    let text: String = ('a'..='z').cycle().take(1000).collect();
+    flush(&text[13..900]);
+    flush("");
+    flush(&[0_u8; 0]);
+    flush(&());
+    flush(&7_u64);
+    assert!(text.starts_with("abc") && text.len() == 1000);
+}
+
+#[test]
+fn everything_can_be_made_cold_before_a_shot() {
+    struct Lookup<'a>(Cold, &'a [u8]);
+    impl Shot for Lookup<'_> {
+        fn prepare(&mut self) {
+            self.0.prepare();
+            flush(self.1);
+        }
+        fn shoot(&mut self) -> u64 {
+            u64::from(self.1[100])
+        }
+    }
+    let mut bench = quick();
+    let memory = bench.memory(4096, Pages::Base).unwrap();
+    let cold = Cold::nothing().tlbs().unwrap().predictors().unwrap();
+    let shots = bench.one_shot(&mut Lookup(cold, memory.as_slice()));
+    assert!(shots.single.count() > 0 && shots.single.max() > Some(0));
+}
+
+#[test]
+fn a_budget_is_kept_or_says_why_not() {
+    let mut bench = quick();
+    let mut work = |n| (0..n).fold(1_u64, |x, i| std::hint::black_box(x ^ i));
+    let generous = bench.cycles_at_most(1e6, &mut work);
+    assert!(!matches!(generous, Budget::Exceeded { .. }), "{generous}");
+    generous.assert();
+    // A negative budget cannot be kept; a crowded CPU may say that it cannot tell.
+    let impossible = bench.cycles_at_most(-1e6, &mut work);
+    assert!(!matches!(impossible, Budget::Kept(_)), "{impossible}");
+}
