@@ -80,6 +80,17 @@ fn ticks(output: &Output) -> f64 {
     ticks.parse().expect("a number")
 }
 
+/// The example `embed` is what the section shows.
+#[test]
+fn the_section_shows_the_example() {
+    let [walk, _, main, ..] = blocks()[..] else {
+        panic!("blocks are missing");
+    };
+    let same = |shown: &str, example: &str| assert_eq!(shown.trim(), example.trim());
+    same(walk, include_str!("../../examples/embed/walk.rs"));
+    same(main, include_str!("../../examples/embed/main.rs"));
+}
+
 #[test]
 fn a_program_for_linux_prints_what_a_step_costs() {
     let [walk, new, main, ..] = blocks()[..] else {
