@@ -92,7 +92,7 @@ fn changed(gallery: &Gallery) -> Markup {
         table.sheet {
             thead {
                 tr {
-                    th scope="col" { "" }
+                    th scope="col" { "quantity" }
                     th scope="col" { "then" }
                     @for side in &gallery.sides { th scope="col" { (side.name) } }
                 }

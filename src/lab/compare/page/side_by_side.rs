@@ -64,7 +64,7 @@ pub(super) fn verdicts(sides: &[Side]) -> Markup {
                             thead {
                                 tr {
                                     th scope="col" { (title) }
-                                    th scope="col" { "" }
+                                    th scope="col" { "claim" }
                                     @for side in sides { th scope="col" { (side.name) } }
                                 }
                             }
@@ -123,7 +123,7 @@ pub(super) fn machines(sides: &[Side]) -> Markup {
                 table.sheet {
                     thead {
                         tr {
-                            th scope="col" { "" }
+                            th scope="col" { "quantity" }
                             @for side in sides { th scope="col" { (side.name) } }
                         }
                     }
