@@ -1,5 +1,6 @@
 //! `linefill layout`.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -8,7 +9,7 @@ use serde_json::json;
 use super::{Status, say, tell};
 use crate::lab::layout::print::{Style, count, declaration, numbers};
 use crate::lab::layout::{
-    Binary, Definition, Language, Places, Reorder, Summary, SummaryJson, TypeJson,
+    Binary, Definition, Diff, Language, Places, Reorder, Summary, SummaryJson, TypeJson,
 };
 use crate::lab::session::debug_tree;
 
@@ -25,13 +26,16 @@ Examples:
   linefill layout target/debug/app --type app::Config   a Rust type; the end of its path will do
   linefill layout app --type 'Vec<*' --type node        several, also by glob
   linefill layout libx.so --list                        every type, with size, lines and holes
+  linefill layout app --top                             the types with the most unused bytes
+  linefill layout --diff old/app new/app                types whose size, holes or offsets changed
   linefill layout vmlinux --type task_struct --json
 
 Without debug information there is nothing to read: compile with -g (gcc, clang) or `debug = true` \
 in the Cargo profile.")]
 pub(super) struct Args {
     /// A program, shared library or object file.
-    binary: PathBuf,
+    #[arg(required_unless_present = "diff")]
+    binary: Option<PathBuf>,
     /// A type: its name, the end of its path (`Inner` for `outer::Inner`), or a glob. Repeat it for
     /// several.
     #[arg(long = "type", value_name = "NAME")]
@@ -39,6 +43,14 @@ pub(super) struct Args {
     /// List types by name, each in a line: all of them, or those of --type.
     #[arg(long)]
     list: bool,
+    /// List the N types with the most bytes in holes and padding, the most wasteful first.
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "20", conflicts_with = "list",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// Show which types lie differently in another build: all of them, or those of --type.
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
+          conflicts_with_all = ["binary", "list", "top", "expand", "debug_file"])]
+    diff: Vec<PathBuf>,
     /// Bytes of a cache line.
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = line_size)]
     line: u64,
@@ -62,8 +74,12 @@ pub(super) fn line_size(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    if args.types.is_empty() && !args.list {
-        let binary = args.binary.display();
+    let Some(path) = &args.binary else {
+        return diff(args);
+    };
+    let listed = args.list || args.top.is_some();
+    if args.types.is_empty() && !listed {
+        let binary = path.display();
         bail!("which type? Name it with --type; `linefill layout {binary} --list` shows all types");
     }
     let tree = debug_tree();
@@ -71,9 +87,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         named: args.debug_file.as_deref(),
         tree: &tree,
     };
-    let binary = Binary::open(&args.binary, &places)?;
+    let binary = Binary::open(path, &places)?;
     warn(binary.missing());
-    let text = if args.list {
+    let text = if listed {
         list(&binary, args)?
     } else {
         let found = binary.types(&args.types)?;
@@ -96,6 +112,30 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     Ok(Status::Done)
 }
 
+/// Prints what changed between two binaries.
+fn diff(args: &Args) -> Result<Status> {
+    let tree = debug_tree();
+    let places = Places {
+        named: None,
+        tree: &tree,
+    };
+    let mut binaries = Vec::new();
+    for path in &args.diff {
+        let binary = Binary::open(path, &places)?;
+        warn(binary.missing());
+        binaries.push(binary);
+    }
+    let [first, second] = &binaries[..] else {
+        bail!("--diff takes two binaries");
+    };
+    let diff = Diff::of(first, second, &args.types, args.line)?;
+    say(&match args.json {
+        true => serde_json::to_string_pretty(&diff)?,
+        false => diff.text(),
+    })?;
+    Ok(Status::Done)
+}
+
 /// Says which parts of the debug information could not be read.
 pub(super) fn warn(missing: &[String]) {
     const SHOWN: usize = 3;
@@ -114,29 +154,49 @@ pub(super) fn warn(missing: &[String]) {
 
 /// The list of types.
 fn list(binary: &Binary, args: &Args) -> Result<String> {
-    let rows = binary.list(&args.types, args.line)?;
+    let mut rows = binary.list(&args.types, args.line)?;
+    let all = rows.len();
+    if let Some(most) = args.top {
+        // Stable: types that waste as much stay in the order of their names.
+        rows.sort_by_key(|(_, summary)| Reverse(summary.wasted()));
+        rows.retain(|(_, summary)| summary.wasted() > 0);
+        rows.truncate(most as usize);
+    }
     if args.json {
         let rows: Vec<serde_json::Value> = rows
             .iter()
             .map(|(path, summary)| {
                 let mut row = json!(SummaryJson::of(summary));
                 row["type"] = json!(path);
+                row["wasted"] = json!(summary.wasted());
                 row
             })
             .collect();
         return Ok(serde_json::to_string_pretty(&rows)?);
     }
     let mut text = format!(
-        "{:>8} {:>6} {:>6} {:>8} {:>6}  type\n",
-        "size", "lines", "holes", "padding", "saves"
+        "{:>8} {:>6} {:>6} {:>8} {:>7} {:>6}  type\n",
+        "size", "lines", "holes", "padding", "wasted", "saves"
     );
     for (path, summary) in &rows {
         text += &format!(
-            "{:>8} {:>6} {:>6} {:>8} {:>6}  {path}\n",
-            summary.size, summary.lines, summary.hole_bytes, summary.padding, summary.saves
+            "{:>8} {:>6} {:>6} {:>8} {:>7} {:>6}  {path}\n",
+            summary.size,
+            summary.lines,
+            summary.hole_bytes,
+            summary.padding,
+            summary.wasted(),
+            summary.saves
         );
     }
-    text += &format!("\n{} types; all numbers but lines are bytes", rows.len());
+    let of = match args.top {
+        Some(_) => format!("{} of {all} types, the most wasteful", rows.len()),
+        None => format!("{all} types"),
+    };
+    text += &format!(
+        "\n{of}; all numbers but lines are bytes. wasted: in holes and padding, bits rounded up; saves: by \
+         another order of the members"
+    );
     Ok(text)
 }
 

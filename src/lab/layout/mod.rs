@@ -5,6 +5,7 @@
 //! from; [`Binary`] reads these from the debug information of a binary.
 
 mod aggregate;
+mod diff;
 mod dwarf;
 mod field;
 mod file;
@@ -28,6 +29,7 @@ use std::rc::Rc;
 use anyhow::{Result, bail};
 
 pub use aggregate::{Aggregate, Kind, Language, Member, Role, Variant};
+pub use diff::Diff;
 pub use file::Places;
 pub use holes::{Hole, Holes};
 pub use json::{SummaryJson, TypeJson};

@@ -35,6 +35,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Bytes that no member uses, those of bits rounded up.
+    pub fn wasted(&self) -> u64 {
+        let bits = self.bit_hole_bits + self.bit_padding;
+        self.hole_bytes + self.padding + bits.div_ceil(8)
+    }
+
     /// The numbers of a type, on lines of `line` bytes.
     pub fn of(aggregate: &Aggregate, line: u64) -> Self {
         let holes = Holes::of(aggregate);

@@ -281,9 +281,9 @@ fn several_names_and_globs_are_shown_in_turn_and_listed() {
     assert_eq!(heads, expected.map(|name| format!("struct {name} {{")));
 
     let list = built.layout(&["plain.o", "--list"]).ok().out;
-    has_lines(&list, &["size lines holes padding saves type"]);
-    has_lines(&list, &["72 2 4 4 8 foo", "16 1 0 7 0 holder"]);
-    has_lines(&list, &["64 1 7 0 0 order"]);
+    has_lines(&list, &["size lines holes padding wasted saves type"]);
+    has_lines(&list, &["72 2 4 4 8 8 foo", "16 1 0 7 7 0 holder"]);
+    has_lines(&list, &["64 1 7 0 7 0 order"]);
     let list = built
         .layout(&["plain.o", "--list", "--type", "fo*"])
         .ok()
