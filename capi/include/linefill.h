@@ -1,0 +1,129 @@
+/* linefill for C: list walks, streams, a fenced clock, steady timing, and what CPUID says.
+ *
+ * Link with what `pkg-config --libs linefill` prints, or load liblinefill_c.so. x86-64 Linux.
+ *
+ * Functions that can fail return a code: LF_OK or an error. lf_message names a code, and lf_detail says
+ * with its values why the last call of this thread failed. No call unwinds. Nothing is shared between
+ * handles: several threads may use one each. */
+
+#ifndef LINEFILL_H
+#define LINEFILL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum lf_code {
+    LF_OK = 0,
+    LF_NULL = 1,        /* a pointer is null */
+    LF_CHOICE = 2,      /* a number names no order, step or motion */
+    LF_MEMORY = 3,      /* the memory is too small, or no whole number of blocks */
+    LF_LAYOUT = 4,      /* no list fits, or the step needs padding */
+    LF_UNSUPPORTED = 5, /* the CPU lacks the vector registers */
+    LF_TIME = 6,        /* the budget is no time, or a clock stands still */
+    LF_INTERNAL = 7     /* a bug in the library */
+};
+
+enum lf_order { LF_SEQUENTIAL = 0, LF_RANDOM = 1, LF_BACKWARD = 2 };
+
+/* What a walk does per element: 1 load; 2 loads and 1 store to the padding; 3 loads and 1 store. */
+enum lf_step { LF_FOLLOW = 0, LF_INC = 1, LF_ADDNEXT = 2 };
+
+enum lf_motion {
+    LF_READ = 0,
+    LF_WRITE = 1,
+    LF_WRITE_NON_TEMPORAL = 2,
+    LF_UPDATE = 3, /* loads and stores in place */
+    LF_COPY = 4    /* loads of the first half, stores to the second */
+};
+
+enum lf_cache_kind { LF_DATA = 1, LF_INSTRUCTION = 2, LF_UNIFIED = 3 };
+
+/* A ring of elements in memory, one cycle through all of them. */
+typedef struct lf_ring lf_ring;
+/* Work that can be repeated, and goes on where it stopped. */
+typedef struct lf_kernel lf_kernel;
+
+/* A steady measurement. Times are per operation: a step of a walk, a block of 512 bytes of a stream. */
+typedef struct lf_timing {
+    double ticks;          /* median, ticks of the time-stamp counter */
+    double ticks_low;      /* 95 % interval of the median */
+    double ticks_high;
+    double nanoseconds;    /* median */
+    double core_cycles;    /* median; NaN if the yardstick gave nothing */
+    uint64_t operations;   /* operations per sample */
+    uint64_t samples;
+    uint64_t checksum;     /* what the kernel returned last */
+    int32_t precise;       /* 1: to 1 %. 0: the budget was spent first */
+} lf_timing;
+
+/* A cache. 0 stands for what CPUID does not say. */
+typedef struct lf_cache {
+    uint64_t bytes;
+    uint32_t level;
+    uint32_t kind; /* enum lf_cache_kind */
+    uint32_t line; /* bytes */
+    uint32_t ways;
+    uint32_t shared_by; /* hardware threads at most */
+} lf_cache;
+
+/* What CPUID says of the CPU that calls. Texts end with 0, and are empty where nothing is known. */
+typedef struct lf_machine {
+    char vendor[16];
+    char brand[64];
+    char core[64];       /* such as "Zen 4" */
+    char hypervisor[32]; /* empty on the bare machine */
+    uint32_t family, model, stepping;
+    uint32_t caches; /* entries of cache */
+    lf_cache cache[8];
+} lf_machine;
+
+/* The name of a code, and the reason why the last call of this thread failed, with its values. Both are
+ * valid texts at any time; the second until the next call of the thread. */
+const char *lf_message(int32_t code);
+const char *lf_detail(void);
+
+/* Fills `machine`. Pin the thread first where cores differ. */
+int32_t lf_describe(lf_machine *machine);
+
+/* Fenced readings of the time-stamp counter: before and after a stretch of code. */
+uint64_t lf_start(void);
+uint64_t lf_stop(void);
+/* The counter's rate, in ticks per second, measured once over 0.2 s. */
+int32_t lf_tick_hz(double *hz);
+
+/* Makes a ring of as many elements as `bytes` of `memory` hold, each a pointer and `npad` words of 8
+ * bytes. The memory is lent until the ring, or the walk made of it, is freed: nobody else may touch it.
+ * Whole lines of it are used. `seed` decides a random order. */
+int32_t lf_ring_new(void *memory, size_t bytes, size_t npad, int32_t order, uint64_t seed, lf_ring **ring);
+/* Elements, or 0 for null. */
+size_t lf_ring_count(const lf_ring *ring);
+/* Frees a ring that no walk was made of. Null is fine. */
+void lf_ring_free(lf_ring *ring);
+
+/* Makes a walk of a ring, and takes the ring: do not use or free it any more, even after an error. */
+int32_t lf_walk_new(lf_ring *ring, int32_t step, lf_kernel **kernel);
+/* Makes a stream over memory, in blocks of 512 bytes, with registers of 16, 32 or 64 bytes. The memory
+ * is lent until the kernel is freed, starts on a line of 64 bytes, and is a whole number of blocks (a
+ * copy: in each half). Write it once before a stream of loads. */
+int32_t lf_stream_new(void *memory, size_t bytes, int32_t motion, size_t vector, lf_kernel **kernel);
+/* Does `operations` operations. `checksum`, which may be null, proves them: of a walk the byte offset at
+ * which it stopped. */
+int32_t lf_run(lf_kernel *kernel, uint64_t operations, uint64_t *checksum);
+/* Operations of one lap of the memory, or 0 for null. */
+uint64_t lf_lap(const lf_kernel *kernel);
+/* Measures a kernel in its steady state, N against 2N operations: a lap to warm up, then samples to a
+ * precision of 1 %, for at most `seconds` (above 0, at most 3600). Pin the thread first. Samples that
+ * another process disturbed are not left out: the interval tells. */
+int32_t lf_time(lf_kernel *kernel, double seconds, lf_timing *timing);
+/* Frees a kernel. Null is fine. */
+void lf_kernel_free(lf_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

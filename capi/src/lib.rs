@@ -1,0 +1,365 @@
+//! linefill for C. `include/linefill.h` says what each function does; this file keeps its promises.
+//!
+//! A function takes pointers as they come: null is an error, and a panic of the library is the code
+//! `LF_INTERNAL`. Memory of a caller is lent by contract, which no compiler checks.
+
+mod error;
+mod machine;
+
+use std::ffi::{c_char, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use linefill::cpu::Features;
+use linefill::kernel::{Bandwidth, Kernel, Motion, Step, Vector, Walk};
+use linefill::measure::{Buffers, Ended, NoMonitor, Plan, Sample, steady};
+use linefill::mem::Region;
+use linefill::pattern::{Layout, Order, Ring};
+use linefill::time::{Rate, start, stop};
+
+use error::{Code, Error, detail, failed};
+pub use machine::lf_machine;
+
+/// The most samples of a measurement.
+const SAMPLES: usize = 1000;
+/// How long the counter's rate is measured.
+const CALIBRATION: Duration = Duration::from_millis(200);
+
+/// A list in memory that the caller lent.
+#[allow(non_camel_case_types, reason = "the name in the header")]
+pub struct lf_ring(Ring<'static>);
+
+/// Something to run and time, and the operations of a lap.
+#[allow(non_camel_case_types, reason = "the name in the header")]
+pub struct lf_kernel {
+    work: Box<dyn Kernel>,
+    lap: u64,
+}
+
+/// A steady measurement, as the header has it.
+#[allow(non_camel_case_types, reason = "the name in the header")]
+#[repr(C)]
+pub struct lf_timing {
+    ticks: f64,
+    ticks_low: f64,
+    ticks_high: f64,
+    nanoseconds: f64,
+    core_cycles: f64,
+    operations: u64,
+    samples: u64,
+    checksum: u64,
+    precise: i32,
+}
+
+/// Runs what a function does, and makes a code of what comes of it.
+fn guarded(work: impl FnOnce() -> Result<(), Error>) -> i32 {
+    let done = catch_unwind(AssertUnwindSafe(work));
+    failed(done.unwrap_or_else(|_| Err(Error::new(Code::Internal, "the library panicked"))))
+}
+
+/// A pointer that is not null.
+fn given<T>(pointer: *mut T, name: &str) -> Result<NonNull<T>, Error> {
+    NonNull::new(pointer).ok_or_else(|| Error::new(Code::Null, format!("`{name}` is null")))
+}
+
+/// The caller's memory.
+///
+/// # Safety
+/// It is valid, and nobody else touches it as long as what is made of it lives.
+unsafe fn lent(memory: *mut c_void, bytes: usize) -> Result<Region<'static>, Error> {
+    let memory = given(memory, "memory")?.cast::<u8>();
+    if bytes > isize::MAX as usize {
+        return Err(Error::new(
+            Code::Memory,
+            format!("no memory has {bytes} bytes"),
+        ));
+    }
+    // SAFETY: the caller's obligation is the same; every byte is a value of `u8`.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr(), bytes) };
+    Region::new(bytes).map_err(|error| Error::new(Code::Memory, error))
+}
+
+fn no_choice(name: &str, number: i32, last: i32) -> Error {
+    Error::new(
+        Code::Choice,
+        format!("{name} {number} is none; there are 0 to {last}"),
+    )
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_message(code: i32) -> *const c_char {
+    Code::text(code).as_ptr()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_detail() -> *const c_char {
+    detail()
+}
+
+/// # Safety
+/// `machine` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_describe(machine: *mut lf_machine) -> i32 {
+    guarded(|| {
+        let machine = given(machine, "machine")?;
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { machine.write(lf_machine::detect()) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_start() -> u64 {
+    start()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_stop() -> u64 {
+    stop()
+}
+
+/// The rate of the time-stamp counter, measured at the first call.
+fn rate() -> Result<Rate, Error> {
+    static RATE: OnceLock<Result<Rate, String>> = OnceLock::new();
+    let measured = RATE.get_or_init(|| {
+        let (clock, ticks) = (Instant::now(), start());
+        std::thread::sleep(CALIBRATION);
+        let (ticks, nanos) = (stop() - ticks, clock.elapsed().as_nanos() as u64);
+        Rate::between(ticks, nanos).map_err(|error| error.to_string())
+    });
+    measured
+        .clone()
+        .map_err(|error| Error::new(Code::Time, error))
+}
+
+/// # Safety
+/// `hz` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_tick_hz(hz: *mut f64) -> i32 {
+    guarded(|| {
+        let hz = given(hz, "hz")?;
+        let rate = rate()?;
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { hz.write(rate.hz()) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `memory` has `bytes` bytes that are lent to the ring; `ring` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_ring_new(
+    memory: *mut c_void,
+    bytes: usize,
+    npad: usize,
+    order: i32,
+    seed: u64,
+    ring: *mut *mut lf_ring,
+) -> i32 {
+    guarded(|| {
+        let into = given(ring, "ring")?;
+        let order = match order {
+            0 => Order::Sequential,
+            1 => Order::Random { seed },
+            2 => Order::Backward,
+            other => return Err(no_choice("order", other, 2)),
+        };
+        // SAFETY: the caller lends the memory.
+        let region = unsafe { lent(memory, bytes) }?;
+        if npad >= region.len() / 8 {
+            let why = format!(
+                "no element with {npad} words fits into {} bytes",
+                region.len()
+            );
+            return Err(Error::new(Code::Layout, why));
+        }
+        let layout = Layout::npad(npad);
+        let count = layout.count(region.len());
+        let made = Ring::new(region, layout, count, order);
+        let made = made.map_err(|error| Error::new(Code::Layout, error))?;
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { into.write(Box::into_raw(Box::new(lf_ring(made)))) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `ring` is null, or lives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_ring_count(ring: *const lf_ring) -> usize {
+    // SAFETY: it lives if it is not null.
+    unsafe { ring.as_ref() }.map_or(0, |ring| ring.0.count())
+}
+
+/// # Safety
+/// `ring` is null, or lives, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_ring_free(ring: *mut lf_ring) {
+    if let Some(ring) = NonNull::new(ring) {
+        // SAFETY: `lf_ring_new` boxed it, and it is freed once.
+        drop(unsafe { Box::from_raw(ring.as_ptr()) });
+    }
+}
+
+/// # Safety
+/// `ring` is null, or lives, and is not used any more; `kernel` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_walk_new(
+    ring: *mut lf_ring,
+    step: i32,
+    kernel: *mut *mut lf_kernel,
+) -> i32 {
+    guarded(|| {
+        let ring = given(ring, "ring")?;
+        // SAFETY: `lf_ring_new` boxed it, and the caller gives it away.
+        let ring = unsafe { Box::from_raw(ring.as_ptr()) }.0;
+        let into = given(kernel, "kernel")?;
+        let step = match step {
+            0 => Step::Follow,
+            1 => Step::Inc,
+            2 => Step::Addnext0,
+            other => return Err(no_choice("step", other, 2)),
+        };
+        let lap = ring.count() as u64;
+        let walk = Walk::new(ring, step).map_err(|error| Error::new(Code::Layout, error))?;
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { hand_over(into, walk, lap) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `memory` has `bytes` bytes that are lent to the kernel; `kernel` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_stream_new(
+    memory: *mut c_void,
+    bytes: usize,
+    motion: i32,
+    vector: usize,
+    kernel: *mut *mut lf_kernel,
+) -> i32 {
+    guarded(|| {
+        let into = given(kernel, "kernel")?;
+        let motion = match motion {
+            0 => Motion::Read,
+            1 => Motion::Write,
+            2 => Motion::WriteNonTemporal,
+            3 => Motion::Update,
+            4 => Motion::Copy,
+            other => return Err(no_choice("motion", other, 4)),
+        };
+        let vector = Vector::of(vector, Features::detect()).ok_or_else(|| {
+            let why = format!(
+                "this CPU has no vector registers of {vector} bytes; there may be 16, 32, 64"
+            );
+            Error::new(Code::Unsupported, why)
+        })?;
+        // SAFETY: the caller lends the memory.
+        let region = unsafe { lent(memory, bytes) }?;
+        if region.len() != bytes {
+            let why = format!("{bytes} bytes do not begin on a line of 64 bytes, or end in one");
+            return Err(Error::new(Code::Memory, why));
+        }
+        let stream = Bandwidth::new(region, motion, vector);
+        let stream = stream.map_err(|error| Error::new(Code::Memory, error))?;
+        let lap = stream.pass();
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { hand_over(into, stream, lap) };
+        Ok(())
+    })
+}
+
+/// Boxes a kernel for the caller.
+///
+/// # Safety
+/// `into` is valid to write.
+unsafe fn hand_over(into: NonNull<*mut lf_kernel>, work: impl Kernel + 'static, lap: u64) {
+    let work = Box::new(work);
+    // SAFETY: the caller's obligation is the same.
+    unsafe { into.write(Box::into_raw(Box::new(lf_kernel { work, lap }))) };
+}
+
+/// # Safety
+/// `kernel` is null or lives, and no other thread uses it; `checksum` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_run(
+    kernel: *mut lf_kernel,
+    operations: u64,
+    checksum: *mut u64,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: it lives and is this thread's alone.
+        let kernel = unsafe { given(kernel, "kernel")?.as_mut() };
+        let sum = kernel.work.run(operations);
+        if let Some(checksum) = NonNull::new(checksum) {
+            // SAFETY: it is not null, and so valid to write.
+            unsafe { checksum.write(sum) };
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `kernel` is null, or lives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_lap(kernel: *const lf_kernel) -> u64 {
+    // SAFETY: it lives if it is not null.
+    unsafe { kernel.as_ref() }.map_or(0, |kernel| kernel.lap)
+}
+
+/// # Safety
+/// `kernel` is null or lives, and no other thread uses it; `timing` is null or valid to write.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_time(
+    kernel: *mut lf_kernel,
+    seconds: f64,
+    timing: *mut lf_timing,
+) -> i32 {
+    guarded(|| {
+        // SAFETY: it lives and is this thread's alone.
+        let kernel = unsafe { given(kernel, "kernel")?.as_mut() };
+        let into = given(timing, "timing")?;
+        if !(seconds > 0.0 && seconds <= 3600.0) {
+            let why = format!("{seconds} s is no budget: above 0, at most 3600");
+            return Err(Error::new(Code::Time, why));
+        }
+        let rate = rate()?;
+        let (mut samples, mut scratch) = (vec![Sample::default(); SAMPLES], vec![0.0; SAMPLES]);
+        let buffers = Buffers {
+            samples: &mut samples,
+            scratch: &mut scratch,
+        };
+        let plan = Plan::of_seconds(rate.hz(), seconds).warm_up(kernel.lap);
+        let outcome = steady(&mut *kernel.work, &plan, &mut NoMonitor, buffers)
+            .ok_or_else(|| Error::new(Code::Internal, "no sample was taken"))?;
+        let ticks = outcome.ticks;
+        let measured = lf_timing {
+            ticks: ticks.median,
+            ticks_low: ticks.interval.lo,
+            ticks_high: ticks.interval.hi,
+            nanoseconds: rate.nanos(ticks.median),
+            core_cycles: outcome
+                .core_per_tick
+                .map_or(f64::NAN, |ratio| ratio * ticks.median),
+            operations: outcome.operations,
+            samples: outcome.taken as u64,
+            checksum: outcome.checksum,
+            precise: (outcome.ended == Ended::Precise).into(),
+        };
+        // SAFETY: it is not null, and so valid to write.
+        unsafe { into.write(measured) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `kernel` is null, or lives, and is not used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_kernel_free(kernel: *mut lf_kernel) {
+    if let Some(kernel) = NonNull::new(kernel) {
+        // SAFETY: `hand_over` boxed it, and it is freed once.
+        drop(unsafe { Box::from_raw(kernel.as_ptr()) });
+    }
+}

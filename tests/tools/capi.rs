@@ -1,0 +1,147 @@
+//! The C library: its header declares what it exports, its errors are codes with reasons, and the
+//! examples in C and Python run.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::common::cli::Ran;
+use crate::common::untested::starts;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Builds the library once for all tests, and installs it where pkg-config would find it.
+fn installed() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let prefix = folder.join("capi-prefix");
+        let _ = fs::remove_dir_all(&prefix);
+        let mut install = Command::new(file("capi/install"));
+        install.env("CARGO_TARGET_DIR", folder.join("capi"));
+        Ran::of(install.env_remove("CARGO_BUILD_TARGET").arg(&prefix)).ok();
+        prefix
+    })
+}
+
+/// What pkg-config prints for the library.
+fn flags(kinds: &[&str]) -> Vec<String> {
+    let mut config = Command::new("pkg-config");
+    config.args(kinds).arg("linefill");
+    config.env("PKG_CONFIG_PATH", installed().join("lib/pkgconfig"));
+    let printed = Ran::of(&mut config).ok().out;
+    printed.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Compiles a C program against the shared library, or against the static one.
+fn compiled(source: &str, shared: bool) -> Command {
+    let name = if shared { "capi-shared" } else { "capi-static" };
+    let stem = Path::new(source).file_stem().unwrap().to_str().unwrap();
+    let program = installed().join(format!("{name}-{stem}"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=c11", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+    gcc.args(flags(&["--cflags"])).arg(file(source));
+    if shared {
+        gcc.args(flags(&["--libs"]));
+    } else {
+        // The linker takes the static library by its name alone.
+        let libraries = flags(&["--libs", "--static"]);
+        gcc.args(libraries.iter().map(|flag| match flag.as_str() {
+            "-llinefill_c" => "-l:liblinefill_c.a",
+            flag => flag,
+        }));
+    }
+    Ran::of(gcc.arg("-o").arg(&program)).ok();
+    let mut run = Command::new(program);
+    run.env("LD_LIBRARY_PATH", installed().join("lib"));
+    run
+}
+
+fn tools() -> bool {
+    starts("gcc") && starts("pkg-config")
+}
+
+#[test]
+fn the_header_declares_what_the_library_exports() {
+    if !starts("nm") {
+        return;
+    }
+    let library = installed().join("lib/liblinefill_c.so");
+    let listed = Ran::of(
+        Command::new("nm")
+            .args(["-D", "--defined-only"])
+            .arg(library),
+    )
+    .ok();
+    let exported: BTreeSet<&str> = listed
+        .out
+        .lines()
+        .map(|line| line.rsplit(' ').next().unwrap())
+        .collect();
+    let header = fs::read_to_string(file("capi/include/linefill.h")).unwrap();
+    let words =
+        header.split_inclusive(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    let declared = words.filter_map(|word| word.strip_suffix('('));
+    let declared: BTreeSet<&str> = declared.filter(|name| name.starts_with("lf_")).collect();
+    assert_eq!(declared, exported);
+}
+
+/// Each call of the program, with the code and the reason that it printed.
+#[test]
+fn bad_input_is_a_code_and_a_reason_that_names_the_value() {
+    if !tools() {
+        return;
+    }
+    let expected = "\
+no ring: 1 a pointer is null: `ring` is null
+no memory: 1 a pointer is null: `memory` is null
+order: 2 a number names no order, step or motion: order 9 is none; there are 0 to 2
+memory: 3 the memory is too small, or no whole number of blocks: 10 bytes hold no whole cache line; a region needs at least 127 bytes
+padding: 4 no list fits, or the step needs padding: no element with 2305843009213693951 words fits into 4096 bytes
+vector: 5 the CPU lacks the vector registers: this CPU has no vector registers of 24 bytes; there may be 16, 32, 64
+motion: 2 a number names no order, step or motion: motion -1 is none; there are 0 to 4
+off a line: 3 the memory is too small, or no whole number of blocks: 4096 bytes do not begin on a line of 64 bytes, or end in one
+part: 3 the memory is too small, or no whole number of blocks: 64 bytes are no whole number of blocks; a multiple of 512 bytes would do
+no kernel: 1 a pointer is null: `kernel` is null
+no machine: 1 a pointer is null: `machine` is null
+ring without padding: 0 no error: \n\
+512 elements
+step: 4 no list fits, or the step needs padding: Inc needs elements with at least 1 word of padding, these have 0
+ring: 0 no error: \n\
+walk: 0 no error: \n\
+lap: 0 no error: \n\
+1, 64 steps
+no budget: 6 the budget is no time, or a clock stands still: 0 s is no budget: above 0, at most 3600
+nan: 6 the budget is no time, or a clock stands still: NaN s is no budget: above 0, at most 3600
+time: 0 no error: \n\
+1
+copy: 0 no error: \n\
+copied: 0 no error: \n\
+0
+";
+    for shared in [true, false] {
+        let ran = Ran::of(&mut compiled("tests/fixtures/capi/errors.c", shared)).ok();
+        assert_eq!(ran.out, expected);
+    }
+}
+
+#[test]
+fn the_examples_measure() {
+    let measured = |out: &str| assert_eq!(out.matches(" core cycles per step").count(), 2, "{out}");
+    if tools() {
+        let ran = Ran::of(&mut compiled("capi/examples/ladder.c", true)).ok();
+        measured(&ran.out);
+        assert!(ran.out.contains("GB/s"), "{}", ran.out);
+    }
+    if starts("python3") {
+        let mut python = Command::new("python3");
+        python.arg(file("capi/examples/ladder.py"));
+        python.arg(installed().join("lib/liblinefill_c.so"));
+        measured(&Ran::of(&mut python).ok().out);
+    }
+}
