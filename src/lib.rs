@@ -1,7 +1,7 @@
 //! x86-64 memory-hierarchy kernels, and the few parts that measuring them needs.
 //!
 //! Time code of your own, in core cycles and nanoseconds, with the doubt (feature `std`); see
-//! [`bench`](crate::bench):
+//! the module `bench`:
 //!
 //! ```
 //! # #[cfg(feature = "std")] {
@@ -70,11 +70,21 @@
 //! ```
 //!
 //! Without features the crate has no std, no allocator, and only `raw-cpuid` beneath it: it
-//! embeds in a kernel, a hypervisor, a boot image or another benchmark. The features add, in
-//! this order, what the host can give: `alloc`, `std` (Linux: pages, affinity, experiments) and
-//! `lab` (the program that re-measures the classic claims about memory). `ring0` is for code without
-//! a host: counters programmed through the CPU's own registers. The README shows every command,
-//! and how to embed a kernel on Linux and without an operating system.
+//! embeds in a kernel, a hypervisor, a boot image or another benchmark.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | none | instructions, tokens, CPUID, clock, patterns, kernels, counters, measuring, statistics |
+//! | `alloc` | `sim`, the simulator |
+//! | `std` | `bench`, `counters` and `os`: timing of your own code, events, pages, affinity (Linux) |
+//! | `criterion` | `criterion`: ticks, core cycles and events as measurements for Criterion 0.8 |
+//! | `lab` | the program that re-measures the classic claims about memory |
+//! | `peers` | locks, maps and a thread pool of others, beside which the lab measures its own |
+//! | `ring0` | `rdmsr` and `wrmsr`, by which code without a host programs counters |
+//! | `rustc-asm` | kernels assembled by rustc, without a C compiler |
+//! | `record` | the lines of a record as types |
+//!
+//! The README shows every command, and how to embed a kernel on Linux and without an operating system.
 //!
 //! The rooms, each of which uses only those to its right:
 //!
@@ -86,6 +96,8 @@
 //! `lab`, `experiment`, `infer`, `model` and `record` are the program's own: they are hidden here,
 //! and no version of the crate promises them.
 #![cfg_attr(not(feature = "std"), no_std)]
+// Nightly alone, as docs.rs has it: marks what takes a feature.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

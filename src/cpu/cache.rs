@@ -110,6 +110,15 @@ impl Cache {
 /// machines.
 ///
 /// In a hybrid CPU these are the caches of the core that executed CPUID: pin the thread first.
+///
+/// ```
+/// use linefill::cpu::Caches;
+///
+/// match Caches::detect().last_level() {
+///     Some(cache) => println!("L{}: {} KiB", cache.level, cache.size / 1024),
+///     None => println!("CPUID says nothing of caches"),
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Caches(List<Cache, 8>);
 

@@ -11,6 +11,10 @@
 //! });
 //! ```
 //!
+//! Criterion 0.8 is covered. A `Measurement` is a trait of one Criterion, so each release of this crate
+//! names the one it is for: it follows a new 0.x or major of Criterion in a minor version of its own (a
+//! patch cannot change it), and does not keep the ones before.
+//!
 //! A Criterion has one measurement: make one for each. Criterion's samples are not the difference
 //! of N and 2N, but it fits a line through samples of many lengths, which does the same.
 

@@ -9,6 +9,29 @@ use crate::time::{start, stop};
 
 /// An operation that can be timed only once per preparation, such as the first load of a line
 /// after a flush.
+///
+/// ```
+/// use linefill::measure::{Shot, distribution};
+/// use linefill::stats::Histogram;
+///
+/// /// Sorting, for which the numbers have to be out of order again.
+/// struct Sort<'a>([u32; 64], &'a [u32; 64]);
+///
+/// impl Shot for Sort<'_> {
+///     fn prepare(&mut self) {
+///         self.0 = *self.1;
+///     }
+///
+///     fn shoot(&mut self) -> u64 {
+///         self.0.sort_unstable();
+///         u64::from(self.0[0])
+///     }
+/// }
+/// let unsorted = core::array::from_fn(|i| (i as u32 * 37) % 64);
+/// let mut ticks = Histogram::new();
+/// distribution(&mut Sort([0; 64], &unsorted), 1000, &mut ticks, &mut || false);
+/// println!("{ticks} ticks");
+/// ```
 pub trait Shot {
     /// Brings the memory into the state in which the operation is to find it. Not timed.
     fn prepare(&mut self);

@@ -3,6 +3,20 @@
 use core::sync::atomic::AtomicBool;
 
 /// When sampling starts, how long a sample is, and when sampling stops. Times are TSC ticks.
+///
+/// ```
+/// use linefill::measure::Plan;
+/// use linefill::time::Rate;
+///
+/// // Where the rate of the counter is known: for 10 ms at most, after a lap of 256 steps.
+/// let rate = Rate::between(460_000_000, 200_000_000)?;
+/// let plan = Plan::of_seconds(rate.hz(), 0.01).warm_up(256);
+/// assert_eq!((plan.sample_ticks, plan.budget_ticks), (46_000, 23_000_000));
+/// // Where it is not.
+/// let mut plan = Plan::of_ticks(50_000, 25_000_000);
+/// plan.precision = 0.005;
+/// # Ok::<(), linefill::time::RateError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Plan<'a> {

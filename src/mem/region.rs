@@ -11,6 +11,17 @@ use super::LINE;
 ///
 /// Words are read and written at any byte offset, because a misaligned word is an experiment
 /// here and not a mistake.
+///
+/// ```
+/// use linefill::mem::Region;
+///
+/// let mut memory = [0; 1000];
+/// let mut region = Region::new(&mut memory)?;
+/// assert_eq!((region.address() % 64, region.len() % 64), (0, 0));
+/// region.set_word(60, 7);
+/// assert_eq!(region.word(60), 7);
+/// # Ok::<(), linefill::mem::RegionError>(())
+/// ```
 #[derive(Debug)]
 pub struct Region<'m> {
     bytes: &'m mut [u8],

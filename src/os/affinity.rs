@@ -59,6 +59,13 @@ impl Mask {
 
 /// Proof that the calling thread runs on one CPU, and only there.
 ///
+/// ```
+/// let last = *linefill::os::allowed().last().expect("a CPU");
+/// let pinned = linefill::os::pin(last)?;
+/// assert_eq!(pinned.cpu(), last);
+/// # Ok::<(), linefill::os::AffinityError>(())
+/// ```
+///
 /// Stays on its thread (it is neither `Send` nor `Sync`), and gives the thread its old mask back
 /// when dropped. Threads spawned meanwhile inherit the one-CPU mask: pin them too.
 #[derive(Debug)]

@@ -13,6 +13,18 @@ const PATHS: usize = 32;
 ///
 /// The pointers are addresses of the next element's pointer word. Only this type writes them, so
 /// a kernel that follows them stays inside the region for as long as the ring borrows it.
+///
+/// ```
+/// use linefill::mem::Region;
+/// use linefill::pattern::{Layout, Order, Ring};
+///
+/// let mut memory = vec![0; 64 * 100 + 63];
+/// let region = Region::new(&mut memory)?;
+/// // 100 elements of a pointer and seven words, in an order that no prefetcher follows.
+/// let ring = Ring::new(region, Layout::npad(7), 100, Order::Random { seed: 1 })?;
+/// assert_eq!(ring.count(), 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Ring<'m> {
     region: Region<'m>,

@@ -92,6 +92,20 @@ impl Step {
 }
 
 /// A walk along a ring. An operation is a step to the next element.
+///
+/// ```
+/// use linefill::kernel::{Kernel, Step, Walk};
+/// use linefill::mem::Region;
+/// use linefill::pattern::{Layout, Order, Ring};
+///
+/// let mut memory = [0; 64 * 9];
+/// let region = Region::new(&mut memory)?;
+/// let ring = Ring::new(region, Layout::npad(7), 8, Order::Sequential)?;
+/// let mut walk = Walk::new(ring, Step::Follow)?;
+/// let after_a_lap = walk.run(8);
+/// assert_eq!(walk.run(8), after_a_lap);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Walk<'m> {
     ring: Ring<'m>,
