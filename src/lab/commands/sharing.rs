@@ -1,6 +1,8 @@
 //! `linefill sharing`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, Result, bail};
 
@@ -11,7 +13,9 @@ use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::layout::{Binary, Places, Span};
 use crate::lab::machine::machine_of;
 use crate::lab::session::debug_tree;
-use crate::lab::sharing::{Field, Measured, Scheme, Touch, json, measure, print, touches, worst};
+use crate::lab::sharing::{
+    FalselyShared, Field, Measured, Scheme, Touch, json, measure, print, touches, traced, worst,
+};
 use crate::lab::table::width;
 use crate::os::interrupt;
 use crate::time::Rate;
@@ -23,6 +27,10 @@ use crate::time::Rate;
 /// the MESI protocol and the measured way of a line between cores what that can cost, and measures
 /// the threads' accesses as the fields lie and with each field on lines of its own. A round is one
 /// access of a thread to each of its fields. About five seconds.
+///
+/// Given a program instead (`-- COMMAND`), it runs it under valgrind, some hundred times slower, and finds
+/// the lines that threads share falsely: who touches which bytes of which variable, how often, and the
+/// command that measures what that costs here. Its output goes to the standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \
@@ -33,7 +41,8 @@ Examples:
   linefill sharing app --type Pool --field 'stats[0].hits' --field 'stats[1].hits' --field limit \\
       --writes '0:stats[0].hits,1:stats[1].hits' --reads 0:limit,1:limit
   linefill sharing --offset 0 --offset 8                       two words side by side
-  linefill sharing --offset 0:4 --offset 60:4 --start 0 --writes 0:0 --reads 1:60 --json")]
+  linefill sharing --offset 0:4 --offset 60:4 --start 0 --writes 0:0 --reads 1:60 --json
+  linefill sharing -- ./app --threads 4                        what a program shares falsely")]
 pub(super) struct Args {
     /// A program, shared library or object file with debug information.
     #[arg(requires = "types", conflicts_with = "offsets")]
@@ -46,7 +55,7 @@ pub(super) struct Args {
     fields: Vec<String>,
     /// A field of no type: its first byte, and its size if it is not 8 bytes. Repeat it for several.
     #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
-          allow_negative_numbers = true, required_unless_present = "binary")]
+          allow_negative_numbers = true, required_unless_present_any = ["binary", "command"])]
     offsets: Vec<(u64, u64)>,
     /// Which thread writes which field, THREAD:FIELD, separated by commas; an offset is named by
     /// its first byte. Repeat it for more.
@@ -82,6 +91,14 @@ pub(super) struct Args {
     /// build id or debug link].
     #[arg(long, value_name = "FILE", requires = "binary")]
     debug_file: Option<PathBuf>,
+    /// With a command: how often two threads must access a line for it to be told.
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "command",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    least: u64,
+    /// A program to be traced, with its arguments.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all =
+          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
+    command: Vec<OsString>,
 }
 
 /// How fields are written.
@@ -119,6 +136,9 @@ fn alignment(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
+    if !args.command.is_empty() {
+        return of_program(args);
+    }
     let scheme = scheme(args)?;
     let start = start(args, &scheme)?;
     let (measured, rate) = measured(args, &scheme, start)?;
@@ -127,7 +147,31 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         false => print::text(&scheme, start, &measured, rate, width()),
     };
     say(&text)?;
-    match interrupt::install()?.load(core::sync::atomic::Ordering::Relaxed) {
+    match interrupt::install()?.load(Ordering::Relaxed) {
+        true => Ok(Status::Interrupted),
+        false => Ok(Status::Done),
+    }
+}
+
+/// The longest line of a traced program.
+const LONGEST_LINE: u64 = 128;
+
+/// Finds what a program shares falsely.
+fn of_program(args: &Args) -> Result<Status> {
+    if args.line > LONGEST_LINE {
+        bail!(
+            "--line {}: programs are traced by lines of up to {LONGEST_LINE} bytes",
+            args.line
+        );
+    }
+    let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
+    let traced = traced(&args.command, args.line, stop)?;
+    let found = FalselyShared::of(&traced, args.line, args.least);
+    say(&match args.json {
+        true => serde_json::to_string_pretty(&found.json())?,
+        false => found.text(),
+    })?;
+    match stop.load(Ordering::Relaxed) {
         true => Ok(Status::Interrupted),
         false => Ok(Status::Done),
     }

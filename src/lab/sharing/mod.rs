@@ -6,18 +6,23 @@
 //! ([`requests`]), and from measurements what that takes here ([`Measured`]).
 
 mod advice;
+mod found;
 mod json;
 mod measure;
 mod model;
 mod place;
 pub mod print;
+mod program;
+mod trace;
 mod who;
 
 pub use advice::advice;
+pub use found::FalselyShared;
 pub use json::json;
 pub use measure::{Measured, Trip, VARIANTS, measure};
 pub use model::{Requests, requests};
 pub use place::{Layout, Shared, Sharing, sharers, worst};
+pub use program::traced;
 pub use who::{MOST_THREADS, touches};
 
 /// A field, or a place that is given by its offset.

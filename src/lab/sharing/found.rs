@@ -1,0 +1,184 @@
+//! What a traced program shares falsely, as text and as JSON.
+
+use serde_json::{Value, json};
+
+use super::program::{Traced, Variable};
+use super::trace::{Bytes, Part, SharedLine, stretches};
+
+/// The lines of a traced program that threads share falsely.
+#[derive(Debug)]
+pub struct FalselyShared<'t> {
+    traced: &'t Traced,
+    /// Those that are shown, with what lies on them.
+    lines: Vec<(SharedLine, Vec<&'t Variable>)>,
+    /// How many lines threads share at the same bytes alone.
+    truly: usize,
+    line: u64,
+}
+
+impl<'t> FalselyShared<'t> {
+    /// The lines of `line` bytes that threads access `least` times each. Threads that came one after the
+    /// other count where a variable has the line: valgrind may have run one to its end before it began the next.
+    /// Other memory may just have been used again.
+    pub fn of(traced: &'t Traced, line: u64, least: u64) -> Self {
+        let (lines, truly) = traced.trace.shared(least);
+        let named = lines.into_iter().map(|shared| {
+            let end = shared.address + line;
+            let on = |of: &&Variable| of.address < end && shared.address < of.address + of.size;
+            let mut on: Vec<&Variable> = traced.variables.iter().filter(on).collect();
+            on.sort_by_key(|of| (of.address, &of.name));
+            on.dedup_by_key(|of| of.address);
+            (shared, on)
+        });
+        FalselyShared {
+            traced,
+            lines: named
+                .filter(|(line, on)| line.at_once || !on.is_empty())
+                .collect(),
+            truly,
+            line,
+        }
+    }
+
+    /// All of it in words.
+    pub fn text(&self) -> String {
+        let trace = &self.traced.trace;
+        let mut text = format!(
+            "{} accesses by {} threads. valgrind runs one at a time: the trace tells which bytes they touch \
+             and how often,\nand not how often a line moves between cores.\n",
+            trace.accesses,
+            trace.threads()
+        );
+        if let Some(status) = &self.traced.status {
+            text += &format!("The program ended with {status}.\n");
+        }
+        for (shared, on) in &self.lines {
+            let what = if shared.truly {
+                "false and true sharing"
+            } else {
+                "false sharing"
+            };
+            text += &format!("\nLine {:#x}: {what}\n", shared.address);
+            for part in &shared.parts {
+                text += &format!("    {}\n", self.in_words(shared, part, on));
+            }
+            if !shared.at_once {
+                text += "    one after the other in this trace; at once on several CPUs, perhaps\n";
+            }
+            if let Some(command) = measured_by(shared) {
+                text += &format!("    what it costs here: {command}\n");
+            }
+        }
+        text += &match self.lines.len() {
+            0 => "\nNo line is shared falsely.".to_owned(),
+            1 => "\n1 line is shared falsely.".to_owned(),
+            count => format!("\n{count} lines are shared falsely."),
+        };
+        if self.truly > 0 {
+            text += &format!(
+                " {} more are shared at the same bytes (locks, queues), which padding does not change.",
+                self.truly
+            );
+        }
+        text
+    }
+
+    /// What a thread does to a line: `thread 2 writes pool+8 to pool+15, reads ...; 3000 accesses`.
+    fn in_words(&self, shared: &SharedLine, part: &Part, on: &[&Variable]) -> String {
+        let place = |byte: u32| {
+            let address = shared.address + u64::from(byte);
+            let within = |of: &&&Variable| (of.address..of.address + of.size).contains(&address);
+            match on.iter().find(within) {
+                Some(of) => format!("{}+{}", of.name, address - of.address),
+                None => format!("byte {byte}"),
+            }
+        };
+        let all = |bytes: Bytes| {
+            let each = stretches(bytes)
+                .into_iter()
+                .map(|(first, count)| match count {
+                    1 => place(first),
+                    _ => format!("{} to {}", place(first), place(first + count - 1)),
+                });
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let mut does = Vec::new();
+        if part.writes != 0 {
+            does.push(format!("writes {}", all(part.writes)));
+        }
+        // What is written was mostly read before.
+        let reads = part.reads & !part.writes;
+        if reads != 0 {
+            does.push(format!("reads {}", all(reads)));
+        }
+        format!(
+            "thread {} {}; {} accesses",
+            part.thread,
+            does.join(", "),
+            part.accesses
+        )
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
+        let bytes = |mask| json!(stretches(mask));
+        let part = |part: &Part| {
+            json!({
+                "thread": part.thread,
+                "writes": bytes(part.writes),
+                "reads": bytes(part.reads),
+                "accesses": part.accesses,
+            })
+        };
+        let lines = self.lines.iter().map(|(shared, on)| {
+            let on = on.iter().map(|of| {
+                let offset = of.address as i64 - shared.address as i64;
+                json!({ "name": of.name, "first_byte": offset, "size": of.size })
+            });
+            json!({
+                "address": shared.address,
+                "true_sharing": shared.truly,
+                "at_once": shared.at_once,
+                "threads": shared.parts.iter().map(part).collect::<Vec<_>>(),
+                "variables": on.collect::<Vec<_>>(),
+                "measured_by": measured_by(shared),
+            })
+        });
+        json!({
+            "accesses": self.traced.trace.accesses,
+            "threads": self.traced.trace.threads(),
+            "line": self.line,
+            "ended": self.traced.status,
+            "lines": lines.collect::<Vec<_>>(),
+            "truly_shared_lines": self.truly,
+        })
+    }
+}
+
+/// The command that measures what sharing a line as these threads do costs here. `None` if two of them
+/// touch the same bytes.
+fn measured_by(shared: &SharedLine) -> Option<String> {
+    if shared.truly {
+        return None;
+    }
+    let (mut offsets, mut writes, mut reads) = (Vec::new(), Vec::new(), Vec::new());
+    for (thread, part) in shared.parts.iter().enumerate() {
+        let read = part.reads & !part.writes;
+        for (mask, list) in [(part.writes, &mut writes), (read, &mut reads)] {
+            for (first, count) in stretches(mask) {
+                let offset = format!("--offset {first}:{count}");
+                if !offsets.contains(&offset) {
+                    offsets.push(offset);
+                }
+                list.push(format!("{thread}:{first}"));
+            }
+        }
+    }
+    let mut command = format!("linefill sharing {} --start 0", offsets.join(" "));
+    for (option, list) in [("--writes", writes), ("--reads", reads)] {
+        if !list.is_empty() {
+            command += &format!(" {option} {}", list.join(","));
+        }
+    }
+    Some(command)
+}

@@ -1,0 +1,146 @@
+//! Runs a program under valgrind, and reads what its threads touch.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context as _, Result, bail};
+use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+
+use super::trace::Trace;
+
+/// Hands valgrind the pipe by a number of its own; the program's output goes to the standard error.
+const SHELL: &str = "exec valgrind --tool=lackey --trace-mem=yes --trace-sched=yes --fair-sched=try \
+                     --log-fd=9 -- \"$@\" 9>&1 >&2";
+
+/// The lines of valgrind's own that are kept, to say why there was no trace.
+const KEPT: usize = 3;
+
+/// A variable of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its first byte, as the program ran.
+    pub address: u64,
+    /// Its bytes.
+    pub size: u64,
+}
+
+/// What the threads of a program touched, and its variables by address.
+#[derive(Debug)]
+pub struct Traced {
+    /// The accesses.
+    pub trace: Trace,
+    /// The variables.
+    pub variables: Vec<Variable>,
+    /// How the program ended, if not well.
+    pub status: Option<String>,
+}
+
+/// Runs `command` to its end, or until `stop` is set.
+///
+/// # Errors
+/// If there is no valgrind, or it does not run the command: with its reason.
+pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Traced> {
+    let (name, _) = command.split_first().context("no command")?;
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        bail!("valgrind, which traces the accesses, cannot be run here (Debian: valgrind)");
+    }
+    let shell = ["-c", SHELL, "sh"];
+    let mut child = Command::new("sh")
+        .args(shell)
+        .args(command)
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("sh cannot be run")?;
+    let mut trace = Trace::new(line);
+    let mut variables: Option<Vec<Variable>> = None;
+    let mut said: Vec<String> = Vec::new();
+    let mut reader = BufReader::new(child.stdout.take().context("no pipe from valgrind")?);
+    let mut text = Vec::new();
+    let mut read = || -> Result<()> {
+        while !stop.load(Ordering::Relaxed) {
+            text.clear();
+            match reader.read_until(b'\n', &mut text) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error.into()),
+            }
+            if !trace.read(&text)? {
+                let words = String::from_utf8_lossy(&text).trim().to_owned();
+                said.push(words);
+                if said.len() > KEPT {
+                    said.remove(0);
+                }
+            } else if variables.is_none() && trace.threads() > 0 {
+                // It is loaded now, and waits for room in the pipe.
+                variables = Some(variables_of(name, child.id()).unwrap_or_default());
+            }
+        }
+        Ok(())
+    };
+    let outcome = read();
+    if outcome.is_err() || stop.load(Ordering::Relaxed) {
+        // It may have ended by itself.
+        let _ = child.kill();
+    }
+    let status = child.wait().context("valgrind")?;
+    outcome?;
+    if trace.accesses == 0 && !stop.load(Ordering::Relaxed) {
+        bail!(
+            "valgrind did not run {} ({status}): {}",
+            name.display(),
+            said.join(" ")
+        );
+    }
+    Ok(Traced {
+        trace,
+        variables: variables.unwrap_or_default(),
+        status: (!status.success()).then(|| status.to_string()),
+    })
+}
+
+/// The variables of the program in process `id`, by their addresses. `None` where the system, or the
+/// program's file, does not tell.
+fn variables_of(command: &OsString, id: u32) -> Option<Vec<Variable>> {
+    let path = found(command)?.canonicalize().ok()?;
+    let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
+    let start = maps.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        let (range, offset) = (words.next()?, words.nth(1)?);
+        let is_it = line.ends_with(path.to_str()?) && u64::from_str_radix(offset, 16) == Ok(0);
+        let first = range.split('-').next().filter(|_| is_it)?;
+        u64::from_str_radix(first, 16).ok()
+    })?;
+    let bytes = fs::read(&path).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    let linked = file.segments().map(|segment| segment.address()).min()?;
+    let moved = start.wrapping_sub(linked);
+    let data = file.symbols().filter(|symbol| {
+        symbol.kind() == SymbolKind::Data && symbol.size() > 0 && symbol.is_definition()
+    });
+    let variable = |symbol: object::Symbol<'_, '_>| {
+        Some(Variable {
+            name: symbol.name().ok()?.to_owned(),
+            address: symbol.address().wrapping_add(moved),
+            size: symbol.size(),
+        })
+    };
+    Some(data.filter_map(variable).collect())
+}
+
+/// The file of a command, as the shell would find it.
+fn found(command: &OsString) -> Option<PathBuf> {
+    let path = Path::new(command);
+    if path.components().count() > 1 {
+        return Some(path.to_owned());
+    }
+    let folders = std::env::var_os("PATH")?;
+    let mut places = std::env::split_paths(&folders).map(|folder| folder.join(path));
+    places.find(|place| place.is_file())
+}

@@ -1,0 +1,152 @@
+//! `linefill sharing -- COMMAND`: what the threads of a program share falsely, by valgrind.
+#![cfg(feature = "lab")]
+
+use std::fs;
+use std::process::Command;
+
+use crate::common::cli::Folder;
+use crate::common::untested;
+use serde_json::{Value, json};
+
+const SOURCE: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct counters { volatile long hits, misses; int limit; };
+struct counters counters __attribute__((aligned(64)));
+struct { volatile long first; char between[120]; volatile long second; } apart __attribute__((aligned(64)));
+volatile long both __attribute__((aligned(64)));
+char rest[64] __attribute__((aligned(64)));
+volatile long *heap;
+pthread_barrier_t ready;
+
+static void *one(void *unused) {
+    pthread_barrier_wait(&ready);
+    for (int i = 0; i < 2000; i++) { counters.hits++; apart.first++; both++; heap[0]++; }
+    pthread_barrier_wait(&ready);
+    return unused;
+}
+
+static void *other(void *unused) {
+    pthread_barrier_wait(&ready);
+    for (int i = 0; i < 2000; i++) { counters.misses++; apart.second++; both++; heap[1] += counters.limit; }
+    pthread_barrier_wait(&ready);
+    return unused;
+}
+
+int main(int count, char **words) {
+    pthread_t threads[2];
+    heap = aligned_alloc(64, 64);
+    pthread_barrier_init(&ready, 0, 2);
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, other, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    printf("said %s\n", count > 1 ? words[1] : "nothing");
+    return count > 2 ? 3 : 0;
+}
+"#;
+
+/// A folder with the program, by these options. `None` without a compiler or valgrind.
+fn with_program(name: &str, options: &[&str]) -> Option<Folder> {
+    if !(untested::starts("cc") && untested::starts("valgrind")) {
+        return None;
+    }
+    let folder = Folder::new(name);
+    fs::write(folder.at("app.c"), SOURCE).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(options)
+        .args(["-g", "-O1", "-pthread", "-o", "app", "app.c"]);
+    assert!(cc.current_dir(folder.at("")).status().unwrap().success());
+    Some(folder)
+}
+
+#[test]
+fn lines_bytes_threads_and_variables_are_named() {
+    for (name, option) in [("traced-pie", "-pie"), ("traced-fixed", "-no-pie")] {
+        let Some(folder) = with_program(name, &[option]) else {
+            return;
+        };
+        let ran = folder
+            .run(&["sharing", "--json", "--", "./app", "hello"])
+            .ok();
+        assert!(ran.err.contains("said hello"), "{ran:#?}");
+        let value: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(value["threads"], 3);
+        let lines = value["lines"].as_array().unwrap();
+        // The counters; and the memory from the heap, which has no name.
+        let [named, heap] = &lines[..] else {
+            panic!("two lines are shared falsely: {value:#}");
+        };
+        assert_eq!(named["variables"][0]["name"], "counters");
+        let parts = named["threads"].as_array().unwrap();
+        let part = |place: usize| (&parts[place]["writes"], &parts[place]["reads"]);
+        let one = parts
+            .iter()
+            .position(|part| part["writes"] == json!([[0, 8]]))
+            .unwrap();
+        assert_eq!(part(one), (&json!([[0, 8]]), &json!([[0, 8]])));
+        assert_eq!(part(1 - one), (&json!([[8, 8]]), &json!([[8, 12]])));
+        assert_eq!(parts[one]["accesses"], 4000, "a load and a store each");
+        assert!(heap["variables"].as_array().unwrap().is_empty());
+        assert_eq!(heap["at_once"], true);
+        assert!(
+            value["truly_shared_lines"].as_u64() >= Some(1),
+            "both: {value:#}"
+        );
+        let command = named["measured_by"].as_str().unwrap();
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        folder.run(&[&words[..], &["--predict"]].concat()).ok();
+    }
+}
+
+#[test]
+fn the_text_says_who_touches_what_and_what_to_do_next() {
+    let Some(folder) = with_program("traced-text", &[]) else {
+        return;
+    };
+    let ran = folder
+        .run(&["sharing", "--", "./app", "goodbye", "fail"])
+        .ok();
+    for part in [
+        "writes counters+0 to counters+7; 4000 accesses",
+        "reads counters+16 to counters+19",
+        "ended with exit status: 3",
+        "what it costs here: linefill sharing --offset",
+        "2 lines are shared falsely.",
+        "at the same bytes (locks, queues)",
+    ] {
+        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
+    }
+    assert!(!ran.out.contains("apart"), "{}", ran.out);
+    let seldom = folder
+        .run(&["sharing", "--least", "10000", "--", "./app"])
+        .ok();
+    assert!(
+        seldom.out.contains("No line is shared falsely."),
+        "{}",
+        seldom.out
+    );
+}
+
+#[test]
+fn what_cannot_be_traced_is_named() {
+    let folder = Folder::new("traced-refused");
+    let mut none = folder.linefill(&["sharing", "--", "true"]);
+    crate::common::cli::Ran::of(none.env("PATH", "/nonexistent"))
+        .refused(&["valgrind", "cannot be run here"]);
+    let refused = |args: &[&str], parts: &[&str]| {
+        folder.run(&[&["sharing"], args].concat()).refused(parts);
+    };
+    refused(&["--line", "256", "--", "true"], &["--line 256", "128"]);
+    refused(&["--offset", "0", "--", "true"], &["--offset"]);
+    refused(&["--least", "0", "--", "true"], &["'0'"]);
+    refused(&["--"], &["--offset"]);
+    if untested::starts("valgrind") {
+        refused(
+            &["--", "./nothing"],
+            &["did not run ./nothing", "No such file"],
+        );
+    }
+}
