@@ -48,12 +48,13 @@ impl Fresh {
         output
     }
 
-    /// Makes a package by `commands`, with these two sources.
-    fn package(&self, name: &str, commands: &str, walk: &str, main: &str) {
+    /// Makes a package by `commands`, with these files.
+    fn package(&self, name: &str, commands: &str, files: &[(&str, &str)]) {
         assert!(self.shell("", commands).status.success(), "{commands}");
         let package = self.0.join(name);
-        fs::write(package.join("src/walk.rs"), walk).unwrap();
-        fs::write(package.join("src/main.rs"), main).unwrap();
+        for (file, text) in files {
+            fs::write(package.join(file), text).unwrap();
+        }
         // The versions that all tests have, so that this one needs no network when others do not.
         fs::copy(
             Path::new(ROOT).join("Cargo.lock"),
@@ -97,10 +98,30 @@ fn a_program_for_linux_prints_what_a_step_costs() {
         panic!("blocks are missing");
     };
     let fresh = Fresh::new("linefill-readme-linux");
-    fresh.package("walk", new, walk, main);
+    let files = [("src/walk.rs", walk), ("src/main.rs", main)];
+    fresh.package("walk", new, &files);
     let output = fresh.shell("walk", "cargo run --release");
     assert!(output.status.success());
     assert!(ticks(&output) > 0.0);
+}
+
+#[test]
+fn a_static_library_without_std_is_linked_by_a_c_compiler() {
+    if !starts("cc") {
+        return;
+    }
+    let [walk, _, _, new, lib, main, build, ..] = blocks()[..] else {
+        panic!("blocks are missing");
+    };
+    let fresh = Fresh::new("linefill-readme-static");
+    let files = [("src/walk.rs", walk), ("src/lib.rs", lib), ("main.c", main)];
+    fresh.package("step", new, &files);
+    let output = fresh.shell("step", build);
+    assert!(output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout);
+    let cycles = said.trim_end().strip_suffix(" core cycles per step");
+    let cycles: f64 = cycles.expect("a line").parse().expect("a number");
+    assert!(cycles > 0.0 || cycles == -1.0, "{said}");
 }
 
 #[test]
@@ -108,11 +129,12 @@ fn a_program_without_an_operating_system_prints_what_a_step_costs() {
     if !starts(QEMU) || !target::installed("x86_64-unknown-none") {
         return;
     }
-    let [walk, _, _, new, main, boot, ..] = blocks()[..] else {
+    let [walk, _, _, _, _, _, _, new, main, boot, ..] = blocks()[..] else {
         panic!("blocks are missing");
     };
     let fresh = Fresh::new("linefill-readme-bare");
-    fresh.package("walk-bare", new, walk, main);
+    let files = [("src/walk.rs", walk), ("src/main.rs", main)];
+    fresh.package("walk-bare", new, &files);
     let output = fresh.shell("walk-bare", boot);
     assert_eq!(output.status.code(), Some(33));
     assert!(ticks(&output).is_finite());
