@@ -19,19 +19,20 @@ struct counters counters __attribute__((aligned(64)));
 struct { volatile long first; char between[120]; volatile long second; } apart __attribute__((aligned(64)));
 volatile long both __attribute__((aligned(64)));
 char rest[64] __attribute__((aligned(64)));
+struct slot { volatile int id; union { volatile long count[2]; char bytes[16]; }; } slots[2] __attribute__((aligned(64)));
 volatile long *heap;
 pthread_barrier_t ready;
 
 static void *one(void *unused) {
     pthread_barrier_wait(&ready);
-    for (int i = 0; i < 2000; i++) { counters.hits++; apart.first++; both++; heap[0]++; }
+    for (int i = 0; i < 2000; i++) { counters.hits++; apart.first++; both++; heap[0]++; slots[0].count[1]++; }
     pthread_barrier_wait(&ready);
     return unused;
 }
 
 static void *other(void *unused) {
     pthread_barrier_wait(&ready);
-    for (int i = 0; i < 2000; i++) { counters.misses++; apart.second++; both++; heap[1] += counters.limit; }
+    for (int i = 0; i < 2000; i++) { counters.misses++; apart.second++; both++; heap[1] += counters.limit; slots[1].id++; }
     pthread_barrier_wait(&ready);
     return unused;
 }
@@ -75,11 +76,17 @@ fn lines_bytes_threads_and_variables_are_named() {
         let value: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(value["threads"], 3);
         let lines = value["lines"].as_array().unwrap();
-        // The counters; and the memory from the heap, which has no name.
-        let [named, heap] = &lines[..] else {
-            panic!("two lines are shared falsely: {value:#}");
+        assert_eq!(lines.len(), 3, "{value:#}");
+        let of = |name: Option<&str>| {
+            let is = |line: &&Value| line["variables"][0]["name"].as_str() == name;
+            lines
+                .iter()
+                .find(is)
+                .unwrap_or_else(|| panic!("{name:?} in {value:#}"))
         };
-        assert_eq!(named["variables"][0]["name"], "counters");
+        let named = of(Some("counters"));
+        // Memory from the heap has no name.
+        let heap = of(None);
         let parts = named["threads"].as_array().unwrap();
         let part = |place: usize| (&parts[place]["writes"], &parts[place]["reads"]);
         let one = parts
@@ -110,11 +117,14 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         .run(&["sharing", "--", "./app", "goodbye", "fail"])
         .ok();
     for part in [
-        "writes counters+0 to counters+7; 4000 accesses",
-        "reads counters+16 to counters+19",
+        "writes counters.hits; 4000 accesses",
+        "writes counters.misses, reads counters.limit; 6000 accesses",
+        "writes slots[0].count[1]; 4000 accesses",
+        "writes slots[1].id; 4000 accesses",
+        "writes byte 0 to byte 7",
         "ended with exit status: 3",
         "what it costs here: linefill sharing --offset",
-        "2 lines are shared falsely.",
+        "3 lines are shared falsely.",
         "at the same bytes (locks, queues)",
     ] {
         assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
@@ -128,6 +138,29 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         "{}",
         seldom.out
     );
+}
+
+#[test]
+fn without_debug_information_bytes_are_named() {
+    let Some(folder) = with_program("traced-stripped", &["-g0"]) else {
+        return;
+    };
+    let strip = Command::new("objcopy")
+        .args(["--strip-debug", "app"])
+        .current_dir(folder.at(""))
+        .status();
+    let Ok(stripped) = strip else {
+        return untested::tool("objcopy");
+    };
+    assert!(stripped.success());
+    let ran = folder.run(&["sharing", "--", "./app"]).ok();
+    for part in [
+        "Fields have no names",
+        "no debug information",
+        "writes counters+0 to counters+7; 4000 accesses",
+    ] {
+        assert!(ran.out.contains(part), "no {part:?} in {}", ran.out);
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::time::Rate;
 /// access of a thread to each of its fields. About five seconds.
 ///
 /// Given a program instead (`-- COMMAND`), it runs it under valgrind, some hundred times slower, and finds
-/// the lines that threads share falsely: who touches which bytes of which variable, how often, and the
+/// the lines that threads share falsely: who touches which fields of which variable, how often, and the
 /// command that measures what that costs here. Its output goes to the standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -166,7 +166,12 @@ fn of_program(args: &Args) -> Result<Status> {
     }
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
     let traced = traced(&args.command, args.line, stop)?;
-    let found = FalselyShared::of(&traced, args.line, args.least);
+    let tree = debug_tree();
+    let places = Places {
+        named: None,
+        tree: &tree,
+    };
+    let found = FalselyShared::of(&traced, args.line, args.least, &places);
     say(&match args.json {
         true => serde_json::to_string_pretty(&found.json())?,
         false => found.text(),

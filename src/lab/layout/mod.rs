@@ -5,6 +5,7 @@
 //! from; [`Binary`] reads these from the debug information of a binary.
 
 mod aggregate;
+mod contents;
 mod diff;
 mod dwarf;
 mod field;
@@ -29,6 +30,7 @@ use std::rc::Rc;
 use anyhow::{Result, bail};
 
 pub use aggregate::{Aggregate, Kind, Language, Member, Role, Variant};
+pub use contents::Contents;
 pub use diff::Diff;
 pub use file::Places;
 pub use holes::{Hole, Holes};
@@ -129,6 +131,14 @@ impl Binary {
             .map(|name| Wanted::new(name))
             .collect::<Result<_>>()?;
         self.with(|types| types.all(&wanted, |aggregate| Summary::of(aggregate, line)))
+    }
+
+    /// What lies in the variables at these addresses of the binary, as far as it is told.
+    ///
+    /// # Errors
+    /// If the debug information is damaged.
+    pub fn variables(&self, addresses: &[u64]) -> Result<HashMap<u64, Contents>> {
+        self.with(|types| types.variables(addresses))
     }
 
     fn with<T>(&self, read: impl FnOnce(&Types<'_, '_>) -> Result<T>) -> Result<T> {

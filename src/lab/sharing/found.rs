@@ -1,9 +1,12 @@
 //! What a traced program shares falsely, as text and as JSON.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::program::{Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
+use crate::lab::layout::{Binary, Contents, Places};
 
 /// The lines of a traced program that threads share falsely.
 #[derive(Debug)]
@@ -14,13 +17,18 @@ pub struct FalselyShared<'t> {
     /// How many lines threads share at the same bytes alone.
     truly: usize,
     line: u64,
+    /// What lies in the variables, by their addresses in the file; or why nobody knows.
+    contents: Result<HashMap<u64, Contents>, String>,
 }
+
+/// The most fields that are named of a thread.
+const NAMED: usize = 6;
 
 impl<'t> FalselyShared<'t> {
     /// The lines of `line` bytes that threads access `least` times each. Threads that came one after the
     /// other count where a variable has the line: valgrind may have run one to its end before it began the next.
-    /// Other memory may just have been used again.
-    pub fn of(traced: &'t Traced, line: u64, least: u64) -> Self {
+    /// Other memory may just have been used again. Fields are named where `places` has debug information.
+    pub fn of(traced: &'t Traced, line: u64, least: u64, places: &Places<'_>) -> Self {
         let (lines, truly) = traced.trace.shared(least);
         let named = lines.into_iter().map(|shared| {
             let end = shared.address + line;
@@ -30,11 +38,25 @@ impl<'t> FalselyShared<'t> {
             on.dedup_by_key(|of| of.address);
             (shared, on)
         });
+        let lines: Vec<(SharedLine, Vec<&Variable>)> = named
+            .filter(|(line, on)| line.at_once || !on.is_empty())
+            .collect();
+        let wanted: Vec<u64> = lines
+            .iter()
+            .flat_map(|(_, on)| on.iter().map(|of| of.linked))
+            .collect();
+        let contents = match &traced.file {
+            Some(file) if !wanted.is_empty() => {
+                let binary = Binary::open(file, places);
+                let contents = binary.and_then(|binary| binary.variables(&wanted));
+                contents.map_err(|error| format!("{error:#}"))
+            }
+            _ => Ok(HashMap::new()),
+        };
         FalselyShared {
             traced,
-            lines: named
-                .filter(|(line, on)| line.at_once || !on.is_empty())
-                .collect(),
+            contents,
+            lines,
             truly,
             line,
         }
@@ -51,6 +73,9 @@ impl<'t> FalselyShared<'t> {
         );
         if let Some(status) = &self.traced.status {
             text += &format!("The program ended with {status}.\n");
+        }
+        if let Err(reason) = &self.contents {
+            text += &format!("Fields have no names: {reason}.\n");
         }
         for (shared, on) in &self.lines {
             let what = if shared.truly {
@@ -85,22 +110,41 @@ impl<'t> FalselyShared<'t> {
 
     /// What a thread does to a line: `thread 2 writes pool+8 to pool+15, reads ...; 3000 accesses`.
     fn in_words(&self, shared: &SharedLine, part: &Part, on: &[&Variable]) -> String {
-        let place = |byte: u32| {
+        let within = |byte: u32| {
             let address = shared.address + u64::from(byte);
-            let within = |of: &&&Variable| (of.address..of.address + of.size).contains(&address);
-            match on.iter().find(within) {
-                Some(of) => format!("{}+{}", of.name, address - of.address),
-                None => format!("byte {byte}"),
-            }
+            let of = on
+                .iter()
+                .find(|of| (of.address..of.address + of.size).contains(&address))?;
+            Some((*of, address - of.address))
+        };
+        let place = |byte: u32| match within(byte) {
+            Some((of, offset)) => format!("{}+{offset}", of.name),
+            None => format!("byte {byte}"),
+        };
+        let field = |byte: u32| {
+            let (of, offset) = within(byte)?;
+            let contents = self.contents.as_ref().ok()?.get(&of.linked)?;
+            let name = contents.name.as_ref().unwrap_or(&of.name);
+            Some(name.clone() + &contents.words(offset, of.size)?)
         };
         let all = |bytes: Bytes| {
-            let each = stretches(bytes)
-                .into_iter()
-                .map(|(first, count)| match count {
+            let mut names: Vec<String> = Vec::new();
+            for (first, count) in stretches(bytes) {
+                let fields: Option<Vec<String>> = (first..first + count).map(field).collect();
+                let stretch = match count {
                     1 => place(first),
                     _ => format!("{} to {}", place(first), place(first + count - 1)),
-                });
-            each.collect::<Vec<_>>().join(", ")
+                };
+                for name in fields.unwrap_or_else(|| vec![stretch]) {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+            match names.len().saturating_sub(NAMED) {
+                0 => names.join(", "),
+                more => format!("{} and {more} more", names[..NAMED].join(", ")),
+            }
         };
         let mut does = Vec::new();
         if part.writes != 0 {
@@ -122,15 +166,18 @@ impl<'t> FalselyShared<'t> {
     /// The same as JSON.
     pub fn json(&self) -> Value {
         let bytes = |mask| json!(stretches(mask));
-        let part = |part: &Part| {
+        let part = |shared: &SharedLine, on: &[&Variable], part: &Part| {
             json!({
                 "thread": part.thread,
+                "does": self.in_words(shared, part, on),
                 "writes": bytes(part.writes),
                 "reads": bytes(part.reads),
                 "accesses": part.accesses,
             })
         };
         let lines = self.lines.iter().map(|(shared, on)| {
+            let threads = shared.parts.iter().map(|of| part(shared, on, of));
+            let threads: Vec<Value> = threads.collect();
             let on = on.iter().map(|of| {
                 let offset = of.address as i64 - shared.address as i64;
                 json!({ "name": of.name, "first_byte": offset, "size": of.size })
@@ -139,7 +186,7 @@ impl<'t> FalselyShared<'t> {
                 "address": shared.address,
                 "true_sharing": shared.truly,
                 "at_once": shared.at_once,
-                "threads": shared.parts.iter().map(part).collect::<Vec<_>>(),
+                "threads": threads,
                 "variables": on.collect::<Vec<_>>(),
                 "measured_by": measured_by(shared),
             })

@@ -28,6 +28,8 @@ pub struct Variable {
     pub address: u64,
     /// Its bytes.
     pub size: u64,
+    /// Its address in the file.
+    pub linked: u64,
 }
 
 /// What the threads of a program touched, and its variables by address.
@@ -37,6 +39,8 @@ pub struct Traced {
     pub trace: Trace,
     /// The variables.
     pub variables: Vec<Variable>,
+    /// The program's file, if it was found.
+    pub file: Option<PathBuf>,
     /// How the program ended, if not well.
     pub status: Option<String>,
 }
@@ -101,6 +105,7 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
     Ok(Traced {
         trace,
         variables: variables.unwrap_or_default(),
+        file: found(name),
         status: (!status.success()).then(|| status.to_string()),
     })
 }
@@ -129,6 +134,7 @@ fn variables_of(command: &OsString, id: u32) -> Option<Vec<Variable>> {
             name: symbol.name().ok()?.to_owned(),
             address: symbol.address().wrapping_add(moved),
             size: symbol.size(),
+            linked: symbol.address(),
         })
     };
     Some(data.filter_map(variable).collect())

@@ -9,6 +9,7 @@ mod program;
 mod scopes;
 mod spell;
 mod types;
+mod variables;
 
 pub(super) use program::Program;
 pub(super) use types::Types;
