@@ -5,6 +5,9 @@
 //! Like is held against like three times: all of cachegrind's run, which starts valgrind and
 //! executes the program; the run without its start, as the difference of a long and a short one;
 //! and the simulation alone, which is that less what valgrind's translator takes without a tool.
+//!
+//! A rate is of the references that are served, and the time is that of all that is done for them,
+//! stripping included. Reading a trace is not: cachegrind has none.
 
 mod common {
     pub mod clock;
@@ -139,7 +142,7 @@ fn beside_cachegrind(driver: &mut Driver) -> io::Result<()> {
     let long = Program::build(&place, rounds + more)?;
     let theirs = Theirs::of(&short, &long, more as f64 / rounds as f64, trace.len())?;
     beside_program(driver, "a loop", &trace, &theirs)?;
-    every_associativity(driver, &short, &theirs, &stripped(ONE_WAY, &trace))?;
+    every_associativity(driver, &short, &theirs, &trace)?;
 
     let (functions, more) = if test { (1, 1) } else { (24, 1200) };
     let few = Program::assembler(&place, functions)?;
@@ -183,21 +186,17 @@ fn beside_program(
     let timed = driver.time(&name, each(1.0), &mut |references| {
         over(trace, references, |part| ours.references(part))
     });
-    theirs.beside(driver, &name, timed, 1.0, 1.0);
+    theirs.beside(driver, &name, timed, 1.0);
 
     let mut ours = hierarchy();
-    let name = format!("the same stripped, {program}");
-    let timed = driver.time(&name, each(references), &mut |rounds| {
-        laps(rounds, || ours.stripped(&left).expect("nothing but LRU"))
-    });
-    theirs.beside(driver, &name, timed, references, 1.0);
-    let name = format!("stripping, {program}");
+    let name = format!("stripped first, {program}");
     let timed = driver.time(&name, each(references), &mut |rounds| {
         laps(rounds, || {
-            black_box(stripped(SMALLEST, trace));
+            let left = stripped(SMALLEST, trace);
+            ours.stripped(&left).expect("nothing but LRU");
         })
     });
-    say_rate(driver, &name, timed, references);
+    theirs.beside(driver, &name, timed, references);
     Ok(())
 }
 
@@ -209,11 +208,13 @@ fn every_associativity(
     driver: &mut Driver,
     program: &Program,
     theirs: &Theirs,
-    left: &Stripped,
+    trace: &[Reference],
 ) -> io::Result<()> {
     let new = || Stack::new(64, 64, WAYS as u64).map_err(io::Error::other);
     let mut stack = new()?;
-    stack.data(left).map_err(io::Error::other)?;
+    stack
+        .data(&stripped(ONE_WAY, trace))
+        .map_err(io::Error::other)?;
     for ways in 1..=WAYS {
         let d1 = format!("{},{ways},64", 4096 * ways);
         let [.., misses_of_reads, _, _, misses_of_writes, _] =
@@ -224,25 +225,32 @@ fn every_associativity(
             "not cachegrind's misses with {ways} ways"
         );
     }
+    let served = stack.references();
     driver.say(&format!(
-        "D1 of 64 sets misses what cachegrind counts with 1 to {WAYS} ways; the pass serves the {} of \
-         {} references that are no fetches, cachegrind's runs all of them in three caches",
-        stack.references(),
-        left.references()
+        "D1 of 64 sets misses what cachegrind counts with 1 to {WAYS} ways; the pass serves the {served} \
+         of {} references that are no fetches, cachegrind's runs all of them in three caches",
+        trace.len()
     ));
     let mut stack = new()?;
-    let name = "D1 of 1 to 16 ways in one pass";
-    let simulated = Some(Throughput::Elements(left.references() * WAYS as u64));
-    let timed = driver.time(name, simulated, &mut |rounds| {
-        laps(rounds, || stack.data(left).expect("lines as long"))
+    let name = "D1 of 1 to 16 ways in one pass, stripped first";
+    let timed = driver.time(name, Some(Throughput::Elements(served)), &mut |rounds| {
+        laps(rounds, || {
+            let left = stripped(ONE_WAY, trace);
+            stack.data(&left).expect("lines as long");
+        })
     });
-    // A run of cachegrind has instructions to simulate as well, and so has its count of
-    // references: what is compared is the time until 16 caches are known.
-    theirs.beside(driver, name, timed, left.references() as f64, WAYS as f64);
+    say_rate(driver, name, timed, served as f64);
+    if let Some(ticks) = timed.ticks {
+        let runs = WAYS as f64 * trace.len() as f64 * theirs.simulating();
+        let times = runs / driver.rate().nanos(ticks);
+        driver.say(&format!(
+            "{name}: {WAYS} simulations by cachegrind, of fetches too, take {times:.1} times as long"
+        ));
+    }
     Ok(())
 }
 
-/// Nanoseconds of cachegrind a reference.
+/// Nanoseconds of cachegrind per reference.
 struct Theirs {
     /// All of a short run.
     whole: f64,
@@ -281,12 +289,11 @@ impl Theirs {
         self.running - self.translating
     }
 
-    /// Says how a time of ours compares, for a pass over `references` that simulates so many
-    /// caches, for each of which cachegrind runs once.
-    fn beside(&self, driver: &Driver, name: &str, timed: Timed, references: f64, caches: f64) {
-        say_rate(driver, name, timed, references * caches);
+    /// Says how a time of ours compares, which is that of so many references.
+    fn beside(&self, driver: &Driver, name: &str, timed: Timed, references: f64) {
+        say_rate(driver, name, timed, references);
         let Some(ticks) = timed.ticks else { return };
-        let ours = driver.rate().nanos(ticks) / (references * caches);
+        let ours = driver.rate().nanos(ticks) / references;
         driver.say(&format!(
             "{name}: {:.2} times cachegrind's rate in all of its run, {:.2} times without its \
              start, {:.2} times its simulation alone",

@@ -6,6 +6,8 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use crate::common::cli::{Folder, Ran};
+use linefill::sim::trace::{Decoder, MAGIC};
+use linefill::sim::{Op, Reference};
 use serde_json::Value;
 
 /// The kept trace of a small program: 67,143 references.
@@ -67,6 +69,59 @@ fn a_trace_comes_by_a_pipe_as_lackey_prints_it() {
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(value["references"]["fetches"], 2000);
     assert_eq!(misses(&value["configs"][0], 0), [0, 2000, 0]);
+}
+
+/// The kept trace is in the compact form: as text, it is packed to the same bytes again.
+#[test]
+fn a_packed_trace_holds_the_same_and_writes_over_nothing() {
+    let folder = Folder::new("simulate-pack");
+    let simulate = |trace: &str, pack: &str| {
+        let args = ["simulate", "--config", CONFIG, "--trace", trace, "--json"];
+        let packing: &[&str] = if pack.is_empty() {
+            &[]
+        } else {
+            &["--pack", pack]
+        };
+        folder.run(&[&args, packing].concat())
+    };
+    let mut lines = Vec::new();
+    let mut text = |reference: Reference| {
+        let kind = match reference.op {
+            Op::Fetch => "I ",
+            Op::Load => " L",
+            Op::Store => " S",
+            _ => " M",
+        };
+        writeln!(
+            lines,
+            "{kind} {:08x},{}",
+            reference.address, reference.bytes
+        )
+        .unwrap();
+    };
+    let kept = fs::read(TRACE).unwrap();
+    Decoder::default()
+        .decode(&kept[MAGIC.len()..], &mut text)
+        .unwrap();
+    fs::write(folder.at("text"), lines).unwrap();
+
+    let of_text = json(&simulate("text", "packed").ok());
+    assert_eq!(fs::read(folder.at("packed")).unwrap(), kept);
+    let of_packed = json(&simulate("packed", "").ok());
+    assert_eq!(of_text["configs"], of_packed["configs"]);
+
+    let refused = simulate("text", "text");
+    assert_eq!(refused.status, Some(2));
+    assert!(
+        refused
+            .err
+            .contains("--pack text takes a file that can be made anew")
+    );
+    assert!(fs::metadata(folder.at("text")).unwrap().len() > 100_000);
+    // A trace that cannot be read leaves no half of one.
+    fs::write(folder.at("long"), " L 1000,8\n L 1000,5000\n").unwrap();
+    assert_eq!(simulate("long", "half").status, Some(2));
+    assert!(!folder.at("half").exists());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `linefill simulate`.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -55,10 +56,13 @@ pub(super) struct Args {
         required_unless_present = "mesi"
     )]
     configs: Vec<String>,
-    /// A trace: what `valgrind --tool=lackey --trace-mem=yes` printed, or `-` for the standard
-    /// input.
+    /// A trace: what `valgrind --tool=lackey --trace-mem=yes` printed, or what --pack wrote; `-` for the
+    /// standard input.
     #[arg(long, value_name = "FILE", required_unless_present_any = ["experiment", "mesi"])]
     trace: Option<PathBuf>,
+    /// Write the trace to a new file in the compact form, which is smaller and read faster.
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pack: Option<PathBuf>,
     /// An experiment, by id or name: the traces of its own cases.
     #[arg(long, value_name = "ID", conflicts_with = "trace")]
     experiment: Option<String>,
@@ -178,16 +182,34 @@ fn of_trace(args: &Args, trace: &Path, designs: &[(String, HierarchyDesign)]) ->
     for (text, design) in designs {
         configs.push(Config::new(text, design, args.maps())?);
     }
-    let (name, tally) = if trace == Path::new("-") {
-        let name = "the standard input".to_owned();
-        let tally = feed(std::io::stdin().lock(), &name, &mut configs)?;
-        (name, tally)
+    let (name, from): (_, Box<dyn Read>) = if trace == Path::new("-") {
+        (
+            "the standard input".to_owned(),
+            Box::new(std::io::stdin().lock()),
+        )
     } else {
         let name = trace.display().to_string();
         let file = File::open(trace).with_context(|| format!("{name} cannot be opened"))?;
-        let tally = feed(file, &name, &mut configs)?;
-        (name, tally)
+        (name, Box::new(file))
     };
+    // A file that is there stays as it is: it may be the trace.
+    let create = |path: &PathBuf| {
+        let why = || {
+            format!(
+                "--pack {} takes a file that can be made anew",
+                path.display()
+            )
+        };
+        File::create_new(path).with_context(why)
+    };
+    let mut packed = args.pack.as_ref().map(create).transpose()?;
+    let pack = packed.as_mut().map(|file| file as &mut dyn Write);
+    let fed = feed(from, &name, &mut configs, pack);
+    if let (Err(_), Some(path)) = (&fed, &args.pack) {
+        // A part of a trace would pass for a whole one.
+        let _ = std::fs::remove_file(path);
+    }
+    let tally = fed?;
     if let Some(page) = &args.html {
         let table = trace_table(&name, &tally, &configs, width());
         write_page(page, &heat_page(&name, &table, &configs))?;

@@ -1,11 +1,11 @@
 //! Traces from files and pipes: as lackey prints them, or in the compact form.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 
 use anyhow::{Context as _, Result, bail};
 
 use super::Config;
-use crate::sim::trace::{Decoder, MAGIC, lackey};
+use crate::sim::trace::{Decoder, Encoder, MAGIC, lackey};
 use crate::sim::{Op, Reference};
 
 /// How many references of each kind a trace holds.
@@ -55,13 +55,19 @@ const LONGEST_LINE: usize = 1 << 20;
 const LARGEST: u32 = 4096;
 
 /// Feeds a trace to every configuration, and counts its references. `name` is the trace's, for
-/// errors.
+/// errors. Writes it in the compact form to `pack`, if there is one.
 ///
 /// # Errors
 /// If it cannot be read, is corrupt, has a line or a reference that is too long, or holds no
-/// reference at all.
-pub fn feed(mut from: impl Read, name: &str, configs: &mut [Config]) -> Result<Tally> {
+/// reference at all; or if `pack` cannot be written.
+pub fn feed<'a>(
+    mut from: impl Read,
+    name: &str,
+    configs: &'a mut [Config],
+    pack: Option<&'a mut (dyn Write + 'a)>,
+) -> Result<Tally> {
     let mut block = Block {
+        pack: pack.map(Pack::new),
         references: Vec::with_capacity(BLOCK),
         tally: Tally::default(),
         too_large: None,
@@ -112,6 +118,9 @@ pub fn feed(mut from: impl Read, name: &str, configs: &mut [Config]) -> Result<T
     }
     block.hand_on();
     let tally = block.tally;
+    if let Some(pack) = block.pack {
+        pack.written.context("the packed trace cannot be written")?;
+    }
     if !held.is_empty() {
         bail!("{name} ends in the middle of a record");
     }
@@ -167,6 +176,37 @@ struct Block<'a> {
     /// lines, and its bytes. Those behind it are not handed on.
     too_large: Option<(u64, Option<u64>, u32)>,
     configs: &'a mut [Config],
+    pack: Option<Pack<'a>>,
+}
+
+/// A trace that is written in the compact form.
+struct Pack<'a> {
+    to: &'a mut (dyn Write + 'a),
+    encoder: Encoder,
+    bytes: Vec<u8>,
+    /// What came of it so far: nothing is written behind an error.
+    written: io::Result<()>,
+}
+
+impl<'a> Pack<'a> {
+    fn new(to: &'a mut (dyn Write + 'a)) -> Self {
+        Pack {
+            to,
+            encoder: Encoder::default(),
+            bytes: MAGIC.to_vec(),
+            written: Ok(()),
+        }
+    }
+
+    fn add(&mut self, references: &[Reference]) {
+        for &reference in references {
+            self.encoder.encode(reference, &mut self.bytes);
+        }
+        if self.written.is_ok() {
+            self.written = self.to.write_all(&self.bytes);
+        }
+        self.bytes.clear();
+    }
 }
 
 impl Block<'_> {
@@ -189,6 +229,9 @@ impl Block<'_> {
         for config in &mut *self.configs {
             config.hierarchy.references(&self.references);
         }
+        if let Some(pack) = &mut self.pack {
+            pack.add(&self.references);
+        }
         self.references.clear();
     }
 }
@@ -196,7 +239,6 @@ impl Block<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sim::trace::Encoder;
     use crate::sim::{Hierarchy, HierarchyDesign};
 
     fn config() -> Vec<Config> {
@@ -243,9 +285,12 @@ mod tests {
                 &mut compact,
             );
         }
-        let count = |from: &mut dyn Read| {
+        let mut packed = Vec::new();
+        let mut count = |from: &mut dyn Read| {
             let mut configs = config();
-            let tally = feed(from, "trace", &mut configs).unwrap();
+            packed.clear();
+            let tally = feed(from, "trace", &mut configs, Some(&mut packed)).unwrap();
+            assert!(packed == compact, "packed again as it was encoded");
             let counters: Vec<_> = (0..2)
                 .map(|level| configs[0].hierarchy.counters(level))
                 .collect();
@@ -261,7 +306,11 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_refused() {
-        let error = |bytes: &[u8]| feed(bytes, "x.lk", &mut config()).unwrap_err().to_string();
+        let error = |bytes: &[u8]| {
+            feed(bytes, "x.lk", &mut config(), None)
+                .unwrap_err()
+                .to_string()
+        };
         assert!(error(b"").contains("x.lk holds no reference"));
         assert!(error(b"hello\nworld\n").contains("lackey"));
         assert!(error(b"lftrace1\xE3\xC0").contains("corrupt: no record of a trace at byte 9"));
@@ -271,7 +320,11 @@ mod tests {
     /// Each of these took minutes or gigabytes once.
     #[test]
     fn what_would_cost_without_bound_is_refused_with_its_place() {
-        let error = |bytes: &[u8]| feed(bytes, "x.lk", &mut config()).unwrap_err().to_string();
+        let error = |bytes: &[u8]| {
+            feed(bytes, "x.lk", &mut config(), None)
+                .unwrap_err()
+                .to_string()
+        };
         let large = error(b" L 1000,8\nnoise\n L 1000,4294967295\n L 1000,8\n");
         assert_eq!(
             large,
@@ -284,7 +337,7 @@ mod tests {
         }
         assert!(error(&compact).contains("reference 2: a reference of 4097 bytes"));
         let mut endless = std::io::repeat(b'x');
-        let error = feed(&mut endless, "x.lk", &mut config()).unwrap_err();
+        let error = feed(&mut endless, "x.lk", &mut config(), None).unwrap_err();
         assert!(
             error.to_string().contains("line 1: longer than 1048576"),
             "{error}"
@@ -293,7 +346,7 @@ mod tests {
         long.resize(LONGEST_LINE, b'x');
         long.extend_from_slice(b"\n L 1000,4096\n");
         assert_eq!(
-            feed(long.as_slice(), "x.lk", &mut config())
+            feed(long.as_slice(), "x.lk", &mut config(), None)
                 .unwrap()
                 .total(),
             1

@@ -65,7 +65,7 @@ pub fn trace(data: &[u8]) -> Result<Tally, String> {
         .iter()
         .map(|text| Config::new(text, &text.parse().unwrap(), true).unwrap())
         .collect();
-    let tally = feed(data, "trace", &mut configs).map_err(|error| format!("{error:#}"))?;
+    let tally = feed(data, "trace", &mut configs, None).map_err(|error| format!("{error:#}"))?;
     assert!(!trace_table("trace", &tally, &configs, 100).is_empty());
     assert!(!heat_text(&configs).is_empty());
     trace_json("trace", &tally, &configs);
