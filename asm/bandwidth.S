@@ -156,7 +156,8 @@ kernel \name
         .ifc    \reg, xmm
         paddq   xmm\number, xmm8
         .else
-        vpaddq  \reg\number, \reg\number, \reg\()8
+        # The register above 7 comes first: both assemblers then find the shorter encoding.
+        vpaddq  \reg\number, \reg\()8, \reg\number
         .endif
         \op     [rdi + at], \reg\number
         .set    at, at + \width

@@ -48,6 +48,19 @@ impl Work {
             ..self
         }
     }
+
+    /// The same, `count` times.
+    #[cfg(feature = "std")]
+    pub(crate) const fn times(self, count: u32) -> Self {
+        Work {
+            loads: self.loads * count,
+            stores: self.stores * count,
+            bytes_read: self.bytes_read * count,
+            bytes_written: self.bytes_written * count,
+            flops: self.flops * count as u64,
+            instructions: self.instructions * count as u64,
+        }
+    }
 }
 
 /// What an access does.

@@ -127,7 +127,8 @@ fn a_finding_says_both_numbers() {
         .expect("one");
     assert_eq!(finding.then_text(), "3.0 % to 8.0 %");
     assert_eq!(finding.now_text(), "77 %");
-    let headline = "Software prefetch saves 77 % of a walk through a random list in memory";
+    let headline =
+        "Software prefetch saves 77 % of the time of a walk through a random list in memory";
     assert_eq!(finding.headline(), headline);
     assert_eq!(finding.source(), "Drepper 6.3.2, Figure 6.7");
     let [then, now] = finding.bars();

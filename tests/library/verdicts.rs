@@ -37,6 +37,7 @@ fn rows() -> Vec<Row> {
         jump::rows(),
         kmeans::rows(),
         lanes::rows(),
+        loaded::rows(),
         late::rows(),
         loaduse::rows(),
         locks::rows(),

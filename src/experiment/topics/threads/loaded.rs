@@ -1,0 +1,407 @@
+//! Loaded latency: what a random walk in memory takes while the other cores stream.
+
+use crate::experiment::prelude::*;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::topics::coherence::sharing::at_least_cores;
+use crate::kernel::Access;
+use crate::kernel::{Addition, BLOCK, Bandwidth, Kernel, Motion, Step, Vector, Walk, Work};
+use crate::mem::Region;
+use crate::os::{Worker, first_touched_on};
+use crate::pattern::{Layout, Order, Ring};
+use crate::stats::Interval;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[LOADED_LATENCY];
+
+/// What the others do, and how often each of its bytes crosses the memory bus, without lines that are
+/// only read to be overwritten.
+const LOADS: [(&str, Motion, f64); 4] = [
+    (READS, Motion::Read, 1.0),
+    (STORES, Motion::WriteNonTemporal, 1.0),
+    ("updates", Motion::Update, 2.0),
+    ("copies", Motion::Copy, 2.0),
+];
+
+const READS: &str = "reads";
+const STORES: &str = "non-temporal stores";
+
+/// Loads of a quick run: reads and non-temporal stores.
+const QUICK_LOADS: usize = 2;
+
+/// Floating-point additions, each waiting for the one before, between two bursts of a stream.
+const PAUSES: [u64; 7] = [0, 256, 512, 1024, 2048, 4096, 16384];
+
+/// Every other pause in a quick run, the first and the last among them.
+const QUICK_PAUSES: usize = 2;
+
+/// Blocks that are moved between two pauses, 4 KiB in all: what is read, or written.
+const BURST: u64 = 8;
+
+/// Their bytes.
+const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
+
+/// The most threads of a quick run.
+const MOST_QUICK: usize = 8;
+
+const ALONE: &str = "a random walk alone";
+
+/// The walk while the others do this.
+fn walk_beside(load: &str) -> String {
+    format!("a random walk beside {load}")
+}
+
+/// A stream of this, while one core walks and the others stream.
+fn stream_beside(load: &str) -> String {
+    format!("{load} beside a random walk")
+}
+
+/// The threads: one walks, and the others stream.
+fn threads(machine: &Machine) -> usize {
+    let most = if machine.full { usize::MAX } else { MOST_QUICK };
+    machine.cpu_order.cores().clamp(1, most)
+}
+
+const LOADED_LATENCY: Experiment = Experiment {
+    id: "X16",
+    name: "loaded-latency",
+    title: "The latency of memory under load",
+    question: "How much longer does a miss take while other cores use the memory's bandwidth?",
+    source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of multichase",
+    seen: &[],
+    about: "One core walks a list in memory in random order, one line per element and 2 MiB pages. \
+            Every other core streams through memory of its own, 4 KiB at a time, with a pause \
+            behind each 4 KiB that sets the rate. The horizontal axis is the bandwidth that all \
+            streams reach together: that of one stream, measured beside the walk and the other \
+            streams, times their number. An update or a copy counts each byte twice, once as read \
+            and once as written. Below the knee of the curve the walk hardly notices the others; \
+            beyond it the memory's queues fill, and more load buys little bandwidth and much \
+            latency. One streaming core may not reach the knee: a core keeps only so many lines \
+            under way (X10), which is its bandwidth times the latency.",
+    plot: Some(Plot::lines(
+        Axis::linear("bandwidth of the other cores, GB/s"),
+        Axis::linear("time per step of the walk"),
+        Unit::Nanoseconds,
+    )),
+    cases: |machine| {
+        let bytes = machine.in_memory();
+        let order = Order::Random { seed: machine.seed };
+        let alone = WalkSetup::follow(Layout::npad(7), bytes, order);
+        let mut cases = vec![Case::new(ALONE, 0.0, alone).in_large_pages()];
+        let Ok(cpus) = machine.cpu_order.of(threads(machine)) else {
+            return cases;
+        };
+        if cpus.len() < 2 {
+            return cases;
+        }
+        let (loads, step) = match machine.full {
+            true => (LOADS.len(), 1),
+            false => (QUICK_LOADS, QUICK_PAUSES),
+        };
+        for (load, motion, _) in LOADS.into_iter().take(loads) {
+            for pause in PAUSES.into_iter().step_by(step) {
+                let of = |series: String, timed| {
+                    let setup = LoadedSetup {
+                        bytes,
+                        motion,
+                        pause,
+                        timed,
+                        seed: machine.seed,
+                        cpus: cpus.clone(),
+                    };
+                    Case::new(series, pause as f64, setup).in_large_pages()
+                };
+                cases.push(of(walk_beside(load), Timed::Walk));
+                cases.push(of(stream_beside(load), Timed::Stream));
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let e = &in_nanoseconds(e);
+        let Ok(alone) = e.at(ALONE, 0.0) else {
+            return Vec::new();
+        };
+        let curve = |(load, _, times): (&str, Motion, f64)| {
+            let mut points: Vec<(f64, Interval)> = loaded(e, load, times)
+                .iter()
+                .map(|at| (at.bandwidth.middle(), at.latency))
+                .collect();
+            if points.is_empty() {
+                return None;
+            }
+            points.push((0.0, alone));
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let label = format!("beside {load}");
+            Some(Curve { label, points })
+        };
+        LOADS.into_iter().filter_map(curve).collect()
+    },
+    events: &[],
+    claims: &[
+        measured(
+            "X16.1",
+            ours("the papers time memory that nobody else uses; servers do not"),
+            "while all other cores read memory as fast as they can, a random walk in memory takes \
+             more than 1.25 times as long as alone",
+            |e| at_least("beside reads over alone", slowed(e, READS)?.0, 1.25),
+        ),
+        measured(
+            "X16.2",
+            ours(
+                "a queue that is half full costs little: the latency should rise at the knee alone",
+            ),
+            "while the other cores read memory at half of the bandwidth that they reach, a random \
+             walk in memory takes less than 1.25 times as long as alone",
+            |e| {
+                let (_, most) = slowed(e, READS)?;
+                let e = &in_nanoseconds(e);
+                let alone = e.at(ALONE, 0.0)?;
+                let half = at_half(&loaded(e, READS, 1.0), most)?;
+                let share = half.bandwidth.middle() / most;
+                let what = format!(
+                    "beside reads at {:.0} % of the bandwidth over alone",
+                    100.0 * share
+                );
+                at_most(&what, ratio(half.latency, alone), 1.25)
+            },
+        ),
+        measured(
+            "X16.3",
+            ours("a memory bus that changes its direction loses time"),
+            "beside non-temporal stores of all other cores a random walk in memory takes at least 1.05 \
+             times as long as beside their reads",
+            |e| {
+                let [stores, reads] = [STORES, READS].map(|load| {
+                    let e = &in_nanoseconds(e);
+                    slowed(e, load)?;
+                    e.at(&walk_beside(load), 0.0)
+                });
+                at_least(
+                    "beside stores over beside reads",
+                    ratio(stores?, reads?),
+                    1.05,
+                )
+            },
+        ),
+    ],
+};
+
+fn in_nanoseconds<'a>(e: &Evidence<'a>) -> Evidence<'a> {
+    Evidence {
+        unit: Unit::Nanoseconds,
+        ..*e
+    }
+}
+
+/// The walk and the streams at one pause.
+#[derive(Clone, Copy, Debug)]
+struct Loaded {
+    /// Of all streams together, in GB/s.
+    bandwidth: Interval,
+    /// Of a step of the walk, in nanoseconds.
+    latency: Interval,
+}
+
+/// What was measured under a load, from the shortest pause on. `e` is in nanoseconds.
+fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
+    let streams = threads(e.machine).saturating_sub(1) as f64;
+    let at = |pause: u64| {
+        let latency = e.at(&walk_beside(load), pause as f64).ok()?;
+        let burst = e.at(&stream_beside(load), pause as f64).ok()?;
+        let bytes = streams * times * BURST_BYTES;
+        let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
+        Some(Loaded { bandwidth, latency })
+    };
+    PAUSES.into_iter().filter_map(at).collect()
+}
+
+/// How many times as long as alone a walk takes beside this load without pauses, and the bandwidth of
+/// the load in GB/s.
+///
+/// # Errors
+/// If there is one core, the walk does not lie in memory, or something was not measured.
+fn slowed(e: &Evidence<'_>, load: &str) -> Result<(Interval, f64), Untestable> {
+    at_least_cores(&e.machine.cpu_order, 2)?;
+    e.machine.place_in_memory(e.machine.in_memory())?;
+    let e = &in_nanoseconds(e);
+    let slowed = ratio(e.at(&walk_beside(load), 0.0), e.at(ALONE, 0.0))?;
+    let burst = e.at(&stream_beside(load), 0.0)?.middle();
+    let streams = threads(e.machine).saturating_sub(1) as f64;
+    Ok((slowed, streams * BURST_BYTES / burst))
+}
+
+/// The heaviest load of half the bandwidth `most`, to a fifth more of it, or less.
+fn at_half(loads: &[Loaded], most: f64) -> Result<Loaded, Untestable> {
+    let at_most_half = |at: &&Loaded| at.bandwidth.middle() <= 0.6 * most;
+    let heaviest = loads.iter().filter(at_most_half);
+    let heaviest = heaviest.max_by(|a, b| {
+        let [a, b] = [a, b].map(|at| at.bandwidth.middle());
+        a.total_cmp(&b)
+    });
+    heaviest.copied().ok_or_else(|| {
+        Untestable("no pause made the streams as slow as half of what they reach".to_owned())
+    })
+}
+
+/// Whose time is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Timed {
+    /// The walk's: an operation is a step.
+    Walk,
+    /// A stream's: an operation is a burst.
+    Stream,
+}
+
+/// A walk in random order beside streams, one thread each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct LoadedSetup {
+    /// Bytes that the walk works on; a stream has half as many.
+    bytes: usize,
+    motion: Motion,
+    /// Additions behind each burst.
+    pause: u64,
+    timed: Timed,
+    seed: u64,
+    /// The CPU of each thread, all different. The first measures.
+    cpus: Vec<usize>,
+}
+
+impl LoadedSetup {
+    fn stream_bytes(&self) -> usize {
+        self.bytes / 2
+    }
+}
+
+impl Setup for LoadedSetup {
+    fn bytes(&self) -> usize {
+        self.bytes + self.stream_bytes() * self.cpus.len().saturating_sub(1)
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        // The one that is timed runs on the measuring CPU.
+        let mut cpus = self.cpus.clone();
+        let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
+            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+        };
+        if timed == Timed::Stream {
+            cpus.swap(0, 1);
+        }
+        let too_small = || Untestable("no room for a walk and its streams".to_owned());
+        let (own, others) = region.split(self.bytes).ok_or_else(too_small)?;
+        let layout = Layout::npad(7);
+        let count = layout.count(self.bytes);
+        let order = Order::Random { seed: self.seed };
+        let walk = Walk::new(Ring::new(own, layout, count, order)?, Step::Follow)?;
+        let mut period = count as u64;
+        let mut members = vec![Worker {
+            cpu: cpus[0],
+            kernel: Box::new(walk),
+        }];
+        let parts = others.into_bytes();
+        let parts = parts.chunks_exact_mut(self.stream_bytes().max(1));
+        for (part, &cpu) in parts.zip(&cpus[1..]) {
+            // Pages of the hugetlb pool stay where they are before Linux 5.18.
+            let _ = first_touched_on(part, cpu);
+            let stream = Bandwidth::new(Region::new(part)?, self.motion, Vector::Sse2)?;
+            if timed == Timed::Stream {
+                period = stream.pass() / BURST;
+            }
+            members.push(Worker {
+                cpu,
+                kernel: Box::new(PacedStream {
+                    stream,
+                    pause: Addition::default(),
+                    additions: self.pause,
+                }),
+            });
+        }
+        if members.len() < cpus.len() {
+            return Err(too_small());
+        }
+        if timed == Timed::Stream {
+            members.swap(0, 1);
+        }
+        Ok(Workload::at_once(members, SampleOf::First, period))
+    }
+}
+
+/// A stream that pauses behind each burst. An operation is a burst and its pause.
+struct PacedStream<'m> {
+    stream: Bandwidth<'m>,
+    pause: Addition,
+    /// Additions of a pause.
+    additions: u64,
+}
+
+impl Kernel for PacedStream<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        let mut checksum = 0u64;
+        for _ in 0..operations {
+            checksum = checksum.wrapping_add(self.stream.run(BURST));
+            // The sum is the same however long the pause is.
+            core::hint::black_box(self.pause.run(self.additions));
+        }
+        checksum
+    }
+
+    fn work(&self) -> Work {
+        self.stream.work().times(BURST as u32)
+    }
+
+    fn trace(&mut self, operations: u64, sink: &mut dyn FnMut(Access)) -> u64 {
+        let bursts = (0..operations).map(|_| self.stream.trace(BURST, sink));
+        bursts.fold(0, u64::wrapping_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    /// A paced stream does what the stream alone does, whatever the pause.
+    #[test]
+    fn a_pause_changes_no_access() {
+        let [mut paced, mut plain] = [vec![0; 1 << 14], vec![0; 1 << 14]];
+        let stream = |bytes| {
+            let region = Region::new(bytes).unwrap();
+            Bandwidth::new(region, Motion::Update, Vector::Sse2).unwrap()
+        };
+        let mut alone = stream(&mut plain);
+        let mut paced = PacedStream {
+            stream: stream(&mut paced),
+            pause: Addition::default(),
+            additions: 5,
+        };
+        let of = |kernel: &mut dyn Kernel, operations| {
+            let mut accesses = Vec::new();
+            kernel.trace(operations, &mut |access| accesses.push(access));
+            accesses
+        };
+        assert_eq!(of(&mut paced, 3), of(&mut alone, 3 * BURST));
+        assert_eq!(paced.work(), alone.work().times(BURST as u32));
+        assert_eq!(
+            paced.run(2),
+            alone.run(BURST).wrapping_add(alone.run(BURST))
+        );
+    }
+
+    #[test]
+    fn one_core_measures_the_walk_alone() {
+        let machine = unknown();
+        let cases = (LOADED_LATENCY.cases)(&machine);
+        assert_eq!(cases.len(), 1, "{cases:?}");
+    }
+
+    #[test]
+    fn half_of_the_load_is_the_heaviest_below_it() {
+        let at = |bandwidth: f64| Loaded {
+            bandwidth: Interval::exact(bandwidth),
+            latency: Interval::exact(100.0),
+        };
+        let loads = [40.0, 23.0, 15.0, 1.0].map(at);
+        let half = at_half(&loads, 40.0).unwrap();
+        assert_eq!(half.bandwidth.middle(), 23.0);
+        assert!(at_half(&loads[..1], 40.0).is_err());
+    }
+}

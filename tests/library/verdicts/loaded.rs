@@ -1,0 +1,51 @@
+//! Row X16: a random walk beside streams of the other cores.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, row, time};
+
+const FULL: &str = ".1";
+const HALF: &str = ".2";
+const STORES: &str = ".3";
+
+/// A walk takes 100 alone, `full` and `stores` beside streams without pauses, and `half` beside slower
+/// ones, which come to half of the bandwidth with 1000 additions in a pause.
+fn beside(machine: &Machine, full: f64, half: f64, stores: f64) -> Planted {
+    Planted::new("X16", machine, |series, pause| {
+        time(match (series, pause) {
+            ("a random walk beside reads", 0.0) => full,
+            ("a random walk beside non-temporal stores", 0.0) => stores,
+            (series, _) if series.starts_with("a random walk beside") => half,
+            (series, pause) if series.ends_with("beside a random walk") => 20.0 + pause / 50.0,
+            _ => 100.0,
+        })
+    })
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X16", FULL, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
+        row("X16", FULL, DoesNotHold, |m| beside(m, 105.0, 100.0, 110.0)),
+        row("X16", FULL, Inconclusive, |m| beside(m, 125.0, 100.0, 150.0)),
+        row("X16", FULL, Untestable, |m| {
+            beside(m, 200.0, 110.0, 300.0).without(|series, _| series == "a random walk alone")
+        })
+        .says("was not measured"),
+        row("X16", HALF, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
+        row("X16", HALF, DoesNotHold, |m| beside(m, 200.0, 160.0, 300.0)),
+        row("X16", HALF, Inconclusive, |m| beside(m, 200.0, 125.0, 300.0)),
+        row("X16", HALF, Untestable, |m| {
+            beside(m, 200.0, 110.0, 300.0)
+                .without(|series, pause| series.starts_with("reads") && pause > 0.0)
+        })
+        .says("as slow as half"),
+        row("X16", STORES, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
+        row("X16", STORES, DoesNotHold, |m| beside(m, 200.0, 110.0, 180.0)),
+        row("X16", STORES, Inconclusive, |m| beside(m, 200.0, 110.0, 210.0)),
+        row("X16", STORES, Untestable, |m| {
+            beside(m, 200.0, 110.0, 300.0).without(|series, _| series.starts_with("non-temporal"))
+        })
+        .says("was not measured"),
+    ]
+}
