@@ -83,8 +83,10 @@ mod tests {
             .collect();
         assert_eq!(expected.len(), 128);
         let all = all();
-        let ours = 1..=all.len() - expected.len();
-        expected.extend(ours.map(|number| format!("X{number}")));
+        // X15 is kept for the spread of samples on an isolated core.
+        let ours = (1..).filter(|number| *number != 15);
+        let ours = ours.take(all.len() - expected.len());
+        expected.extend(ours.map(|number: usize| format!("X{number}")));
         let ids: Vec<&str> = all.iter().map(|row| row.id).collect();
         assert_eq!(ids, expected);
     }

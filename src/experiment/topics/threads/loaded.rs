@@ -71,7 +71,7 @@ const LOADED_LATENCY: Experiment = Experiment {
     about: "One core walks a list in memory in random order, one line per element and 2 MiB pages. \
             Every other core streams through memory of its own, 4 KiB at a time, with a pause \
             behind each 4 KiB that sets the rate. The horizontal axis is the bandwidth that all \
-            streams reach together: that of one stream, measured beside the walk and the other \
+            streams reach together: that of one stream, timed beside the walk and the other \
             streams, times their number. An update or a copy counts each byte twice, once as read \
             and once as written. Below the knee of the curve the walk hardly notices the others; \
             beyond it the memory's queues fill, and more load buys little bandwidth and much \
@@ -362,7 +362,7 @@ mod tests {
     /// A paced stream does what the stream alone does, whatever the pause.
     #[test]
     fn a_pause_changes_no_access() {
-        let [mut paced, mut plain] = [vec![0; 1 << 14], vec![0; 1 << 14]];
+        let [mut paced, mut plain] = [vec![0; (1 << 14) + 63], vec![0; (1 << 14) + 63]];
         let stream = |bytes| {
             let region = Region::new(bytes).unwrap();
             Bandwidth::new(region, Motion::Update, Vector::Sse2).unwrap()
