@@ -27,22 +27,30 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("X16", FULL, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", FULL, DoesNotHold, |m| beside(m, 105.0, 100.0, 110.0)),
-        row("X16", FULL, Inconclusive, |m| beside(m, 125.0, 100.0, 150.0)),
+        row("X16", FULL, Inconclusive, |m| {
+            beside(m, 125.0, 100.0, 150.0)
+        }),
         row("X16", FULL, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0).without(|series, _| series == "a random walk alone")
         })
         .says("was not measured"),
         row("X16", HALF, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", HALF, DoesNotHold, |m| beside(m, 200.0, 160.0, 300.0)),
-        row("X16", HALF, Inconclusive, |m| beside(m, 200.0, 125.0, 300.0)),
+        row("X16", HALF, Inconclusive, |m| {
+            beside(m, 200.0, 125.0, 300.0)
+        }),
         row("X16", HALF, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0)
                 .without(|series, pause| series.starts_with("reads") && pause > 0.0)
         })
         .says("as slow as half"),
         row("X16", STORES, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
-        row("X16", STORES, DoesNotHold, |m| beside(m, 200.0, 110.0, 180.0)),
-        row("X16", STORES, Inconclusive, |m| beside(m, 200.0, 110.0, 210.0)),
+        row("X16", STORES, DoesNotHold, |m| {
+            beside(m, 200.0, 110.0, 180.0)
+        }),
+        row("X16", STORES, Inconclusive, |m| {
+            beside(m, 200.0, 110.0, 210.0)
+        }),
         row("X16", STORES, Untestable, |m| {
             beside(m, 200.0, 110.0, 300.0).without(|series, _| series.starts_with("non-temporal"))
         })
