@@ -98,6 +98,11 @@ fn lines_bytes_threads_and_variables_are_named() {
         assert_eq!(parts[one]["accesses"], 4000, "a load and a store each");
         assert!(heap["variables"].as_array().unwrap().is_empty());
         assert_eq!(heap["at_once"], true);
+        // A load and a store each, 2000 times: in each round of these four accesses the line goes there and back.
+        let in_turns = json!({
+            "accesses": 8000, "transfers": 3999, "invalidations": 4000, "rfos": 4000, "upgrades": 2000
+        });
+        assert_eq!(heap["in_turns"], in_turns);
         assert!(
             value["truly_shared_lines"].as_u64() >= Some(1),
             "both: {value:#}"
@@ -122,6 +127,7 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         "writes slots[0].count[1]; 4000 accesses",
         "writes slots[1].id; 4000 accesses",
         "writes byte 0 to byte 7",
+        "if they take turns: 3999 transfers, 4000 invalidations, 4000 RFOs (2000 of them upgrades)",
         "ended with exit status: 3",
         "what it costs here: linefill sharing --offset",
         "3 lines are shared falsely.",

@@ -29,8 +29,9 @@ use crate::time::Rate;
 /// access of a thread to each of its fields. About five seconds.
 ///
 /// Given a program instead (`-- COMMAND`), it runs it under valgrind, some hundred times slower, and finds
-/// the lines that threads share falsely: who touches which fields of which variable, how often, and the
-/// command that measures what that costs here. Its output goes to the standard error.
+/// the lines that threads share falsely: who touches which fields of which variable, how often, what
+/// simulated caches (MESI) send for the line if these threads take turns, and the command that measures
+/// what that costs here. Its output goes to the standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \

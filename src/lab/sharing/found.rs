@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::program::{Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
+use super::turns::{MOST, Turns};
 use crate::lab::layout::{Binary, Contents, Places};
 
 /// The lines of a traced program that threads share falsely.
@@ -67,7 +68,9 @@ impl<'t> FalselyShared<'t> {
         let trace = &self.traced.trace;
         let mut text = format!(
             "{} accesses by {} threads. valgrind runs one at a time: the trace tells which bytes they touch \
-             and how often,\nand not how often a line moves between cores.\n",
+             and how often,\nand not how often a line moves between cores. That is simulated: caches (MESI) \
+             of the threads named, which make\none access each in turn. Cores that keep a line for several \
+             accesses send fewer messages.\n",
             trace.accesses,
             trace.threads()
         );
@@ -87,6 +90,7 @@ impl<'t> FalselyShared<'t> {
             for part in &shared.parts {
                 text += &format!("    {}\n", self.in_words(shared, part, on));
             }
+            text += &format!("    {}\n", turns_in_words(shared));
             if !shared.at_once {
                 text += "    one after the other in this trace; at once on several CPUs, perhaps\n";
             }
@@ -187,6 +191,13 @@ impl<'t> FalselyShared<'t> {
                 "true_sharing": shared.truly,
                 "at_once": shared.at_once,
                 "threads": threads,
+                "in_turns": {
+                    "accesses": shared.in_turns.accesses,
+                    "transfers": shared.in_turns.messages.transfers,
+                    "invalidations": shared.in_turns.messages.invalidations,
+                    "rfos": shared.in_turns.messages.rfos(),
+                    "upgrades": shared.in_turns.messages.announcements,
+                },
                 "variables": on.collect::<Vec<_>>(),
                 "measured_by": measured_by(shared),
             })
@@ -200,6 +211,23 @@ impl<'t> FalselyShared<'t> {
             "truly_shared_lines": self.truly,
         })
     }
+}
+
+/// What a line's threads send each other if they take turns, and how much of the trace that is.
+fn turns_in_words(shared: &SharedLine) -> String {
+    let Turns { accesses, messages } = shared.in_turns;
+    let all: u64 = shared.parts.iter().map(|part| part.accesses).sum();
+    let part = match accesses == all {
+        true => String::new(),
+        false => format!(" (the first {MOST} accesses of each)"),
+    };
+    format!(
+        "if they take turns{part}: {} transfers, {} invalidations, {} RFOs ({} of them upgrades)",
+        messages.transfers,
+        messages.invalidations,
+        messages.rfos(),
+        messages.announcements
+    )
 }
 
 /// The command that measures what sharing a line as these threads do costs here. `None` if two of them

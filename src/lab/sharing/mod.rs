@@ -14,6 +14,7 @@ mod place;
 pub mod print;
 mod program;
 mod trace;
+mod turns;
 mod who;
 
 pub use advice::advice;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 
+use super::turns::{Order, Turns, in_turns};
 use crate::sim::Op;
 use crate::sim::trace::lackey;
 
@@ -28,6 +29,8 @@ pub struct Part {
     pub writes: Bytes,
     /// How often it accessed the line.
     pub accesses: u64,
+    /// The first of its accesses, in their order.
+    pub order: Order,
 }
 
 /// A line that threads share without need.
@@ -43,6 +46,8 @@ pub struct SharedLine {
     pub at_once: bool,
     /// Accesses of the lesser one of two that share it falsely.
     pub weight: u64,
+    /// What its threads send each other if they take turns.
+    pub in_turns: Turns,
 }
 
 /// A thread's first access and its last, counted over all of them; no last one if it never ended.
@@ -141,6 +146,7 @@ impl Trace {
             };
             let part = &mut parts[place];
             part.accesses += 1;
+            part.order.push(op != Op::Load);
             if op != Op::Store {
                 part.reads |= mask;
             }
@@ -183,8 +189,10 @@ impl Trace {
                 }
             }
             if weight > 0 {
+                let orders: Vec<&Order> = parts.iter().map(|part| &part.order).collect();
                 falsely.push(SharedLine {
                     address,
+                    in_turns: in_turns(&orders),
                     parts,
                     truly,
                     at_once,
@@ -275,18 +283,16 @@ mod tests {
         let [line] = &lines[..] else {
             panic!("one line is shared: {lines:?}");
         };
-        let part = |thread, reads, writes, accesses| Part {
-            thread,
-            reads,
-            writes,
-            accesses,
-        };
+        let parts = line
+            .parts
+            .iter()
+            .map(|part| (part.thread, part.reads, part.writes, part.accesses));
         assert_eq!(
-            line.parts,
+            parts.collect::<Vec<_>>(),
             [
-                part(1, 0, 0xFF, 4),
-                part(2, 0xFF00, 0xFF00, 5),
-                part(3, 0xFF_0000, 0, 7)
+                (1, 0, 0xFF, 4),
+                (2, 0xFF00, 0xFF00, 5),
+                (3, 0xFF_0000, 0, 7)
             ]
         );
         assert_eq!(
@@ -317,6 +323,21 @@ mod tests {
         assert_eq!(of(" L 1040,8\n"), (0, 0), "another line");
         // Across two lines.
         assert_eq!(of(" S ffc,4\n S 103c,8\n"), (1, 0));
+    }
+
+    #[test]
+    fn threads_take_turns_although_valgrind_ran_them_one_after_the_other() {
+        let other = [scheduled(2, BEGIN), " M 1008,8\n".repeat(3)].concat();
+        let text = [scheduled(1, BEGIN), " S 1000,8\n".repeat(3), other].concat();
+        let turns = read(&text).shared(1).0[0].in_turns;
+        // Six writes in turn: the first has the line from memory, five from the other thread. In the order
+        // of the trace it moved once.
+        let messages = turns.messages;
+        assert_eq!((turns.accesses, messages.transfers), (6, 5));
+        assert_eq!((messages.invalidations, messages.owns), (5, 6));
+        // A thread that is not named takes no turn.
+        let third = [scheduled(3, BEGIN), " S 1010,8\n".repeat(2)].concat();
+        assert_eq!(read(&[text, third].concat()).shared(3).0[0].in_turns, turns);
     }
 
     #[test]
