@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use linefill::experiment::topics::topic_of;
 use linefill::experiment::{Claim, Document, Experiment, Verdict, all, find_claim};
-use linefill::lab::answer::{Counts, findings, papers};
+use linefill::lab::answer::{Counts, Summary, findings, papers};
 use linefill::lab::record::{ThenLine, VerdictLine};
 
 fn line(experiment: &Experiment, claim: &Claim, verdict: Verdict) -> VerdictLine {
@@ -133,6 +133,31 @@ fn a_finding_says_both_numbers() {
     assert_eq!(finding.source(), "Drepper 6.3.2, Figure 6.7");
     let [then, now] = finding.bars();
     assert!(now == 1.0 && then < 0.1, "{then} {now}");
+}
+
+#[test]
+fn the_headline_counts_a_document_or_else_our_own() {
+    let headline = |ids: &[(&str, Verdict)]| {
+        let line = |(id, verdict): &(&str, Verdict)| {
+            let experiment = linefill::experiment::find(id.split('.').next()?)?;
+            Some(line(experiment, find_claim(id)?, *verdict))
+        };
+        let verdicts: Vec<VerdictLine> = ids.iter().filter_map(line).collect();
+        let summary = Summary {
+            papers: papers(&verdicts),
+            ..Summary::default()
+        };
+        summary.headline()
+    };
+    let (held, failed) = (Verdict::Holds, Verdict::DoesNotHold);
+    let both = [("D14.2", held), ("D19.1", failed), ("X10.1", held)];
+    assert_eq!(headline(&both), "1 of 2 claims still holds");
+    let ours = [("X10.1", held), ("X10.2", held), ("X1.4", failed)];
+    assert_eq!(headline(&ours), "2 of 3 claims of our own hold");
+    assert_eq!(
+        headline(&[("X10.1", Verdict::Inconclusive)]),
+        "No claim is decided yet"
+    );
 }
 
 #[test]

@@ -55,18 +55,24 @@ impl Summary {
         decided.next().filter(|_| most > 0)
     }
 
-    /// The head line: `171 of 225 claims still hold`.
+    /// The head line: `171 of 225 claims still hold`. Of a run that decided nothing of a document, what
+    /// became of the claims that are ours.
     pub fn headline(&self) -> String {
+        let ours = || {
+            let ours = self.papers.iter().find(|paper| paper.document.is_none())?;
+            Some(ours.counts()).filter(|counts| counts.decided() > 0)
+        };
+        let says = |counts: Counts, of: &str| {
+            let (holds, decided) = (counts.holds(), counts.decided());
+            let verb = if holds == 1 { "holds" } else { "hold" };
+            format!("{holds} of {decided} {of} {verb}")
+        };
         match self.foremost().map(Paper::counts) {
-            None => "No claim is decided yet".to_owned(),
-            Some(counts) => {
-                let verb = if counts.holds() == 1 { "holds" } else { "hold" };
-                format!(
-                    "{} of {} claims still {verb}",
-                    counts.holds(),
-                    counts.decided()
-                )
-            }
+            Some(counts) => says(counts, "claims still"),
+            None => match ours() {
+                Some(counts) => says(counts, "claims of our own"),
+                None => "No claim is decided yet".to_owned(),
+            },
         }
     }
 }
