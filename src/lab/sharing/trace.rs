@@ -15,7 +15,7 @@ use crate::sim::trace::lackey;
 /// The bytes of a line, a bit each.
 pub type Bytes = u128;
 
-/// The most lines that are kept: some gigabytes.
+/// The most lines that are kept: some gigabytes, and a bit per access.
 const MOST_LINES: usize = 1 << 25;
 
 /// What a thread did to a line.
@@ -140,6 +140,8 @@ impl Trace {
                         thread,
                         ..Part::default()
                     };
+                    // Most lines have one thread.
+                    parts.reserve_exact(1);
                     parts.push(part);
                     parts.len() - 1
                 }
