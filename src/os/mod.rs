@@ -50,6 +50,8 @@ pub mod root;
 #[doc(hidden)]
 pub mod sampler;
 mod signals;
+#[cfg(feature = "lab")]
+pub(crate) use signals::resume;
 #[doc(hidden)]
 pub mod split_locks;
 #[doc(hidden)]

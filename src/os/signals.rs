@@ -1,10 +1,23 @@
-//! Signals of a thread that is about to fork.
+//! Signals of a thread that is about to fork, and to a child that waits.
 
 // Masks are set by calls into C.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::mem::MaybeUninit;
+
+/// `kill(SIGCONT)`: lets a child that has stopped itself go on.
+///
+/// # Errors
+/// What the kernel answered.
+#[cfg(feature = "lab")]
+pub(crate) fn resume(child: u32) -> io::Result<()> {
+    // SAFETY: the call takes numbers alone, and the signal ends nobody.
+    match unsafe { libc::kill(child as libc::pid_t, libc::SIGCONT) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 /// All signals of this thread held back, until dropped.
 pub(super) struct Blocked {

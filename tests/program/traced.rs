@@ -1,4 +1,4 @@
-//! `linefill sharing -- COMMAND`: what the threads of a program share falsely, by valgrind.
+//! `linefill sharing -- COMMAND`: what the threads of a program share falsely, by valgrind and by the PMU.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -70,7 +70,9 @@ fn lines_bytes_threads_and_variables_are_named() {
             return;
         };
         let ran = folder
-            .run(&["sharing", "--json", "--", "./app", "hello"])
+            .run(&[
+                "sharing", "--by", "valgrind", "--json", "--", "./app", "hello",
+            ])
             .ok();
         assert!(ran.err.contains("said hello"), "{ran:#?}");
         let value: Value = serde_json::from_str(&ran.out).unwrap();
@@ -119,7 +121,9 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
         return;
     };
     let ran = folder
-        .run(&["sharing", "--", "./app", "goodbye", "fail"])
+        .run(&[
+            "sharing", "--by", "valgrind", "--", "./app", "goodbye", "fail",
+        ])
         .ok();
     for part in [
         "writes counters.hits; 4000 accesses",
@@ -137,7 +141,9 @@ fn the_text_says_who_touches_what_and_what_to_do_next() {
     }
     assert!(!ran.out.contains("apart"), "{}", ran.out);
     let seldom = folder
-        .run(&["sharing", "--least", "10000", "--", "./app"])
+        .run(&[
+            "sharing", "--by", "valgrind", "--least", "10000", "--", "./app",
+        ])
         .ok();
     assert!(
         seldom.out.contains("No line is shared falsely."),
@@ -159,7 +165,9 @@ fn without_debug_information_bytes_are_named() {
         return untested::tool("objcopy");
     };
     assert!(stripped.success());
-    let ran = folder.run(&["sharing", "--", "./app"]).ok();
+    let ran = folder
+        .run(&["sharing", "--by", "valgrind", "--", "./app"])
+        .ok();
     for part in [
         "Fields have no names",
         "no debug information",
@@ -172,7 +180,7 @@ fn without_debug_information_bytes_are_named() {
 #[test]
 fn what_cannot_be_traced_is_named() {
     let folder = Folder::new("traced-refused");
-    let mut none = folder.linefill(&["sharing", "--", "true"]);
+    let mut none = folder.linefill(&["sharing", "--by", "valgrind", "--", "true"]);
     crate::common::cli::Ran::of(none.env("PATH", "/nonexistent"))
         .refused(&["valgrind", "cannot be run here"]);
     let refused = |args: &[&str], parts: &[&str]| {
@@ -182,10 +190,51 @@ fn what_cannot_be_traced_is_named() {
     refused(&["--offset", "0", "--", "true"], &["--offset"]);
     refused(&["--least", "0", "--", "true"], &["'0'"]);
     refused(&["--"], &["--offset"]);
+    refused(
+        &["--by", "valgrind", "--pid", "1"],
+        &["--by valgrind", "cannot join process 1"],
+    );
+    refused(&["--pid", "0"], &["'0'", "--pid"]);
+    refused(
+        &["--pid", "1", "--", "true"],
+        &["--pid", "cannot be used with"],
+    );
+    refused(&["--pid", "1", "--for", "0s"], &["'0s'", "a time is"]);
+    refused(&["--for", "1s", "--", "true"], &["--pid"]);
+    refused(&["--by", "pmu", "--offset", "0"], &["--pid"]);
     if untested::starts("valgrind") {
         refused(
-            &["--", "./nothing"],
+            &["--by", "valgrind", "--", "./nothing"],
             &["did not run ./nothing", "No such file"],
         );
     }
+}
+
+#[test]
+fn a_process_is_watched_by_the_pmu_or_the_reason_is_named() {
+    let Some(folder) = with_program("sampled", &[]) else {
+        return;
+    };
+    // A command is watched in either way; it is the trace that says why it is not by the PMU.
+    let ran = folder.run(&["sharing", "--json", "--", "./app"]).ok();
+    let value: Value = serde_json::from_str(&ran.out).unwrap();
+    let myself = std::process::id().to_string();
+    let pid = ["sharing", "--pid", &myself, "--for", "1s", "--json"];
+    if value["by"]["tool"] == "pmu" {
+        let watched: Value = serde_json::from_str(&folder.run(&pid).ok().out).unwrap();
+        assert_eq!(watched["by"]["tool"], "pmu", "{watched:#}");
+        folder
+            .run(&["sharing", "--pid", "4194304"])
+            .refused(&["--pid 4194304", "no such process"]);
+        let nothing = folder.run(&["sharing", "--", "./nothing"]);
+        nothing.refused(&["./nothing", "not run"]);
+        return;
+    }
+    let reason = value["by"]["not_by_pmu"].as_str().unwrap();
+    assert!(!reason.is_empty(), "{value:#}");
+    folder.run(&pid).refused(&["--pid", reason, "-- COMMAND"]);
+    folder
+        .run(&["sharing", "--by", "pmu", "--", "./app"])
+        .refused(&["--by pmu", reason]);
+    untested::machine(&format!("accesses are not sampled: {reason}"));
 }

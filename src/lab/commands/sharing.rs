@@ -3,18 +3,21 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
 use super::layout::{line_size, warn};
-use super::{Status, cpu_number, say, session_on};
+use super::{Status, cpu_number, duration, say, session_on};
 use crate::experiment::Untestable;
 use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::layout::{Binary, Places, Span};
 use crate::lab::machine::machine_of;
 use crate::lab::session::debug_tree;
+use crate::lab::sharing;
 use crate::lab::sharing::{
-    FalselyShared, Field, Measured, Scheme, Touch, json, measure, print, touches, traced, worst,
+    FalselyShared, Field, How, Measured, Scheme, Touch, events, json, measure, print, touches,
+    traced, watch, worst,
 };
 use crate::lab::table::width;
 use crate::os::interrupt;
@@ -28,10 +31,14 @@ use crate::time::Rate;
 /// the threads' accesses as the fields lie and with each field on lines of its own. A round is one
 /// access of a thread to each of its fields. About five seconds.
 ///
-/// Given a program instead (`-- COMMAND`), it runs it under valgrind, some hundred times slower, and finds
-/// the lines that threads share falsely: who touches which fields of which variable, how often, what
-/// simulated caches (MESI) send for the line if these threads take turns, and the command that measures
-/// what that costs here. Its output goes to the standard error.
+/// Given a program instead (`-- COMMAND`), it runs it and finds the lines that threads share falsely: who
+/// touches which fields of which variable, how often, and the command that measures what that costs here.
+/// The program's output goes to the standard error. Where there is a PMU that samples addresses (Intel's
+/// `mem-loads`, AMD's `ibs_op`) the accesses are sampled, and loads that found their line modified by another
+/// core are counted; elsewhere valgrind traces all of them, some hundred times slower, and simulated caches
+/// (MESI) tell how often the line moves if these threads take turns. By the PMU also a running process is
+/// watched (`--pid`). Threads that live for less than some milliseconds, and other
+/// processes that the program starts, are not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 If neither --writes nor --reads is given, each field is written by a thread of its own: the first by \
@@ -43,7 +50,8 @@ Examples:
       --writes '0:stats[0].hits,1:stats[1].hits' --reads 0:limit,1:limit
   linefill sharing --offset 0 --offset 8                       two words side by side
   linefill sharing --offset 0:4 --offset 60:4 --start 0 --writes 0:0 --reads 1:60 --json
-  linefill sharing -- ./app --threads 4                        what a program shares falsely")]
+  linefill sharing -- ./app --threads 4                        what a program shares falsely
+  linefill sharing --pid 4711 --for 10s                        what a running one does, by the PMU")]
 pub(super) struct Args {
     /// A program, shared library or object file with debug information.
     #[arg(requires = "types", conflicts_with = "offsets")]
@@ -56,7 +64,7 @@ pub(super) struct Args {
     fields: Vec<String>,
     /// A field of no type: its first byte, and its size if it is not 8 bytes. Repeat it for several.
     #[arg(long = "offset", value_name = "BYTE[:SIZE]", value_parser = offset,
-          allow_negative_numbers = true, required_unless_present_any = ["binary", "command"])]
+          allow_negative_numbers = true, required_unless_present_any = ["binary", "pid", "command"])]
     offsets: Vec<(u64, u64)>,
     /// Which thread writes which field, THREAD:FIELD, separated by commas; an offset is named by
     /// its first byte. Repeat it for more.
@@ -92,14 +100,36 @@ pub(super) struct Args {
     /// build id or debug link].
     #[arg(long, value_name = "FILE", requires = "binary")]
     debug_file: Option<PathBuf>,
-    /// With a command: how often two threads must access a line for it to be told.
-    #[arg(long, value_name = "N", default_value_t = 100, requires = "command",
+    /// A running process to be watched by the PMU.
+    #[arg(long, value_name = "PID", group = "watched", value_parser = clap::value_parser!(u32).range(1..),
+          conflicts_with_all =
+          ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
+    pid: Option<u32>,
+    /// How long the process is watched.
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", requires = "pid", conflicts_with = "command",
+          value_parser = duration, allow_negative_numbers = true)]
+    time: Duration,
+    /// With a command: what sees the accesses [default: the PMU where it can, else valgrind].
+    #[arg(long, value_enum, requires = "watched")]
+    by: Option<By>,
+    /// With a command or a process: how often two threads must access a line for it to be told [default: 100,
+    /// or 3 samples of the PMU].
+    #[arg(long, value_name = "N", requires = "watched",
           value_parser = clap::value_parser!(u64).range(1..))]
-    least: u64,
-    /// A program to be traced, with its arguments.
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all =
+    least: Option<u64>,
+    /// A program to be watched, with its arguments.
+    #[arg(last = true, value_name = "COMMAND", group = "watched", conflicts_with_all =
           ["binary", "types", "fields", "offsets", "writes", "reads", "start", "align", "predict", "cpu"])]
     command: Vec<OsString>,
+}
+
+/// What sees the accesses of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    /// The CPU samples them.
+    Pmu,
+    /// valgrind traces them all.
+    Valgrind,
 }
 
 /// How fields are written.
@@ -137,7 +167,7 @@ fn alignment(text: &str) -> Result<u64, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<Status> {
-    if !args.command.is_empty() {
+    if args.pid.is_some() || !args.command.is_empty() {
         return of_program(args);
     }
     let scheme = scheme(args)?;
@@ -154,25 +184,55 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     }
 }
 
-/// The longest line of a traced program.
+/// The longest line of a watched program.
 const LONGEST_LINE: u64 = 128;
 
 /// Finds what a program shares falsely.
 fn of_program(args: &Args) -> Result<Status> {
     if args.line > LONGEST_LINE {
         bail!(
-            "--line {}: programs are traced by lines of up to {LONGEST_LINE} bytes",
+            "--line {}: programs are watched by lines of up to {LONGEST_LINE} bytes",
             args.line
         );
     }
     let stop = interrupt::install().context("Ctrl-C cannot be caught")?;
-    let traced = traced(&args.command, args.line, stop)?;
+    let traced = match (args.pid, args.by) {
+        (Some(id), Some(By::Valgrind)) => bail!(
+            "--by valgrind: it traces a program from its beginning, and cannot join process {id}; the PMU can"
+        ),
+        (Some(id), _) => match events() {
+            Ok(events) => watch(id, args.time, &events, args.line, stop)?,
+            Err(reason) => bail!(
+                "--pid {id}: a running process is watched by the PMU, which does not sample accesses here: \
+                 {reason}. `linefill sharing -- COMMAND` traces a program from its beginning"
+            ),
+        },
+        (None, Some(By::Valgrind)) => traced(&args.command, args.line, stop)?,
+        (None, by) => match (events(), by) {
+            (Ok(events), _) => sharing::run(&args.command, &events, args.line, stop)?,
+            (Err(reason), Some(_)) => {
+                bail!("--by pmu: the PMU does not sample accesses here: {reason}")
+            }
+            (Err(reason), None) => {
+                let mut traced = traced(&args.command, args.line, stop)?;
+                traced.how = How::Valgrind {
+                    not_by_pmu: Some(reason),
+                };
+                traced
+            }
+        },
+    };
     let tree = debug_tree();
     let places = Places {
         named: None,
         tree: &tree,
     };
-    let found = FalselyShared::of(&traced, args.line, args.least, &places);
+    let usual = match traced.how {
+        How::Valgrind { .. } => 100,
+        How::Pmu(_) => 3,
+    };
+    let least = args.least.unwrap_or(usual);
+    let found = FalselyShared::of(&traced, args.line, least, &places);
     say(&match args.json {
         true => serde_json::to_string_pretty(&found.json())?,
         false => found.text(),

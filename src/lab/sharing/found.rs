@@ -1,15 +1,15 @@
-//! What a traced program shares falsely, as text and as JSON.
+//! What a watched program shares falsely, as text and as JSON.
 
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::program::{Traced, Variable};
+use super::program::{How, Sampling, Traced, Variable};
 use super::trace::{Bytes, Part, SharedLine, stretches};
 use super::turns::{MOST, Turns};
 use crate::lab::layout::{Binary, Contents, Places};
 
-/// The lines of a traced program that threads share falsely.
+/// The lines of a watched program that threads share falsely.
 #[derive(Debug)]
 pub struct FalselyShared<'t> {
     traced: &'t Traced,
@@ -66,14 +66,26 @@ impl<'t> FalselyShared<'t> {
     /// All of it in words.
     pub fn text(&self) -> String {
         let trace = &self.traced.trace;
-        let mut text = format!(
-            "{} accesses by {} threads. valgrind runs one at a time: the trace tells which bytes they touch \
-             and how often,\nand not how often a line moves between cores. That is simulated: caches (MESI) \
-             of the threads named, which make\none access each in turn. Cores that keep a line for several \
-             accesses send fewer messages.\n",
-            trace.accesses,
-            trace.threads()
-        );
+        let (accesses, threads) = (trace.accesses, trace.threads());
+        let mut text = match &self.traced.how {
+            How::Valgrind { not_by_pmu } => {
+                let reason = not_by_pmu.as_ref().map_or_else(String::new, |reason| {
+                    format!("The PMU does not sample accesses here: {reason}.\n")
+                });
+                format!(
+                    "{reason}{accesses} accesses by {threads} threads. valgrind runs one at a time: the trace \
+                     tells which bytes they touch and how often,\nand not how often a line moves between \
+                     cores. That is simulated: caches (MESI) of the threads named, which make\none access \
+                     each in turn. Cores that keep a line for several accesses send fewer messages.\n"
+                )
+            }
+            How::Pmu(sampling) => {
+                format!(
+                    "{accesses} samples of {threads} threads in {}",
+                    sampling.words()
+                )
+            }
+        };
         if let Some(status) = &self.traced.status {
             text += &format!("The program ended with {status}.\n");
         }
@@ -90,9 +102,16 @@ impl<'t> FalselyShared<'t> {
             for part in &shared.parts {
                 text += &format!("    {}\n", self.in_words(shared, part, on));
             }
-            text += &format!("    {}\n", turns_in_words(shared));
+            if let How::Valgrind { .. } = self.traced.how {
+                text += &format!("    {}\n", turns_in_words(shared));
+            }
             if !shared.at_once {
-                text += "    one after the other in this trace; at once on several CPUs, perhaps\n";
+                text += match self.traced.how {
+                    How::Valgrind { .. } => {
+                        "    one after the other in this trace; at once on several CPUs, perhaps\n"
+                    }
+                    How::Pmu(_) => "    one after the other: the threads were not there at once\n",
+                };
             }
             if let Some(command) = measured_by(shared) {
                 text += &format!("    what it costs here: {command}\n");
@@ -159,24 +178,45 @@ impl<'t> FalselyShared<'t> {
         if reads != 0 {
             does.push(format!("reads {}", all(reads)));
         }
-        format!(
-            "thread {} {}; {} accesses",
-            part.thread,
-            does.join(", "),
-            part.accesses
-        )
+        let (does, accesses) = (does.join(", "), part.accesses);
+        let thread = self.thread(part);
+        match self.traced.how {
+            How::Valgrind { .. } => format!("thread {thread} {does}; {accesses} accesses"),
+            How::Pmu(_) => format!(
+                "thread {thread} {does}; {accesses} samples: {} loads found the line modified by another \
+                 core, {} stores",
+                part.modified, part.stores
+            ),
+        }
+    }
+
+    /// The number of a thread: of the trace, or the kernel's.
+    fn thread(&self, part: &Part) -> u64 {
+        match self.traced.how {
+            How::Valgrind { .. } => part.thread as u64,
+            How::Pmu(_) => self.traced.trace.number(part.thread),
+        }
     }
 
     /// The same as JSON.
     pub fn json(&self) -> Value {
         let bytes = |mask| json!(stretches(mask));
+        let (by, sampled) = match &self.traced.how {
+            How::Valgrind { not_by_pmu } => (
+                json!({ "tool": "valgrind", "not_by_pmu": not_by_pmu }),
+                false,
+            ),
+            How::Pmu(sampling) => (sampling.json(), true),
+        };
         let part = |shared: &SharedLine, on: &[&Variable], part: &Part| {
             json!({
-                "thread": part.thread,
+                "thread": self.thread(part),
                 "does": self.in_words(shared, part, on),
                 "writes": bytes(part.writes),
                 "reads": bytes(part.reads),
                 "accesses": part.accesses,
+                "stores": part.stores,
+                "loads_of_modified": sampled.then_some(part.modified),
             })
         };
         let lines = self.lines.iter().map(|(shared, on)| {
@@ -186,23 +226,27 @@ impl<'t> FalselyShared<'t> {
                 let offset = of.address as i64 - shared.address as i64;
                 json!({ "name": of.name, "first_byte": offset, "size": of.size })
             });
+            let in_turns = json!({
+                "accesses": shared.in_turns.accesses,
+                "transfers": shared.in_turns.messages.transfers,
+                "invalidations": shared.in_turns.messages.invalidations,
+                "rfos": shared.in_turns.messages.rfos(),
+                "upgrades": shared.in_turns.messages.announcements,
+            });
+            // Samples have no order that a simulation could follow.
+            let in_turns = (!sampled).then_some(in_turns);
             json!({
                 "address": shared.address,
                 "true_sharing": shared.truly,
                 "at_once": shared.at_once,
                 "threads": threads,
-                "in_turns": {
-                    "accesses": shared.in_turns.accesses,
-                    "transfers": shared.in_turns.messages.transfers,
-                    "invalidations": shared.in_turns.messages.invalidations,
-                    "rfos": shared.in_turns.messages.rfos(),
-                    "upgrades": shared.in_turns.messages.announcements,
-                },
+                "in_turns": in_turns,
                 "variables": on.collect::<Vec<_>>(),
                 "measured_by": measured_by(shared),
             })
         });
         json!({
+            "by": by,
             "accesses": self.traced.trace.accesses,
             "threads": self.traced.trace.threads(),
             "line": self.line,
@@ -228,6 +272,44 @@ fn turns_in_words(shared: &SharedLine) -> String {
         messages.rfos(),
         messages.announcements
     )
+}
+
+impl Sampling {
+    /// What follows the number of samples: time, events, and what is missing.
+    fn words(&self) -> String {
+        let events = self.events.iter();
+        let events: Vec<String> = events
+            .map(|(name, period)| format!("1 of {period} by {name}"))
+            .collect();
+        let mut text = format!(
+            "{:.1} s, {}. A sample names the first byte of an access, and not how many.\n",
+            self.seconds,
+            events.join(", ")
+        );
+        if self.lost > 0 {
+            text += &format!("{} more samples found no room and are lost.\n", self.lost);
+        }
+        if self.blank > 0 {
+            text += &format!("{} more named no access of the program.\n", self.blank);
+        }
+        if let Some(reason) = &self.unwatched {
+            text += &format!("Some threads were not watched: {reason}.\n");
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        let events = self.events.iter();
+        let events = events.map(|(name, period)| json!({ "name": name, "period": period }));
+        json!({
+            "tool": "pmu",
+            "events": events.collect::<Vec<_>>(),
+            "seconds": self.seconds,
+            "lost": self.lost,
+            "blank": self.blank,
+            "unwatched": self.unwatched,
+        })
+    }
 }
 
 /// The command that measures what sharing a line as these threads do costs here. `None` if two of them

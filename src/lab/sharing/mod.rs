@@ -13,6 +13,7 @@ mod model;
 mod place;
 pub mod print;
 mod program;
+mod sampled;
 mod trace;
 mod turns;
 mod who;
@@ -23,7 +24,8 @@ pub use json::json;
 pub use measure::{Measured, Trip, VARIANTS, measure};
 pub use model::{Requests, requests};
 pub use place::{Layout, Shared, Sharing, sharers, worst};
-pub use program::traced;
+pub use program::{How, traced};
+pub(crate) use sampled::{events, run, watch};
 pub use who::{MOST_THREADS, touches};
 
 /// A field, or a place that is given by its offset.

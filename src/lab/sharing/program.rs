@@ -43,6 +43,35 @@ pub struct Traced {
     pub file: Option<PathBuf>,
     /// How the program ended, if not well.
     pub status: Option<String>,
+    /// How the accesses were seen.
+    pub how: How,
+}
+
+/// How accesses were seen.
+#[derive(Debug, PartialEq)]
+pub enum How {
+    /// All of them, by valgrind.
+    Valgrind {
+        /// Why the PMU did not sample them, if it was to.
+        not_by_pmu: Option<String>,
+    },
+    /// Some of them, by the PMU.
+    Pmu(Sampling),
+}
+
+/// How the PMU sampled a process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sampling {
+    /// Its events, with the period of each.
+    pub events: Vec<(String, u64)>,
+    /// For how long.
+    pub seconds: f64,
+    /// Samples that found no room.
+    pub lost: u64,
+    /// Samples that named no access of the process.
+    pub blank: u64,
+    /// Why some threads were not watched, if so.
+    pub unwatched: Option<String>,
 }
 
 /// Runs `command` to its end, or until `stop` is set.
@@ -83,7 +112,8 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
                 }
             } else if variables.is_none() && trace.threads() > 0 {
                 // It is loaded now, and waits for room in the pipe.
-                variables = Some(variables_of(name, child.id()).unwrap_or_default());
+                let variables_of = |path: PathBuf| variables_of(&path, child.id());
+                variables = Some(found(name).and_then(variables_of).unwrap_or_default());
             }
         }
         Ok(())
@@ -107,13 +137,14 @@ pub fn traced(command: &[OsString], line: u64, stop: &AtomicBool) -> Result<Trac
         variables: variables.unwrap_or_default(),
         file: found(name),
         status: (!status.success()).then(|| status.to_string()),
+        how: How::Valgrind { not_by_pmu: None },
     })
 }
 
-/// The variables of the program in process `id`, by their addresses. `None` where the system, or the
-/// program's file, does not tell.
-fn variables_of(command: &OsString, id: u32) -> Option<Vec<Variable>> {
-    let path = found(command)?.canonicalize().ok()?;
+/// The variables of the program at `path` in process `id`, by their addresses. `None` where the system,
+/// or the program's file, does not tell.
+pub(super) fn variables_of(path: &Path, id: u32) -> Option<Vec<Variable>> {
+    let path = path.canonicalize().ok()?;
     let maps = fs::read_to_string(format!("/proc/{id}/maps")).ok()?;
     let start = maps.lines().find_map(|line| {
         let mut words = line.split_whitespace();
@@ -141,7 +172,7 @@ fn variables_of(command: &OsString, id: u32) -> Option<Vec<Variable>> {
 }
 
 /// The file of a command, as the shell would find it.
-fn found(command: &OsString) -> Option<PathBuf> {
+pub(super) fn found(command: &OsString) -> Option<PathBuf> {
     let path = Path::new(command);
     if path.components().count() > 1 {
         return Some(path.to_owned());

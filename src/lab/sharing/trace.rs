@@ -1,4 +1,4 @@
-//! What the threads of a program touch, from valgrind's trace of its accesses.
+//! What the threads of a program touch, from valgrind's trace of its accesses or from samples.
 //!
 //! `--tool=lackey --trace-mem=yes` prints the accesses without their threads, and `--trace-sched=yes`
 //! every change of the thread between them: valgrind runs one thread at a time. A number of valgrind's
@@ -31,6 +31,10 @@ pub struct Part {
     pub accesses: u64,
     /// The first of its accesses, in their order.
     pub order: Order,
+    /// How often it wrote it.
+    pub stores: u64,
+    /// How often it found the line modified by another core, where samples tell.
+    pub modified: u64,
 }
 
 /// A line that threads share without need.
@@ -55,6 +59,8 @@ pub struct SharedLine {
 struct Life {
     first: u64,
     last: Option<u64>,
+    /// The number that it was given in the trace.
+    number: u64,
 }
 
 /// All that was read so far.
@@ -63,7 +69,7 @@ pub struct Trace {
     line: u64,
     lines: HashMap<u64, Vec<Part>>,
     lives: Vec<Life>,
-    /// Which thread has a number of valgrind's.
+    /// Which thread has a number of valgrind's, or of the kernel's.
     named: HashMap<u64, usize>,
     /// The thread that runs.
     current: usize,
@@ -89,6 +95,41 @@ impl Trace {
         self.lives.len()
     }
 
+    /// The kernel's number of a thread that was sampled.
+    pub fn number(&self, thread: usize) -> u64 {
+        self.lives[thread - 1].number
+    }
+
+    /// Takes a sample of the thread that has this number. How many bytes it accessed is not known: the first
+    /// stands for all.
+    ///
+    /// # Errors
+    /// If the program touches more lines than are kept.
+    pub fn sample(&mut self, number: u64, address: u64, op: Op, modified: bool) -> Result<()> {
+        self.enter(number);
+        self.touch(address, 1, op, modified)
+    }
+
+    /// The thread with this number runs from now on.
+    fn enter(&mut self, number: u64) {
+        let (lives, first) = (&mut self.lives, self.accesses);
+        self.current = *self.named.entry(number).or_insert_with(|| {
+            lives.push(Life {
+                first,
+                last: None,
+                number,
+            });
+            lives.len()
+        });
+    }
+
+    /// The thread with this number has ended; another may be given the number.
+    pub fn end(&mut self, number: u64) {
+        if let Some(thread) = self.named.remove(&number) {
+            self.lives[thread - 1].last = Some(self.accesses);
+        }
+    }
+
     /// Reads a line of the trace. `false` if it is neither an access nor a change of the thread.
     ///
     /// # Errors
@@ -96,7 +137,7 @@ impl Trace {
     pub fn read(&mut self, text: &[u8]) -> Result<bool> {
         if let Some(access) = lackey::parse(text) {
             if access.op != Op::Fetch && self.current > 0 {
-                self.touch(access.address, u64::from(access.bytes), access.op)?;
+                self.touch(access.address, u64::from(access.bytes), access.op, false)?;
             }
             return Ok(true);
         }
@@ -104,21 +145,14 @@ impl Trace {
             return Ok(false);
         };
         if what.starts_with(b"acquired lock") {
-            let lives = &mut self.lives;
-            let first = self.accesses;
-            self.current = *self.named.entry(number).or_insert_with(|| {
-                lives.push(Life { first, last: None });
-                lives.len()
-            });
-        } else if what.starts_with(b"release lock in VG_(exit_thread)")
-            && let Some(thread) = self.named.remove(&number)
-        {
-            self.lives[thread - 1].last = Some(self.accesses);
+            self.enter(number);
+        } else if what.starts_with(b"release lock in VG_(exit_thread)") {
+            self.end(number);
         }
         Ok(true)
     }
 
-    fn touch(&mut self, address: u64, bytes: u64, op: Op) -> Result<()> {
+    fn touch(&mut self, address: u64, bytes: u64, op: Op, modified: bool) -> Result<()> {
         self.accesses += 1;
         let (mut at, end) = (address, address.saturating_add(bytes));
         while at < end {
@@ -149,11 +183,13 @@ impl Trace {
             let part = &mut parts[place];
             part.accesses += 1;
             part.order.push(op != Op::Load);
+            part.modified += u64::from(modified);
             if op != Op::Store {
                 part.reads |= mask;
             }
             if op != Op::Load {
                 part.writes |= mask;
+                part.stores += 1;
             }
             at = part_end;
         }
@@ -168,8 +204,9 @@ impl Trace {
     }
 
     /// The lines that two threads or more access `least` times each, at least one of them writing, and
-    /// some of them at bytes that the others leave alone. The ones that most accesses may fight over come first. And
-    /// how many lines threads share at the same bytes alone.
+    /// some of them at bytes that the others leave alone. First come those that most loads found modified by
+    /// another core, then those that most accesses may fight over. And how many lines threads share at the
+    /// same bytes alone.
     pub fn shared(&self, least: u64) -> (Vec<SharedLine>, usize) {
         let (mut falsely, mut truly_alone) = (Vec::new(), 0);
         for (&address, parts) in &self.lines {
@@ -204,7 +241,10 @@ impl Trace {
                 truly_alone += 1;
             }
         }
-        falsely.sort_by_key(|line| (core::cmp::Reverse(line.weight), line.address));
+        falsely.sort_by_key(|line| {
+            let modified: u64 = line.parts.iter().map(|part| part.modified).sum();
+            (core::cmp::Reverse((modified, line.weight)), line.address)
+        });
         (falsely, truly_alone)
     }
 }

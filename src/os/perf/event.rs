@@ -14,30 +14,57 @@ const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_CACHE: u32 = 3;
 const CPU_CYCLES: u64 = 0;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HV: u64 = 1 << 6;
+pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
+pub(super) const EXCLUDE_HV: u64 = 1 << 6;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED, _RUNNING and PERF_FORMAT_GROUP: `read` of a leader yields how
 /// many they are, both times, and all counts.
 const FORMAT: u64 = 1 << 0 | 1 << 1 | 1 << 3;
 
-/// `struct perf_event_attr` in its first version (`PERF_ATTR_SIZE_VER0`), which every kernel
-/// takes.
+/// `struct perf_event_attr` in its second version (`PERF_ATTR_SIZE_VER1`), which every kernel since
+/// 2.6.39 takes.
+#[derive(Default)]
 #[repr(C)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    bp_type: u32,
-    config1: u64,
+pub(super) struct Attributes {
+    pub(super) kind: u32,
+    pub(super) size: u32,
+    pub(super) config: u64,
+    pub(super) sample_period: u64,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    pub(super) flags: u64,
+    pub(super) wakeup_events: u32,
+    pub(super) bp_type: u32,
+    pub(super) config1: u64,
+    pub(super) config2: u64,
 }
 
-const _: () = assert!(size_of::<Attributes>() == 64);
+const _: () = assert!(size_of::<Attributes>() == 72);
+
+impl Attributes {
+    /// `perf_event_open` for a thread (0: the calling one) on any CPU, in the group of `leader`.
+    pub(super) fn open(mut self, thread: libc::pid_t, leader: Option<&File>) -> io::Result<File> {
+        self.size = size_of::<Self>() as u32;
+        let any_cpu = -1;
+        let group = leader.map_or(-1, |leader| leader.as_raw_fd());
+        // SAFETY: `self` is valid and says its own size; the other arguments are numbers.
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const self,
+                thread,
+                any_cpu,
+                group,
+                FLAG_FD_CLOEXEC,
+            )
+        };
+        match i32::try_from(descriptor) {
+            // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+            Ok(descriptor @ 0..) => Ok(unsafe { File::from_raw_fd(descriptor) }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
 
 /// An event that the kernel itself counts: needs no PMU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -209,33 +236,12 @@ impl Event {
         };
         let attributes = Attributes {
             kind: self.kind,
-            size: size_of::<Attributes>() as u32,
             config: self.config,
-            sample_period: 0,
-            sample_type: 0,
             read_format: FORMAT,
             flags: rings,
-            wakeup_events: 0,
-            bp_type: 0,
             config1: self.config1,
+            ..Attributes::default()
         };
-        let (this_thread, any_cpu) = (0, -1);
-        let group = leader.map_or(-1, |leader| leader.as_raw_fd());
-        // SAFETY: `attributes` is valid and says its own size; the other arguments are numbers.
-        let descriptor = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                this_thread,
-                any_cpu,
-                group,
-                FLAG_FD_CLOEXEC,
-            )
-        };
-        match i32::try_from(descriptor) {
-            // SAFETY: the kernel has just made this descriptor, and nobody else has it.
-            Ok(descriptor @ 0..) => Ok(unsafe { File::from_raw_fd(descriptor) }),
-            _ => Err(io::Error::last_os_error()),
-        }
+        attributes.open(0, leader)
     }
 }

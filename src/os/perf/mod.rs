@@ -1,20 +1,37 @@
 //! Counting events by `perf_event_open`: hardware events where there is a PMU and the kernel lets
-//! it be used, software events nearly everywhere, and the exact reason where not.
+//! it be used, software events nearly everywhere, and the exact reason where not. For the lab also
+//! sampling: the addresses that a thread accesses.
 
+#[cfg(feature = "lab")]
+mod access;
 mod counter;
 mod event;
 mod group;
 mod named;
+#[cfg(feature = "lab")]
+mod records;
 mod refusal;
+#[cfg(feature = "lab")]
+mod sampler;
 mod source;
 
 use std::path::Path;
 
+#[cfg(feature = "lab")]
+pub(crate) use access::{Sampled, access_events};
 pub use counter::Counter;
 pub use event::{Event, Software};
 pub use group::Group;
 pub use named::{core_of, general_names};
+#[cfg(all(test, feature = "lab"))]
+pub(crate) use records::DataSource;
+#[cfg(feature = "lab")]
+pub(crate) use records::Record;
 pub use refusal::Refusal;
+#[cfg(feature = "lab")]
+pub(crate) use sampler::Sampler;
+#[cfg(all(test, feature = "lab"))]
+pub(crate) use sampler::tests::page_faults;
 pub use source::{Source, source_of};
 
 use super::root::read;

@@ -1,0 +1,268 @@
+//! Which events sample what a thread accesses, with the address: the kernel's `mem-loads` and
+//! `mem-stores` (Intel's PEBS), or `ibs_op` (AMD's instruction-based sampling).
+
+use std::path::Path;
+
+use super::Refusal;
+use crate::os::root::{Root, read};
+
+/// An event whose samples carry the address of an access.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sampled {
+    /// The kernel's name for it.
+    pub(crate) name: String,
+    /// A sample per so many events.
+    pub(crate) period: u64,
+    /// The number of its PMU.
+    pub(super) kind: u32,
+    /// `config`, `config1` and `config2`.
+    pub(super) config: [u64; 3],
+    /// How exactly the instruction must be named: `precise_ip`.
+    pub(super) precise: u64,
+    /// Whether what happens in the kernel can be left out.
+    pub(super) user_only: bool,
+    /// The `config` of an event that must lead its group (`mem-loads-aux`).
+    pub(super) leader: Option<u64>,
+}
+
+/// Loads that take fewer cycles are not sampled: no line of another core comes so fast.
+const LATENCY: u64 = 30;
+
+/// Periods: primes, so that no loop keeps step with them. Slow loads are rarer than stores.
+const LOADS: u64 = 4999;
+const STORES: u64 = 19_997;
+
+/// Micro-operations per sample of IBS, whose lowest four bits must be clear.
+const OPERATIONS: u64 = 1 << 17;
+
+/// The events that sample accesses here.
+///
+/// # Errors
+/// Why there are none.
+pub(crate) fn access_events(root: &Root) -> Result<Vec<Sampled>, String> {
+    let devices = root.sys.join("bus/event_source/devices");
+    if let Some(kind) = kind(&devices.join("ibs_op")) {
+        return Ok(vec![by_ibs(&devices.join("ibs_op"), kind)?]);
+    }
+    let (mut found, mut cores) = (Vec::new(), false);
+    for name in ["cpu", "cpu_core", "cpu_atom"] {
+        let at = devices.join(name);
+        let Some(kind) = kind(&at) else { continue };
+        cores = true;
+        let leader = event(&at, "mem-loads-aux")?.map(|config| config[0]);
+        for (event_name, period) in [("mem-loads", LOADS), ("mem-stores", STORES)] {
+            let Some(mut config) = event(&at, event_name)? else {
+                continue;
+            };
+            let loads = event_name == "mem-loads";
+            if loads {
+                set(&at, "ldlat", LATENCY, &mut config)?;
+            }
+            found.push(Sampled {
+                name: format!("{name}/{event_name}/"),
+                period,
+                kind,
+                config,
+                precise: 2,
+                user_only: true,
+                leader: leader.filter(|_| loads),
+            });
+        }
+    }
+    match (found.is_empty(), cores) {
+        (false, _) => Ok(found),
+        (true, true) => Err(
+            "the CPU's PMU has no event that samples addresses: neither mem-loads nor ibs_op"
+                .to_owned(),
+        ),
+        (true, false) => Err(format!("{} ({})", Refusal::NoPmu, Refusal::NoPmu.mend())),
+    }
+}
+
+fn by_ibs(at: &Path, kind: u32) -> Result<Sampled, String> {
+    let mut config = [0; 3];
+    // Counts micro-operations; without it IBS counts cycles, and slow accesses weigh more.
+    if at.join("format/cnt_ctl").exists() {
+        set(at, "cnt_ctl", 1, &mut config)?;
+    }
+    // IBS itself cannot leave the kernel out: Linux drops such samples if asked to, where it can.
+    let user_only = at.join("format/swfilt").exists();
+    if user_only {
+        set(at, "swfilt", 1, &mut config)?;
+    }
+    Ok(Sampled {
+        name: "ibs_op".to_owned(),
+        period: OPERATIONS,
+        kind,
+        config,
+        user_only,
+        ..Sampled::default()
+    })
+}
+
+/// The number of the PMU at `at`, if there is one.
+fn kind(at: &Path) -> Option<u32> {
+    read(&at.join("type")).ok()?.parse().ok()
+}
+
+/// The encoding of an event that the kernel lists, such as `event=0xcd,umask=0x1,ldlat=3`.
+fn event(at: &Path, name: &str) -> Result<Option<[u64; 3]>, String> {
+    let file = at.join("events").join(name);
+    let Ok(text) = read(&file) else {
+        return Ok(None);
+    };
+    let mut config = [0; 3];
+    for term in text.split(',') {
+        let (name, value) = term.split_once('=').unwrap_or((term, "1"));
+        let value = match value.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16),
+            None => value.parse(),
+        };
+        let value = value.map_err(|_| format!("{}: {term:?} is not a number", file.display()))?;
+        set(at, name, value, &mut config)?;
+    }
+    Ok(Some(config))
+}
+
+/// Puts `value` where the PMU's format has the term `name`: `config:0-7,32-35`, from its lowest bit on.
+fn set(at: &Path, name: &str, value: u64, config: &mut [u64; 3]) -> Result<(), String> {
+    let file = at.join("format").join(name);
+    let text = read(&file).map_err(|error| error.to_string())?;
+    let malformed = || format!("{}: {text:?} is no format", file.display());
+    let (word, ranges) = text.split_once(':').ok_or_else(malformed)?;
+    let word = match word {
+        "config" => &mut config[0],
+        "config1" => &mut config[1],
+        "config2" => &mut config[2],
+        _ => return Err(malformed()),
+    };
+    let mut left = value;
+    for range in ranges.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let bit = |text: &str| text.parse::<u32>().ok().filter(|bit| *bit < 64);
+        let (Some(first), Some(last)) = (bit(first), bit(last)) else {
+            return Err(malformed());
+        };
+        for bit in first..=last {
+            *word = *word & !(1 << bit) | (left & 1) << bit;
+            left >>= 1;
+        }
+    }
+    match left {
+        0 => Ok(()),
+        _ => Err(format!("{}: no room for {value:#x}", file.display())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// What a machine with these files under its list of event sources samples by.
+    fn of(name: &str, files: &[(&str, &str)]) -> Result<Vec<Sampled>, String> {
+        let dir =
+            std::env::temp_dir().join(format!("linefill-access-{name}-{}", std::process::id()));
+        for (file, text) in files {
+            let path = dir.join("sys/bus/event_source/devices").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("{text}\n")).unwrap();
+        }
+        let found = access_events(&Root::under(&dir));
+        // The directory exists only if a file was put there.
+        let _ = fs::remove_dir_all(dir);
+        found
+    }
+
+    const INTEL: [(&str, &str); 6] = [
+        ("cpu/type", "4"),
+        ("cpu/format/event", "config:0-7"),
+        ("cpu/format/umask", "config:8-15"),
+        ("cpu/format/ldlat", "config1:0-15"),
+        ("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3"),
+        ("cpu/events/mem-stores", "event=0xd0,umask=0x82"),
+    ];
+
+    #[test]
+    fn intel_samples_slow_loads_and_stores() {
+        let found = of("intel", &INTEL).unwrap();
+        let loads = Sampled {
+            name: "cpu/mem-loads/".to_owned(),
+            period: LOADS,
+            kind: 4,
+            config: [0x1CD, LATENCY, 0],
+            precise: 2,
+            user_only: true,
+            leader: None,
+        };
+        let stores = Sampled {
+            name: "cpu/mem-stores/".to_owned(),
+            period: STORES,
+            config: [0x82D0, 0, 0],
+            ..loads.clone()
+        };
+        assert_eq!(found, [loads, stores]);
+        let aux = ("cpu/events/mem-loads-aux", "event=0x03,umask=0x82");
+        let found = of("aux", &[&INTEL[..], &[aux]].concat()).unwrap();
+        let leaders: Vec<Option<u64>> = found.iter().map(|one| one.leader).collect();
+        assert_eq!(leaders, [Some(0x8203), None]);
+    }
+
+    #[test]
+    fn each_kind_of_core_has_events_of_its_own() {
+        let of_kind = |name: &str, number: &str| -> Vec<(String, String)> {
+            let files = INTEL.iter().filter(|(file, _)| !file.ends_with("type"));
+            let files = files.map(|(file, text)| (file.replace("cpu/", name), (*text).to_owned()));
+            files
+                .chain([(format!("{name}type"), number.to_owned())])
+                .collect()
+        };
+        let files = [of_kind("cpu_core/", "4"), of_kind("cpu_atom/", "10")].concat();
+        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (&**a, &**b)).collect();
+        let found = of("hybrid", &files).unwrap();
+        let kinds: Vec<(&str, u32)> = found.iter().map(|one| (&*one.name, one.kind)).collect();
+        assert_eq!(kinds[0], ("cpu_core/mem-loads/", 4));
+        assert_eq!(kinds[2], ("cpu_atom/mem-loads/", 10));
+    }
+
+    #[test]
+    fn amd_samples_by_ibs_and_leaves_the_kernel_out_where_it_can() {
+        let old = [
+            ("cpu/type", "4"),
+            ("ibs_op/type", "11"),
+            ("ibs_op/format/cnt_ctl", "config:19"),
+        ];
+        let found = of("ibs", &old).unwrap();
+        assert_eq!((found[0].kind, found[0].config), (11, [1 << 19, 0, 0]));
+        assert_eq!((found[0].user_only, found[0].period % 16), (false, 0));
+        let new = [&old[..], &[("ibs_op/format/swfilt", "config2:0")]].concat();
+        let found = of("ibs-filter", &new).unwrap();
+        assert_eq!((found[0].user_only, found[0].config[2]), (true, 1));
+    }
+
+    #[test]
+    fn what_does_not_sample_says_why() {
+        assert!(of("none", &[]).unwrap_err().contains("no PMU"));
+        let counts = of("counts", &[("cpu/type", "4")]).unwrap_err();
+        assert!(counts.contains("neither mem-loads nor ibs_op"), "{counts}");
+        let refused = |name, file, text| {
+            let kept = INTEL.iter().filter(|(known, _)| *known != file);
+            let files: Vec<(&str, &str)> = kept.copied().chain([(file, text)]).collect();
+            let error = of(name, &files).unwrap_err();
+            assert!(error.contains(file.rsplit('/').next().unwrap()), "{error}");
+        };
+        refused("no-number", "cpu/events/mem-loads", "event=many");
+        refused("no-room", "cpu/format/umask", "config:8");
+        refused("no-word", "cpu/format/ldlat", "config9:0-15");
+        refused("no-bit", "cpu/format/event", "config:0-99");
+    }
+
+    #[test]
+    fn a_term_may_lie_in_two_pieces() {
+        let file = ("cpu/format/event", "config:0-7,32-35");
+        let event = ("cpu/events/mem-loads", "event=0x1cd,umask=0x1,ldlat=3");
+        let kept = INTEL[2..4].iter().copied();
+        let files: Vec<(&str, &str)> = [INTEL[0], file, event].into_iter().chain(kept).collect();
+        assert_eq!(of("pieces", &files).unwrap()[0].config[0], 1 << 32 | 0x1CD);
+    }
+}

@@ -1,0 +1,207 @@
+//! An event that is sampled, and the ring into which the kernel writes.
+// Maps the ring, which the kernel writes to meanwhile.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::event::{Attributes, EXCLUDE_HV, EXCLUDE_KERNEL};
+use super::records::{Record, SAMPLE_TYPE, decode, pieces};
+use super::refusal::explain;
+use super::{Refusal, Sampled, paranoid};
+use crate::mem::PAGE;
+
+/// Pages of the ring, a power of two: 1638 samples.
+const PAGES: usize = 16;
+/// With the page before it that says how far it is filled.
+const MAPPED: usize = (1 + PAGES) * PAGE;
+
+/// `data_head` and `data_tail` in `struct perf_event_mmap_page`.
+const HEAD: usize = 1024;
+const TAIL: usize = 1032;
+
+const DISABLED: u64 = 1;
+/// The lowest bit of `precise_ip`.
+const PRECISE: u32 = 15;
+/// PERF_EVENT_IOC_ENABLE, `_IO('$', 0)`.
+const ENABLE: libc::Ioctl = 0x2400;
+
+/// An event that samples a thread.
+#[derive(Debug)]
+pub(crate) struct Sampler {
+    /// The event, behind the one that leads its group.
+    _files: (File, Option<File>),
+    ring: Ring,
+}
+
+impl Sampler {
+    /// Whether this process may sample its own accesses by `event`.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub(crate) fn probe(event: &Sampled) -> Result<(), Refusal> {
+        let answer = Sampler::open(event, 0).map(|_| ());
+        answer.map_err(|error| explain(&error, paranoid(Path::new("/proc"))))
+    }
+
+    /// Samples `thread` (0: the calling one) from now on.
+    ///
+    /// # Errors
+    /// What the kernel answered.
+    pub(crate) fn open(event: &Sampled, thread: libc::pid_t) -> io::Result<Self> {
+        let rings = match event.user_only {
+            true => EXCLUDE_KERNEL | EXCLUDE_HV,
+            false => 0,
+        };
+        let leader = match event.leader {
+            Some(config) => {
+                let leader = Attributes {
+                    kind: event.kind,
+                    config,
+                    flags: rings | DISABLED,
+                    ..Attributes::default()
+                };
+                Some(leader.open(thread, None)?)
+            }
+            None => None,
+        };
+        let attributes = Attributes {
+            kind: event.kind,
+            config: event.config[0],
+            sample_period: event.period,
+            sample_type: SAMPLE_TYPE,
+            flags: rings | event.precise << PRECISE,
+            config1: event.config[1],
+            config2: event.config[2],
+            ..Attributes::default()
+        };
+        let file = attributes.open(thread, leader.as_ref())?;
+        let ring = Ring::map(&file)?;
+        if let Some(leader) = &leader {
+            // SAFETY: the descriptor is open, and the request takes a number and no pointer.
+            if unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE, 0) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(Sampler {
+            _files: (file, leader),
+            ring,
+        })
+    }
+
+    /// Hands on what has been written since the last time.
+    pub(crate) fn drain(&mut self, into: impl FnMut(Record)) {
+        decode(&self.ring.take(), into);
+    }
+}
+
+/// A mapped ring.
+#[derive(Debug)]
+struct Ring(NonNull<u8>);
+
+impl Ring {
+    fn map(file: &File) -> io::Result<Self> {
+        // Writable: the kernel then keeps what has not been read, and counts what finds no room.
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let (anywhere, shared) = (std::ptr::null_mut(), libc::MAP_SHARED);
+        // SAFETY: a fresh mapping of the kernel's choice of address; the descriptor is open.
+        let at = unsafe { libc::mmap(anywhere, MAPPED, access, shared, file.as_raw_fd(), 0) };
+        match NonNull::new(at.cast::<u8>()) {
+            Some(page) if at != libc::MAP_FAILED => Ok(Ring(page)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Copies what the ring has, and makes room.
+    fn take(&mut self) -> Vec<u8> {
+        // SAFETY: both lie in the mapped page, aligned, and are only accessed atomically.
+        let [head, tail] = [HEAD, TAIL]
+            .map(|offset| unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(offset).cast()) });
+        // Pairs with the kernel's barrier between the records and the head.
+        let (to, from) = (head.load(Ordering::Acquire), tail.load(Ordering::Relaxed));
+        let mut bytes = Vec::new();
+        for piece in pieces(PAGES * PAGE, from, to) {
+            let length = bytes.len();
+            bytes.resize(length + piece.len(), 0);
+            // SAFETY: the piece lies in the ring, behind the first page; the kernel writes nothing between
+            // tail and head; the vector has room for as much.
+            unsafe {
+                let start = self.0.as_ptr().add(PAGE + piece.start);
+                start.copy_to_nonoverlapping(bytes.as_mut_ptr().add(length), piece.len());
+            }
+        }
+        tail.store(to, Ordering::Release);
+        bytes
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: `map` mapped as much here, and no reference outlives `self`.
+        let status = unsafe { libc::munmap(self.0.as_ptr().cast(), MAPPED) };
+        debug_assert_eq!(status, 0);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Page faults: an event with addresses that needs no PMU.
+    pub(crate) fn page_faults() -> Sampled {
+        Sampled {
+            name: "page-faults".to_owned(),
+            period: 1,
+            kind: 1,
+            config: [2, 0, 0],
+            user_only: true,
+            ..Sampled::default()
+        }
+    }
+
+    #[test]
+    fn the_kernel_writes_addresses_and_threads_into_the_ring() {
+        if let Err(refusal) = Sampler::probe(&page_faults()) {
+            // As in a sandbox; the library's tests say what a machine lacks.
+            assert_ne!(refusal, Refusal::NoPmu);
+            return;
+        }
+        let mut sampler = Sampler::open(&page_faults(), 0).unwrap();
+        // More than the ring holds, in several goes.
+        let mut seen = 0;
+        for _ in 0..3 {
+            let (anywhere, pages) = (std::ptr::null_mut(), 1000);
+            let (access, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE);
+            let flags = private | libc::MAP_ANONYMOUS;
+            // SAFETY: a fresh mapping, whose advice keeps its content.
+            let memory = unsafe {
+                let at = libc::mmap(anywhere, pages * PAGE, access, flags, -1, 0);
+                assert_ne!(at, libc::MAP_FAILED);
+                libc::madvise(at, pages * PAGE, libc::MADV_NOHUGEPAGE);
+                at.cast::<u8>()
+            };
+            let start = memory as u64;
+            for page in 0..pages {
+                // SAFETY: within the mapping, which nobody else knows.
+                unsafe { memory.add(page * PAGE).write_volatile(1) };
+            }
+            sampler.drain(|record| match record {
+                Record::Sample {
+                    process, address, ..
+                } => {
+                    assert_eq!(process, std::process::id());
+                    seen += usize::from(address.wrapping_sub(start) < (pages * PAGE) as u64);
+                }
+                Record::Lost(_) => panic!("there is room for 1000 samples"),
+            });
+            // SAFETY: nothing refers to it any more.
+            unsafe { libc::munmap(memory.cast(), pages * PAGE) };
+        }
+        assert_eq!(seen, 3000, "a fault per page");
+        sampler.drain(|record| panic!("read twice: {record:?}"));
+    }
+}
