@@ -437,21 +437,21 @@ mod tests {
         }
         let id = std::process::id();
         let mut watch = Watch::new(id, &events, 64).unwrap();
-        let (begun, end) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        let (tell, told) = std::sync::mpsc::channel();
+        let end = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
-            let before = watch.find_threads();
             scope.spawn(|| {
-                begun.wait();
+                // `PID/task/TID`
+                tell.send(fs::read_link("/proc/thread-self").unwrap())
+                    .unwrap();
                 end.wait();
             });
-            begun.wait();
+            let thread = told.recv().unwrap();
+            let thread = thread.file_name().unwrap().to_str().unwrap();
             watch.look(None).unwrap();
-            let more = watch
-                .threads
-                .keys()
-                .filter(|thread| !before.contains(thread));
-            assert!(more.count() >= 1);
+            let watched = watch.threads.contains_key(&thread.parse().unwrap());
             end.wait();
+            assert!(watched, "{thread}");
         });
         let nobody = super::watch(0, Duration::ZERO, &events, 64, &AtomicBool::new(false));
         assert!(nobody.unwrap_err().to_string().contains("no such process"));
