@@ -120,7 +120,7 @@ pub struct RunOutcome {
     pub gate: String,
     /// Claims or points that it looked at.
     pub looked_at: usize,
-    /// Those that fail it, a line each.
+    /// Claims or points that fail it, one line per failure.
     pub failures: Vec<String>,
 }
 

@@ -159,7 +159,7 @@ fn papers(papers: &[Paper], width: usize) -> Screen {
     screen
 }
 
-/// How many claims hold, of those that were decided here.
+/// How many of the claims decided here hold.
 fn of(counts: &Counts) -> String {
     match counts.decided() {
         0 => "-".to_owned(),

@@ -154,7 +154,7 @@ impl Scale {
     }
 }
 
-/// The least and the greatest of those that can be drawn, never the same.
+/// The least and the greatest value that can be drawn; never the same number twice.
 fn ends(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     let (lo, hi) = values
         .filter(|value| drawable(*value, log))

@@ -13,8 +13,8 @@ use crate::lab::run::{OUT, REPORT, write_report};
 /// Render the report of a record again, and print what it comes to.
 ///
 /// Needs the record alone: it may come from another machine, from a run that was killed, or from
-/// the boot image's serial port. Verdicts are those that were decided when the run ended; of a run
-/// that was killed, they are decided now.
+/// the boot image's serial port. It shows the verdicts that the run itself
+/// decided at its end; a run that was killed is judged now.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -204,7 +204,7 @@ pub(crate) fn gallery(sides: Vec<Side>) -> Result<Gallery> {
     Ok(Gallery { sides, out: None })
 }
 
-/// How many claims hold, of those that were decided.
+/// How many of the decided claims hold.
 fn holds(counts: &Counts) -> String {
     match counts.decided() {
         0 => "-".to_owned(),

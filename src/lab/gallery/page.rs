@@ -80,7 +80,7 @@ fn machines(gallery: &Gallery) -> Markup {
         }
         section #holding aria-labelledby="holding-title" {
             h2 #holding-title { "How much still holds" }
-            p.lead { "Claims that hold, of those that were measured and decided on the machine." }
+            p.lead { "How many of the claims that the machine measured and decided hold there." }
             (scroll("Sections by machines", table))
         }
     }

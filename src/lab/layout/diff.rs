@@ -96,7 +96,7 @@ impl Shape {
         }
     }
 
-    /// What became of each member on the way to `after`: those that lie where they lay are left out.
+    /// The members whose place changed between this shape and `after`.
     fn moved(&self, after: &Shape) -> Vec<Moved> {
         let mut new: Vec<&Placed> = after.members.iter().collect();
         let mut moved = Vec::new();

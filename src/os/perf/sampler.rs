@@ -118,9 +118,11 @@ impl Ring {
 
     /// Copies what the ring has, and makes room.
     fn take(&mut self) -> Vec<u8> {
-        // SAFETY: both lie in the mapped page, aligned, and are only accessed atomically.
-        let [head, tail] = [HEAD, TAIL]
-            .map(|offset| unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(offset).cast()) });
+        let word = |offset| {
+            // SAFETY: both words lie in the mapped page, aligned, and are only accessed atomically.
+            unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(offset).cast()) }
+        };
+        let [head, tail] = [HEAD, TAIL].map(word);
         // Pairs with the kernel's barrier between the records and the head.
         let (to, from) = (head.load(Ordering::Acquire), tail.load(Ordering::Relaxed));
         let mut bytes = Vec::new();

@@ -100,9 +100,9 @@ impl std::str::FromStr for FunctionGate {
 pub(crate) struct Functions {
     /// What the two are called.
     pub names: [String; 2],
-    /// Those that both have, the largest effect first.
+    /// Functions that both sources have, the largest effect first.
     pub pairs: Vec<Pair>,
-    /// Those that the first alone has, and the other.
+    /// Functions that only the first source has, then those that only the other has.
     pub alone: [Vec<String>; 2],
     /// What gates came to: the ratios beyond, and how many it looked at.
     judged: Vec<(FunctionGate, Vec<String>, usize)>,
