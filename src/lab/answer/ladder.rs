@@ -156,7 +156,9 @@ fn size(analysis: &Analysis, level: u8) -> (Option<Interval>, Option<f64>) {
     // A shared level keeps what comes back quickly, and loses the rest to others.
     if let (3, Some(share)) = (level, analysis.uncertain) {
         let reported = capacity.reported.filter(|reported| share.lo < *reported);
-        return (Some(Interval::new(share.lo, share.hi)), reported);
+        // A step is found within an octave, so that it may lie behind the level's own size.
+        let most = reported.map_or(share.hi, |reported| share.hi.min(reported));
+        return (Some(Interval::new(share.lo, most)), reported);
     }
     let near = |found: Interval, reported: f64| {
         found.lo <= SAME_SIZE * reported && reported <= SAME_SIZE * found.hi

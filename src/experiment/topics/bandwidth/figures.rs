@@ -120,7 +120,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
     id: "D36",
     name: "drepper-fig-3.24",
     title: "Bandwidth of a CPU whose L1d writes through",
-    question: "What can one thread read, write and copy a cycle, as the working set grows?",
+    question: "What can one thread read, write and copy per cycle, as the working set grows?",
     source: "Drepper 3.5.1, Figure 3.24: Pentium 4, 64-bit mode",
     about: "Where the first level writes back, a store to L1d is as cheap as one port lets it \
             be, and does not wait for L2. Writing to memory reads each line before it and writes \

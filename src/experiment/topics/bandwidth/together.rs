@@ -211,7 +211,7 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
     id: "D37",
     name: "drepper-fig-3.25",
     title: "Bandwidth of two hyper-threads",
-    question: "What does each of two threads of one core read, write and copy a cycle?",
+    question: "What does each of two threads of one core read, write and copy per cycle?",
     source: "Drepper 3.5.1, Figure 3.25: Pentium 4 with 2 hyper-threads",
     about: "Two threads of one core share its load and store ports, its L1d and the buffers for \
             lines under way, so that what one alone makes full use of is halved. Where one \

@@ -132,7 +132,7 @@ const THROUGHPUT: Experiment = Experiment {
     id: "X6",
     name: "split-throughput",
     title: "Independent loads and stores by their width and their offset in the line",
-    question: "How many accesses a cycle are left of independent ones that lie across two lines, \
+    question: "How many accesses per cycle are left of independent ones that lie across two lines, \
                or across two pages?",
     source: "Beyond Drepper 6.2.1, Figure 6.4: bursts of eight accesses, none of which waits for \
              another",

@@ -105,7 +105,7 @@ const LOADS: &str = "loads a read";
 pub(crate) const DEREFERENCES: Experiment = Experiment {
     id: "C8",
     name: "tensor-java-layout",
-    title: "Dereferences a read",
+    title: "Dereferences per read",
     question: "How many loads does it take to reach an element of arrays that refer to arrays?",
     source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so that an element \
              takes 4 dereferences; 7.02 loads counted a read against 1.01 of the flat tensor",

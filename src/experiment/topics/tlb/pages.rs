@@ -28,7 +28,7 @@ const PAGES_BEYOND: usize = 8192;
 const FIG_3_12: Experiment = Experiment {
     id: "D16",
     name: "drepper-fig-3.12",
-    title: "One element a line against one element a page",
+    title: "One element per line against one element per page",
     question: "What does it cost to touch a new page at every step?",
     source: "Drepper 3.3.2, Figure 3.12",
     about: "The paper's second curve mixes two effects: elements at the same offset of every \
