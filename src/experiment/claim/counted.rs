@@ -1,22 +1,22 @@
-//! Numbers that are found by arithmetic or simulation, and what they must be.
+//! Numbers found by arithmetic or simulation, and their expected values.
 
 use crate::experiment::{
     Case, Context, Evidence, Judged, Setup, Untestable, Workload, all_of, between,
 };
 use crate::mem::Region;
 
-/// A number, how it is found, and the bounds that a claim sets it.
+/// A number, how it is found, and the bounds that a claim gives it.
 pub(crate) struct Counted {
     /// Names it.
     pub series: &'static str,
     /// Finds it.
     pub count: fn() -> Result<f64, Untestable>,
-    /// The least and the most it may be.
+    /// Its least and its greatest allowed value.
     pub within: (f64, f64),
 }
 
 impl Counted {
-    /// A number that must be `said` exactly.
+    /// A number that must equal `said`.
     pub const fn exactly(
         series: &'static str,
         said: f64,
@@ -55,7 +55,7 @@ impl Setup for &'static Counted {
     }
 }
 
-/// A case a number.
+/// One case per number.
 pub(crate) fn cases(rows: &'static [Counted]) -> impl Iterator<Item = Case> {
     rows.iter().map(|row| Case::new(row.series, 0.0, row))
 }

@@ -1,12 +1,12 @@
-//! What a claim is judged on: an experiment's points, and the machine.
+//! The evidence of a claim: an experiment's points, and the machine.
 
 use crate::counters::Quantity;
 use crate::experiment::{Count, Machine, Pass, Point, Range, State, Unit, Untestable, Value};
 use crate::stats::Interval;
 
-/// The least doubt about a number that is compared with another case's, as a share of it. What
-/// other physical pages or another minute change is in the interval already, as the passes show
-/// it; two passes show less than all of it.
+/// The least uncertainty of a number that is compared with another case's, as a share of it. The
+/// passes show what other physical pages or another minute change, and the interval contains it;
+/// two passes show only a part of it.
 const BETWEEN_CASES: f64 = 0.01;
 
 /// The points of one experiment on one machine.
@@ -16,9 +16,9 @@ pub struct Evidence<'a> {
     pub machine: &'a Machine,
     /// The points, in the order in which they were measured.
     pub points: &'a [Point],
-    /// The unit in which they are judged.
+    /// The unit in which the points are judged.
     pub unit: Unit,
-    /// Working sets of which it is chance whether they stay in the last level, if that is known.
+    /// Working sets that stay in the last level only by chance, if they are known.
     pub uncertain: Option<Range>,
 }
 
@@ -32,7 +32,7 @@ pub struct Curve {
 }
 
 impl<'a> Evidence<'a> {
-    /// These points, where the end of the last level is certain.
+    /// These points, on a machine whose last level ends at a certain size.
     pub fn new(machine: &'a Machine, points: &'a [Point], unit: Unit) -> Self {
         Evidence {
             machine,
@@ -54,7 +54,7 @@ impl Evidence<'_> {
     /// The points of a series, from left to right.
     ///
     /// # Errors
-    /// If it has none; with the points' own reason if they were untestable.
+    /// If it has no points; with the points' own reason if they were untestable.
     pub fn series(&self, label: &str) -> Result<Vec<(f64, Interval)>, Untestable> {
         let mut reason = None;
         let mut points = Vec::new();
@@ -90,8 +90,8 @@ impl Evidence<'_> {
         points
     }
 
-    /// The value behind ratios of a series at `x` to another's, pass by pass; all that they come to if
-    /// nothing is known of how passes differ. `None` if there are none.
+    /// The value behind ratios of a series at `x` to another's, pass by pass, or the range of all ratios
+    /// if it is unknown how passes differ. `None` if there are no ratios.
     pub(crate) fn ratio_of(&self, label: &str, x: f64, passes: &[Interval]) -> Option<Interval> {
         let measured = self.point(label, x).ok().and_then(Point::measured);
         let confidence = measured.and_then(|of| of.confidence);
@@ -102,7 +102,7 @@ impl Evidence<'_> {
         interval.map(|of| of.narrowed(narrowed))
     }
 
-    /// The value of a series at `x`, with the doubt of a comparison between cases.
+    /// The value of a series at `x`, with the uncertainty of a comparison between cases.
     ///
     /// # Errors
     /// If it was not measured there.
@@ -120,12 +120,12 @@ impl Evidence<'_> {
             .ok_or_else(|| Untestable(format!("`{label}` was not measured at {x}")))
     }
 
-    /// How often `quantity` was counted an operation of a series at `x`, with the doubt of a
+    /// The count of `quantity` per operation of a series at `x`, with the uncertainty of a
     /// comparison between cases.
     ///
     /// # Errors
-    /// If the point was not measured, or if the quantity was not counted there: why this machine
-    /// does not count it.
+    /// If the point was not measured, or if the quantity was not counted there: the reason why this
+    /// machine does not count it.
     pub fn count(&self, label: &str, x: f64, quantity: Quantity) -> Result<Interval, Untestable> {
         let point = self.point(label, x)?;
         if let State::Untestable(reason) = &point.state {
@@ -139,7 +139,7 @@ impl Evidence<'_> {
         Ok(value.widened(BETWEEN_CASES))
     }
 
-    /// Why there is no count of `quantity` beside a point that was measured.
+    /// The reason why a measured point has no count of `quantity`.
     fn uncounted(&self, label: &str, x: f64, quantity: Quantity) -> Untestable {
         match self.machine.counting.event(quantity) {
             Err(reason) => reason,
@@ -147,7 +147,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// What was counted of `quantity` along a series, from left to right: no point if it was not
+    /// The counts of `quantity` along a series, from left to right, without the points where it was not
     /// counted.
     pub fn counts(&self, label: &str, quantity: Quantity) -> Vec<(f64, Interval)> {
         let of_series = self.points.iter().filter(|point| point.series == label);
@@ -162,8 +162,8 @@ impl Evidence<'_> {
         points
     }
 
-    /// The level of a series over a range of x: the median of its points there, end by end, with
-    /// the doubt of a comparison between cases.
+    /// The level of a series over a range of x: the median of its points there, bound by bound, with
+    /// the uncertainty of a comparison between cases.
     ///
     /// # Errors
     /// If no point of the series lies in the range.
@@ -177,13 +177,13 @@ impl Evidence<'_> {
         Interval::median_of(&inside).ok_or_else(|| self.nothing_in(label, range))
     }
 
-    /// Why a series has no point to judge in a range.
+    /// The reason why a series has no point to judge in a range.
     fn nothing_in(&self, label: &str, range: Range) -> Untestable {
         let mib = |bytes: f64| bytes / 1048576.0;
         Untestable(match self.uncertain {
             Some(of) if range == self.machine.ranges.llc => format!(
-                "no point of `{label}` surely lies in the last level: between {:.1} and {:.1} MiB a \
-                 working set stays in it or leaves it by chance",
+                "no point of `{label}` is certain to lie in the last level: between {:.1} and \
+                 {:.1} MiB a working set stays in it or leaves it by chance",
                 mib(of.lo),
                 mib(of.hi)
             ),
@@ -191,7 +191,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// The rightmost point of a series, with the doubt of a comparison between cases.
+    /// The rightmost point of a series, with the uncertainty of a comparison between cases.
     ///
     /// # Errors
     /// If the series has no points.
@@ -201,7 +201,7 @@ impl Evidence<'_> {
         Ok((x, value.widened(BETWEEN_CASES)))
     }
 
-    /// A curve a series, in the order in which the series were measured.
+    /// One curve per series, in the order in which the series were measured.
     pub fn curves(&self) -> Vec<Curve> {
         let mut labels: Vec<&str> = Vec::new();
         for point in self.points {
@@ -221,7 +221,7 @@ impl Evidence<'_> {
     }
 }
 
-/// A count is exact in every case; a time is not.
+/// A count is exact, a time is not.
 fn widened(point: &Point, value: Interval) -> Interval {
     match point.state {
         State::Counted(_) => value,
@@ -232,21 +232,26 @@ fn widened(point: &Point, value: Interval) -> Interval {
 /// The quotient of two values that were measured apart.
 ///
 /// # Errors
-/// If either is not positive throughout: the difference of two stretches can be, if it is noise.
+/// If either interval is not wholly positive: the difference of two noisy stretches may be negative.
 pub(crate) fn ratio(of: impl Value, to: impl Value) -> Result<Interval, Untestable> {
     let (of, to) = (of.interval()?, to.interval()?);
-    of.quotient(to)
-        .ok_or_else(|| Untestable(format!("no ratio of {of} to {to}: one is not positive")))
+    of.quotient(to).ok_or_else(|| {
+        Untestable(format!(
+            "no ratio of {of} to {to}, because one of them is not positive",
+        ))
+    })
 }
 
-/// The share that one load takes of another, which misses. Both have the empty stretch taken off,
-/// so a hit can come out near zero, or below.
+/// The time of one load as a share of another's, which misses. An empty stretch is subtracted from
+/// both, so a hit may have a time near zero or below.
 ///
 /// # Errors
-/// If the miss is not positive throughout.
+/// If the interval of the miss is not wholly positive.
 pub(crate) fn share_of_miss(load: Interval, miss: Interval) -> Result<Interval, Untestable> {
     if miss.lo <= 0.0 {
-        return Err(Untestable(format!("a load of a flushed line took {miss}")));
+        return Err(Untestable(format!(
+            "a load of a flushed line took {miss}, which is not certainly above zero",
+        )));
     }
     // The end of the miss that makes the share smallest, or largest, depends on its sign.
     let least = load.lo / if load.lo > 0.0 { miss.hi } else { miss.lo };

@@ -1,4 +1,4 @@
-//! The extreme of several values, and where it is.
+//! The extreme of several values, and its place.
 
 use crate::experiment::Untestable;
 use crate::stats::Interval;
@@ -6,15 +6,15 @@ use crate::stats::Interval;
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Extreme<P> {
-    /// Where it is.
+    /// The place.
     pub(crate) at: P,
-    /// The value, as doubtful as all of them together.
+    /// The value, with the uncertainty of all values together.
     pub(crate) value: Interval,
 }
 
-/// Why there is none.
+/// The reason why there is no extreme.
 pub(crate) fn none() -> Untestable {
-    Untestable("nothing was measured that the claim is about".to_owned())
+    Untestable("no point that the claim needs was measured".to_owned())
 }
 
 impl<P> Extreme<P> {

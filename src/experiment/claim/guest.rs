@@ -1,12 +1,12 @@
-//! What a virtual machine cannot decide.
+//! Questions that a virtual machine cannot decide.
 
 use crate::experiment::{Evidence, Judged, Untestable, Verdict, noted};
 
-/// A judgement that rests on the last level being this machine's own. In a virtual machine strangers
-/// may have filled it meanwhile, so that a no decides nothing.
+/// A judgement that holds only if no other guest uses the last level. In a virtual machine, other
+/// guests may have filled it meanwhile, so `does not hold` becomes untestable.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no judgement.
 pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
     let judgement = judged?;
     if judgement.verdict != Verdict::DoesNotHold || !e.machine.calibration.is_guest() {
@@ -14,20 +14,20 @@ pub(crate) fn unless_strangers(e: &Evidence<'_>, judged: Judged) -> Judged {
     }
     let mut open = noted(
         Ok(judgement),
-        "in a virtual machine others may have had the last level meanwhile",
+        "in a virtual machine, other guests may have used the last level meanwhile",
     )?;
     open.verdict = Verdict::Inconclusive;
     Ok(open)
 }
 
-/// Whether the system's word on processors and caches is that of the hardware.
+/// Checks that the system reports processors and caches as the hardware has them.
 ///
 /// # Errors
-/// In a virtual machine, whose host chooses what it is told.
+/// In a virtual machine, where the host chooses what the system reports.
 pub(crate) fn told_by_hardware(e: &Evidence<'_>) -> Result<(), Untestable> {
     match e.machine.calibration.is_guest() {
         true => Err(Untestable::because(
-            "this is a virtual machine, which is told what its host chooses",
+            "this is a virtual machine, whose host chooses what CPUID and the system report",
         )),
         false => Ok(()),
     }

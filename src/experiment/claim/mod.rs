@@ -1,4 +1,4 @@
-//! What a claim is judged on, and what it comes to.
+//! The evidence and the verdict of a claim.
 
 pub mod counted;
 pub mod evidence;

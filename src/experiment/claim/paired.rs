@@ -4,13 +4,13 @@ use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{Curve, Evidence, Range, Untestable, side_by_side};
 use crate::stats::Interval;
 
-/// So many points are too few for the ends of their median to be those of a 95 % interval: that takes
-/// six, of which the least and the greatest are its ends.
+/// This many points are too few for a 95 % interval of their median. It takes six points, whose least
+/// and greatest are the bounds of the interval.
 const FEW: usize = 6;
 
 /// The ratio of two series that were measured in turn on the same memory in the same order: the
-/// median over the range of the points' [ratios](paired_points), or all that these come to if they
-/// are few.
+/// median over the range of the points' [ratios](paired_points), or the range of all ratios if there
+/// are few points.
 pub(crate) fn paired(
     e: &Evidence<'_>,
     of: &str,
@@ -35,16 +35,16 @@ pub(crate) fn paired(
 
 /// The ratios of two series that were measured in turn, point by point from left to right.
 ///
-/// What differs between layouts, physical pages and minutes is the same in both, so each pass
-/// gives a ratio of its own, and these are the units from which the value of the ratio is estimated.
-/// Half a percent of doubt remains, which is what it takes to keep a ratio that lies on its threshold
-/// from deciding by its third digit.
+/// Layouts, physical pages and the time of day are the same for both series of a pass, so each pass
+/// gives a ratio of its own. The value of the ratio is estimated from these.
+/// Half a percent of uncertainty is added, so that a ratio on its threshold is not decided by its
+/// third digit.
 pub(crate) fn paired_points(
     e: &Evidence<'_>,
     of: &str,
     to: &str,
 ) -> Result<Vec<(f64, Interval)>, Untestable> {
-    // The series' own reasons, if they have no points.
+    // If a series has no points, its own reason is reported.
     e.series(of)?;
     e.series(to)?;
     let bases = e.pass_by_pass(to);
@@ -65,7 +65,7 @@ pub(crate) fn paired_points(
     Ok(ratios)
 }
 
-/// What one series takes of another's at `x`, pass by pass.
+/// The time of one series over another's at `x`, pass by pass.
 ///
 /// # Errors
 /// If one of them was not measured there; with the point's own reason if it was untestable.

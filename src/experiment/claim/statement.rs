@@ -1,37 +1,36 @@
-//! What a claim says: whose it is, how it is found out, and what its document has for it.
+//! The statement of a claim: its origin, how it is decided, and its document's value.
 
 use super::takeaway::Takeaway;
 use super::verdict::{Judged, Judgement, Verdict};
 use crate::experiment::{Evidence, Untestable};
 
-/// A statement about memory, as code that can say no.
+/// A statement about memory, with code that can refute it.
 ///
-/// Made by the function that names how it is found out: [`measured`], [`counted`], [`simulated`],
+/// Made by the function that names how it is decided: [`measured`], [`counted`], [`simulated`],
 /// [`computed`] or [`reported`].
 #[derive(Clone, Copy)]
 pub struct Claim {
-    /// Names it for good: the experiment's id, a dot and a number, which is never given to another
-    /// claim.
+    /// Its permanent name: the experiment's id, a dot and a number that no other claim ever gets.
     pub id: &'static str,
-    /// How it is found out.
+    /// How it is decided.
     pub kind: Kind,
-    /// Whose it is.
+    /// Its origin.
     pub origin: Origin,
     /// The claim in words, with its threshold: a sentence that stands by itself.
     pub text: &'static str,
-    /// What the document has for the first number of the judgement.
+    /// The document's value for the first number of the judgement.
     pub then: Option<Then>,
     /// How the first number of the judgement reads as a finding, if it can be one.
     pub takeaway: Option<Takeaway>,
-    /// What follows if it holds, or nothing.
+    /// A sentence on what follows if it holds, or nothing.
     pub holding: &'static str,
-    /// What follows if it does not hold, or nothing.
+    /// A sentence on what follows if it does not hold, or nothing.
     pub failing: &'static str,
     /// Decides it.
     judge: fn(&Evidence<'_>) -> Judged,
 }
 
-/// How a claim is found out.
+/// How a claim is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Kind {
@@ -43,7 +42,7 @@ pub enum Kind {
     Simulated,
     /// Found by arithmetic, from the document's own numbers or from definitions.
     Computed,
-    /// Said by CPUID or by the system.
+    /// Reported by CPUID or by the system.
     Reported,
 }
 
@@ -57,7 +56,7 @@ impl Kind {
         Kind::Reported,
     ];
 
-    /// The kind in a word.
+    /// The kind in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Measured => "measured",
@@ -73,8 +72,8 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether the verdict says something about this machine: those of arithmetic and of the
-    /// simulator come out alike on every machine, and what a system reports nobody has tried.
+    /// Whether the verdict says something about this machine. Arithmetic and the simulator give the
+    /// same verdicts on every machine, and a report of the system is no measurement.
     pub const fn is_of_this_machine(self) -> bool {
         matches!(self, Kind::Measured | Kind::Counted)
     }
@@ -114,20 +113,20 @@ impl Document {
     }
 }
 
-/// Whose claim it is.
+/// The origin of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Origin {
-    /// A document says it.
+    /// A document makes the claim.
     Document {
         /// The document.
         document: Document,
         /// Where: section, and figure or table if one shows it.
         section: &'static str,
     },
-    /// Ours.
+    /// The claim is ours.
     Ours {
-        /// Why it is asked.
+        /// Why we ask it.
         reason: &'static str,
     },
 }
@@ -173,19 +172,19 @@ pub const fn tensor(section: &'static str) -> Origin {
     }
 }
 
-/// No document says it: we ask, for this reason.
+/// No document makes the claim: we ask, for this reason.
 pub const fn ours(reason: &'static str) -> Origin {
     Origin::Ours { reason }
 }
 
-/// What a document has for the quantity that a claim is about.
+/// A document's value for the quantity of a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Then {
     /// Least value.
     pub lo: f64,
     /// Greatest value.
     pub hi: f64,
-    /// The machine that it was found on; empty if the document does not say.
+    /// The machine on which it was measured; empty if the document does not say.
     pub machine: &'static str,
 }
 

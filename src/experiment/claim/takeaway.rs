@@ -1,21 +1,21 @@
-//! What a person takes away from a claim's number, whichever way the verdict goes.
+//! The finding in a claim's number, whatever the verdict is.
 
 use super::verdict::Verdict;
 
-/// How the number of a claim reads in a list of findings, and what to do about it.
+/// The text of a claim's number in a list of findings, and advice.
 ///
-/// Only claims whose document has a number for the same quantity have one: a finding sets what was
-/// found then beside what is found now.
+/// Only claims whose document has a number for the same quantity have one: a finding compares the
+/// document's number with this machine's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Takeaway {
     /// The quantity, as the first cell of a row: `Random over sequential access, in memory`.
     pub subject: &'static str,
-    /// A sentence without its full stop, with `{now}` in place of this machine's number. It is true
+    /// A sentence without its full stop, with `{now}` for this machine's number. It is true
     /// whatever that number is.
     pub headline: &'static str,
     /// How the number is shown.
     pub shown: Shown,
-    /// How many programs it touches.
+    /// How many programs it concerns.
     pub touches: Touches,
     /// What to do if the claim holds, and if it does not.
     advice: [&'static str; 2],
@@ -28,11 +28,11 @@ pub enum Shown {
     Times,
     /// As a share: 0.23 is `23 %`.
     Share,
-    /// As what is missing from a whole: 0.23 of the time is `77 %` saved.
+    /// As the saved share: 0.23 of the time is `77 %` saved.
     Saved,
 }
 
-/// How many programs a finding touches.
+/// How many programs a finding concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Touches {
     /// Programs that do one special thing.
@@ -41,12 +41,12 @@ pub enum Touches {
     Some,
     /// Many programs that are tuned for speed.
     Many,
-    /// Nearly all programs with more data than a cache holds.
+    /// Nearly all programs whose data does not fit a cache.
     Most,
 }
 
 impl Touches {
-    /// What a change counts in a ranking.
+    /// The weight of a change in a ranking.
     pub const fn weight(self) -> f64 {
         match self {
             Touches::Few => 0.3,
@@ -82,7 +82,7 @@ impl Takeaway {
         }
     }
 
-    /// What to do, or nothing where the claim is not decided.
+    /// What to do, or nothing if the claim is not decided.
     pub const fn advice_on(&self, verdict: Verdict) -> &'static str {
         match verdict {
             Verdict::Holds => self.advice[0],
@@ -93,7 +93,7 @@ impl Takeaway {
 }
 
 impl Shown {
-    /// What a bar of this number stands for: the factor, the share, or the share saved.
+    /// The length of a bar for this number: the factor, the share, or the saved share.
     pub fn amount(self, value: f64) -> f64 {
         match self {
             Shown::Times | Shown::Share => value,
@@ -101,7 +101,7 @@ impl Shown {
         }
     }
 
-    /// The number with its unit, two digits of it: `3.7x`, `77 %`.
+    /// The number with its unit, in two digits: `3.7x`, `77 %`.
     pub fn text(self, value: f64) -> String {
         match self {
             Shown::Times => format!("{}x", factor(value)),
@@ -118,7 +118,7 @@ impl Shown {
     }
 }
 
-/// Two digits; near 1, where the second says nothing, three.
+/// Two digits, or three near 1, where two digits tell too little.
 fn factor(value: f64) -> String {
     match value.abs() {
         size if size >= 9.95 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! What a claim comes to, decided from intervals.
+//! The verdict of a claim, decided from intervals.
 
 use crate::experiment::Untestable;
 use crate::stats::{Interval, Side};
@@ -10,9 +10,9 @@ pub enum Verdict {
     Holds,
     /// The whole interval lies elsewhere: a finding.
     DoesNotHold,
-    /// The interval lies across the threshold: noise, or a true tie.
+    /// The interval contains the threshold: noise, or a true tie.
     Inconclusive,
-    /// The claim cannot be put to the test here.
+    /// The claim cannot be tested on this machine.
     Untestable,
 }
 
@@ -50,12 +50,12 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The numbers, in a sentence.
     pub numbers: String,
-    /// The first of them, which a document's own is held against; `None` if there is none.
+    /// The first of them, for comparison with a document's; `None` if there is none.
     pub value: Option<Interval>,
 }
 
 impl Judgement {
-    /// A judgement without a number that could be held against another.
+    /// A judgement without a number for comparisons.
     pub fn in_words(verdict: Verdict, numbers: String) -> Self {
         Judgement {
             verdict,
@@ -83,15 +83,15 @@ impl Judgement {
 /// A judgement, or the reason why there is none.
 pub type Judged = Result<Judgement, Untestable>;
 
-/// A threshold as people read it: five digits, or the whole number if that has more.
+/// A threshold for readers: five digits, or the whole number if it has more.
 pub(crate) fn rounded(value: f64) -> f64 {
     let magnitude = value.abs().log10().floor();
     let digits = (4.0 - magnitude).clamp(0.0, 20.0) as usize;
     format!("{value:.digits$}").parse().unwrap_or(value)
 }
 
-/// An interval in words beside the bounds of a claim: with as many digits as it takes to see on which
-/// side of a bound each of its ends lies, if three more are enough.
+/// An interval in words beside the bounds of a claim, with enough digits to see on which side of a
+/// bound each of its ends lies, and at most three more than usual.
 fn beside(value: Interval, bounds: [f64; 2]) -> String {
     let [lo, hi, middle] = [value.lo, value.hi, value.middle()];
     let few = match middle.abs() {
@@ -114,7 +114,7 @@ fn beside(value: Interval, bounds: [f64; 2]) -> String {
     }
 }
 
-/// What a claim is judged by: an interval, or the reason why there is none.
+/// The value by which a claim is judged: an interval, or the reason why there is none.
 pub trait Value {
     /// The interval.
     ///
@@ -184,7 +184,7 @@ pub fn between(what: &str, value: impl Value, least: f64, most: f64) -> Judged {
     Ok(Judgement::on(what, value, verdict, [least, most]))
 }
 
-/// The same judgement, which says something besides.
+/// The same judgement with an additional note.
 ///
 /// # Errors
 /// If there is none.
@@ -197,8 +197,8 @@ pub fn noted(judged: Judged, note: impl core::fmt::Display) -> Judged {
     })
 }
 
-/// Claims that all of several parts hold: fails if one part fails, else is as open as the most
-/// open of them. Without any part there is nothing to judge.
+/// Claims that all parts hold: fails if one part fails, and is otherwise as undecided as the most
+/// undecided part. Without parts there is nothing to judge.
 ///
 /// # Errors
 /// The reason of the first part that cannot be judged.
@@ -206,7 +206,7 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
     let parts: Vec<Judgement> = parts.into_iter().collect::<Result<_, _>>()?;
     let numbers = parts.iter().map(|part| part.numbers.as_str());
     let numbers = numbers.collect::<Vec<_>>().join("; ");
-    // From what decides the whole to what decides nothing.
+    // From the verdict that decides the whole to the one that decides nothing.
     let order = [
         Verdict::DoesNotHold,
         Verdict::Untestable,
@@ -222,7 +222,7 @@ pub fn all_of(parts: impl IntoIterator<Item = Judged>) -> Judged {
         },
         None => Judgement::in_words(
             Verdict::Untestable,
-            "nothing was measured that the claim is about".to_owned(),
+            "no point that the claim needs was measured".to_owned(),
         ),
     })
 }

@@ -1,4 +1,4 @@
-//! What makes a point doubtful, and how claims are judged on it.
+//! The uncertainty of a point, and how it affects claims.
 
 use std::collections::HashMap;
 
@@ -8,43 +8,43 @@ use crate::experiment::{
 };
 use crate::stats::{Interval, Prior, quantile};
 
-/// How many times as long work takes beside another thread of its core at most, if the run does not
-/// tell: that gets half of the instructions, and somewhat more if both have misses in flight.
+/// The most by which another thread of its core slows work down, if the run does not tell. Such work
+/// gets half of the core's instructions, or somewhat less if both threads have misses in flight.
 const BESIDE_ANOTHER: f64 = 2.5;
 
-/// The share of disturbed points that are slowed by no more than the run shows.
+/// The share of disturbed points that are slowed by at most the amount that the run shows.
 const MOST: f64 = 0.975;
 
-/// The least number of points that tell it: of so many, the largest is hardly ever below that share.
+/// The least number of points for that amount: the largest of so many is hardly ever below it.
 const TELLING: usize = 100;
 
 /// Why a point of two threads on two cores is untestable.
-const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system says: what the one \
-                        wrote lies in the other's L1d";
+const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system reports: data \
+                        that one wrote lies in the other's L1d";
 
-/// What is doubted about the points of a run.
+/// The uncertainty of the points of a run.
 ///
-/// A few passes show little of how far they may lie from the value of the point; similar points of the
-/// run tell how passes differ.
+/// A few passes show little of how far they may lie from the value of the point. Similar points of the
+/// run show how passes differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
     priors: HashMap<Alike, Priors>,
     slowed: Slowed,
-    /// Whether what was open was measured in further passes.
+    /// Whether undecided claims were measured in further passes.
     looks: bool,
 }
 
-/// How many times as long disturbed work takes as undisturbed at most: what the points of the run show
+/// The most by which disturbed work is slower than undisturbed work, as the points of the run show
 /// that have samples of both.
 #[derive(Clone, Debug, PartialEq)]
 struct Slowed {
-    /// By where the data are, if enough points tell;
+    /// By the residence of the data, if there are enough points;
     of_kind: HashMap<Residence, f64>,
-    /// else.
+    /// otherwise.
     others: f64,
 }
 
-/// Points that are alike: of a series of an experiment, with their data in the same place.
+/// Similar points: of one series of an experiment, with their data in the same level.
 type Alike = (&'static str, String, Residence);
 
 /// How passes over points of a kind differ.
@@ -54,7 +54,7 @@ struct Priors {
     ticks: Prior,
     /// in core cycles, each by the clock of its pass,
     cycles: Prior,
-    /// and as a ratio to what was measured in turn.
+    /// and as a ratio to the point that was measured in turn.
     ratios: Prior,
 }
 
@@ -82,7 +82,7 @@ impl Slowed {
 }
 
 impl Priors {
-    /// Of points that nothing is known of.
+    /// For points without any similar points.
     const KEPT: Priors = Priors {
         ticks: Prior::KEPT,
         cycles: Prior::KEPT,
@@ -90,7 +90,7 @@ impl Priors {
     };
 }
 
-/// Where the data of a point lie: passes over points of the same kind differ alike.
+/// The level that holds the data of a point: passes over points of one kind differ similarly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Residence {
     /// One thread, in a working set that fits L1d,
@@ -106,7 +106,7 @@ pub enum Residence {
 }
 
 impl Residence {
-    /// The kind of a point whose case has a working set of so many bytes.
+    /// The kind of a point whose case has a working set of `bytes` bytes.
     pub fn of(machine: &Machine, measured: &Measured, bytes: usize) -> Self {
         let capacity = |index: usize| machine.ranges.capacities.get(index);
         let fits = |index| capacity(index).is_some_and(|of| bytes as f64 <= of.usable());
@@ -123,7 +123,7 @@ impl Residence {
 /// The logarithms of the passes over points: one list per point.
 type OfPoints = Vec<Vec<f64>>;
 
-/// The same by what is alike.
+/// The same by groups of similar points.
 #[derive(Debug, Default)]
 struct Logs(HashMap<Alike, OfPoints>);
 
@@ -134,8 +134,8 @@ impl Logs {
         of_alike.push(logs(passes));
     }
 
-    /// The priors of points that are alike, each kind by itself; of all kinds together where one has too
-    /// few points.
+    /// The priors of similar points, each kind by itself, or all kinds together if one kind has too few
+    /// points.
     fn priors(self) -> HashMap<Alike, Prior> {
         let mut kinds: HashMap<Residence, Vec<(Alike, OfPoints)>> = HashMap::new();
         for (alike, points) in self.0 {
@@ -174,7 +174,7 @@ fn alikes(groups: &[(Alike, OfPoints)]) -> impl Iterator<Item = Alike> {
 }
 
 impl Doubt {
-    /// The doubt about a run on `machine`, from the points of its experiments.
+    /// The uncertainty of a run on `machine`, from the points of its experiments.
     pub fn of(machine: &Machine, experiments: &[(&'static Experiment, Vec<Point>)]) -> Self {
         let [mut ticks, mut cycles, mut ratios] = [(); 3].map(|()| Logs::default());
         let mut slowed: HashMap<Residence, Vec<f64>> = HashMap::new();
@@ -205,7 +205,7 @@ impl Doubt {
         }
         let (ticks, cycles, ratios) = (ticks.priors(), cycles.priors(), ratios.priors());
         let priors = ticks.into_iter().map(|(alike, ticks)| {
-            // Two points that have nothing in common differ between passes as both together.
+            // Without a common cause, the variances of two points between passes add up.
             let both = Prior {
                 variance: 2.0 * ticks.variance,
                 ..ticks
@@ -224,7 +224,7 @@ impl Doubt {
         }
     }
 
-    /// The same where claims that are open are looked at [several times](super::looks).
+    /// The same for a run that judges undecided claims [several times](super::looks).
     pub fn in_looks(self, looks: bool) -> Self {
         Doubt { looks, ..self }
     }
@@ -274,8 +274,8 @@ impl Doubt {
     }
 }
 
-/// Puts the interval of the value in the place of what the passes showed. Passes that are not
-/// positive have no other interval.
+/// Replaces the interval of the passes by the interval of the value. Passes that are not positive keep
+/// their interval.
 fn settle(measured: &mut Measured, priors: &Priors, looks: bool) {
     let of_quality = |pass: &&Pass| pass.quality == measured.quality;
     let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
@@ -298,7 +298,7 @@ fn settle(measured: &mut Measured, priors: &Priors, looks: bool) {
         measured.ticks.interval = ticks.interval;
     }
 }
-/// The logarithms of the middles; of none if one is not positive throughout.
+/// The logarithms of the middles, or none if an interval is not wholly positive.
 fn logs(intervals: impl Iterator<Item = Interval>) -> Vec<f64> {
     let log = |of: Interval| (of.lo > 0.0).then(|| of.middle().ln());
     intervals

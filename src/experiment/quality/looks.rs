@@ -1,20 +1,20 @@
-//! When claims are looked at, and what each look may cost.
+//! When claims are judged, and the error that each judgement may have.
 //!
-//! Claims that are open after the first passes are measured in further ones and looked at again. Whoever
-//! looks several times may be misled each time, so the looks share one error. A claim asks on which side of
-//! a threshold a value lies: its verdict is a test to one side, which may be wrong in 5 %, so that 10 % of
-//! the intervals may miss their value on either side. Each look gets the same share of it (the error may be
-//! spent as one likes if that is said before: Lan and DeMets 1983, Discrete sequential boundaries for
-//! clinical trials), which by Bonferroni's inequality keeps the sum whatever the passes have in common. An
-//! interval of one look holds its value in 97.5 %.
+//! Claims that are undecided after the first passes are measured in further passes and judged again.
+//! Each judgement (look) may be wrong, so all looks share one error. A claim asks on which side of a
+//! threshold a value lies. Its verdict is a one-sided test, which may be wrong in 5 %, so 10 % of the
+//! two-sided intervals may miss their value. Each look gets the same share of this error (the error may
+//! be divided freely if the division is fixed before: Lan and DeMets 1983, Discrete sequential boundaries
+//! for clinical trials). By Bonferroni's inequality the sum holds however the passes depend on each other.
+//! An interval of one look holds its value in 97.5 %.
 
-/// The share of intervals that may miss their value where there is one look.
+/// The share of intervals that may miss their value if there is one look.
 pub(super) const ERROR: f64 = 0.05;
 
-/// The same in all looks together.
+/// The same for all looks together.
 const OF_ALL: f64 = 0.1;
 
-/// After how many passes claims are looked at: each time as many again.
+/// After how many passes claims are judged: the number doubles each time.
 pub const LOOKS: [u32; 4] = [2, 4, 8, 16];
 
 /// The share of intervals that may miss their value at a look.

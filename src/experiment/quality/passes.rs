@@ -1,9 +1,9 @@
-//! Several passes over the same cases, made one.
+//! Merges several passes over the same cases.
 //!
 //! A selection is measured from end to end more than once: the same case in other physical pages,
-//! in another random order, a minute later. Samples taken in one go agree with each other
-//! far better than with those of another minute, above all in memory that is shared with
-//! strangers; only passes show by how much.
+//! in another random order, a minute later. Consecutive samples agree with each other
+//! far better than with those of another minute, above all in memory that other guests
+//! share. Only passes show by how much.
 
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
@@ -16,22 +16,22 @@ use std::collections::hash_map::Entry;
 pub struct Pass {
     /// Its interval.
     pub interval: Interval,
-    /// What it is worth.
+    /// Its quality.
     pub quality: Quality,
-    /// Core cycles per tick meanwhile; `None` if the yardstick gave nothing.
+    /// Core cycles per tick meanwhile; `None` if the yardstick gave no value.
     pub core_per_tick: Option<f64>,
-    /// How many times as long disturbed samples took as undisturbed ones, if there were enough of both.
+    /// The time of disturbed samples over that of undisturbed samples, if there were enough of both.
     pub slowed: Option<f64>,
 }
 
-/// How undisturbed a pass was, the best first.
+/// The quality of a pass, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quality {
-    /// In samples enough nobody else computed on the core.
+    /// Enough samples had the core to themselves.
     Clean,
-    /// Disturbed samples had to do, or the host had the threads far apart.
+    /// Only disturbed samples were available, or the host had the threads far apart.
     Disturbed,
-    /// Two threads that were to have a core each had one together.
+    /// Two threads that should have a core each shared one core.
     SharedCore,
 }
 
@@ -50,13 +50,13 @@ impl Quality {
 /// same CPUs. Less is noise; a core of another last level is three times as far.
 const REMOTE: f64 = 2.0;
 
-/// Marks the passes of a run as disturbed in which the host had the first two CPUs farther apart than
-/// at other times: a guest's CPUs are on cores that share a cache now, and then on others.
+/// Marks passes as disturbed in which the host had the first two CPUs farther apart than at other
+/// times: the cores of a guest's CPUs change, and do not always share a cache.
 pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
     let mut shortest: HashMap<[usize; 2], f64> = HashMap::new();
     let mut passes = Vec::new();
     for measured in points.into_iter().filter_map(Point::measured_mut) {
-        // Threads that share a CPU or a core wait for more than lines.
+        // Threads that share a CPU or a core wait for other things than lines.
         let threads = measured
             .crew
             .filter(|of| !of.one_core && of.members == of.cpus);
@@ -78,7 +78,7 @@ pub fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut groups: Vec<Vec<Point>> = Vec::new();
     let mut places: HashMap<(String, u64), usize> = HashMap::new();
     for point in points {
-        // The sum turns -0 to 0, which is the same place.
+        // Adding 0 turns -0 into 0, which is the same place.
         let place = (point.series.clone(), (point.x + 0.0).to_bits());
         match places.entry(place) {
             Entry::Occupied(index) => groups[*index.get()].push(point),
@@ -91,7 +91,7 @@ pub fn merged(points: Vec<Point>) -> Vec<Point> {
     groups.into_iter().map(one).collect()
 }
 
-/// One point of all passes over a case. Passes that were untestable count only if all were.
+/// One point of all passes over a case. Untestable passes count only if all passes are untestable.
 fn one(mut passes: Vec<Point>) -> Point {
     let measured: Vec<Measured> = passes
         .iter()
@@ -107,9 +107,9 @@ fn one(mut passes: Vec<Point>) -> Point {
     point
 }
 
-/// The passes' measurements as one: the median of their medians, in an interval that holds all of
-/// theirs, which is what one run may show. Only passes of the best quality
-/// count. What their value is, [`Doubt`](crate::experiment::Doubt) says.
+/// The passes' measurements as one: the median of their medians, in an interval that contains all of
+/// their intervals, which is the range of what one run may show. Only passes of the best quality
+/// count. [`Doubt`](crate::experiment::Doubt) estimates their value.
 fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     if passes.len() < 2 {
         return passes.pop();
@@ -159,7 +159,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         disturbed,
         quality,
         ended,
-        // Samples of several passes are of different lengths; the record has them pass by pass.
+        // Samples of several passes have different lengths; the record has them pass by pass.
         samples: Vec::new(),
         passes: each,
         counts,
@@ -168,7 +168,7 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     })
 }
 
-/// The passes' counts as one of each quantity: an interval that holds those of all passes in which
+/// The passes' counts merged per quantity: an interval that contains the counts of all passes in which
 /// it was counted.
 fn counted_together(passes: &[Measured]) -> Vec<Count> {
     let mut together: Vec<Count> = Vec::new();
@@ -185,9 +185,9 @@ fn counted_together(passes: &[Measured]) -> Vec<Count> {
     together
 }
 
-/// What points came to in the same passes, pass by pass: what changes between passes is the same in
-/// all of them. Of the passes in which each was alone; if there is no such pass, of the most
-/// undisturbed ones of each point, all together.
+/// The values of several points, pass by pass: all points of a pass meet the same conditions. Only the
+/// passes in which each point was undisturbed count, or, without such a pass, the least disturbed
+/// passes of each point, all together.
 pub(crate) fn side_by_side<const N: usize>(points: [&[Pass]; N]) -> Vec<[Interval; N]> {
     let passes = points.iter().map(|point| point.len()).min().unwrap_or(0);
     let together: Vec<[Interval; N]> = (0..passes)

@@ -1,4 +1,4 @@
-//! Floating-point additions that wait for each other.
+//! Dependent floating-point additions.
 
 use crate::experiment::prelude::*;
 use crate::kernel::Addition;

@@ -1,4 +1,4 @@
-//! Memory that is read, written, updated or copied as fast as it goes, by one thread, by several, or
+//! Memory that is read, written, updated or copied at full speed by one thread, by several, or
 //! beside a second process.
 
 use crate::experiment::machine::predict::{Flow, moved};
@@ -8,17 +8,17 @@ use crate::mem::Region;
 use crate::os::preempt::current_cpu;
 use crate::os::{BackgroundLoad, Worker, first_touched_on};
 
-/// What moves the bytes.
+/// The instructions that move the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mover {
-    /// Loads and stores of so many bytes.
+    /// Loads and stores of this many bytes.
     Vectors(usize),
     /// One string instruction.
     String,
 }
 
 impl Mover {
-    /// The vectors that it takes.
+    /// The vectors that it needs.
     fn vector(self, context: &Context) -> Result<Vector, Untestable> {
         match self {
             Mover::String => Ok(Vector::Sse2),
@@ -31,10 +31,10 @@ impl Mover {
     }
 }
 
-/// Blocks, and what is done to them. An operation is a block of 512 bytes.
+/// Blocks, and the operation on them. An operation is a block of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthSetup {
-    /// Bytes of all blocks, both halves included where there are two.
+    /// Bytes of all blocks, with both halves if there are two.
     pub bytes: usize,
     /// What is done.
     pub motion: Motion,
@@ -103,24 +103,24 @@ impl Setup for BandwidthSetup {
     }
 }
 
-/// What a second process does meanwhile.
+/// The work of a second process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Background {
     /// Bytes that it works on.
     pub bytes: usize,
-    /// What it does to them, by the same vectors.
+    /// What it does to them, with the same vectors.
     pub motion: Motion,
-    /// Where.
+    /// The CPU of the process.
     pub cpu: usize,
 }
 
-/// Blocks, what is done to them, and a second process beside it. An operation is a block of 512
+/// Blocks, the operation on them, and a second process beside it. An operation is a block of 512
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BesideSetup {
     /// What is measured.
     pub measured: BandwidthSetup,
-    /// What goes on beside it.
+    /// What runs beside it.
     pub background: Background,
 }
 
@@ -135,10 +135,10 @@ impl Setup for BesideSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         let Background { bytes, motion, cpu } = self.background;
-        // Two of one CPU would take turns.
+        // Two processes on one CPU would take turns.
         if current_cpu() == Some(cpu) {
             return Err(Untestable(
-                "it takes a CPU other than the measuring one".to_owned(),
+                "the second process needs another CPU than the measuring thread".to_owned(),
             ));
         }
         let vector = self.measured.mover.vector(context)?;
@@ -160,13 +160,13 @@ impl Setup for BesideSetup {
 /// Whose blocks several threads work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
-    /// All threads have the same, and begin at places that lie evenly apart.
+    /// All threads have the same blocks, and begin at evenly spaced places.
     All,
-    /// Each has as many of its own, which it has touched first: they lie on its own node.
+    /// Each thread has as many of its own, which it touched first: they lie on its own node.
     Each,
 }
 
-/// Blocks, and what several threads do to them at once. An operation is a block of 512 bytes.
+/// Blocks, and what several threads do to them at the same time. An operation is a block of 512 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BandwidthTeamSetup {
     /// Bytes that a thread works on, both halves included where there are two.
@@ -200,7 +200,7 @@ impl Setup for BandwidthTeamSetup {
             Owner::All => self.together(region, vector, &mut period),
             Owner::Each => self.apart(region, vector, &mut period),
         };
-        // Two that are as fast as each other: the one that was disturbed more.
+        // Of two equally fast samples, the more disturbed one.
         Ok(Workload::at_once(members?, SampleOf::Median, period))
     }
 }
@@ -252,6 +252,6 @@ static STREAMS: Model = Model {
     name: "the lowest roof: ports, or lines at the rate of a stream",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "how far loads and stores overlap on their way to memory, and stores past the caches \
-                 that come with them",
+    leaves_out: "the overlap of loads and stores on their way to memory, and non-temporal stores \
+                 beside them",
 };

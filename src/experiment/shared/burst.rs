@@ -7,7 +7,7 @@ use crate::mem::Region;
 /// Accesses of one width at chosen places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BurstSetup {
-    /// Where they lie.
+    /// Their places.
     pub places: Places,
     /// Loads or stores.
     pub transfer: Transfer,
@@ -26,7 +26,7 @@ impl Setup for BurstSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         let width = Width::of(self.width, context.features).ok_or_else(|| no_width(self.width))?;
-        // Untouched pages of a mapping all share one page of zeros.
+        // All untouched pages of a mapping share one page of zeros.
         region.bytes_mut()[..self.bytes()].fill(1);
         let burst = Burst::new(region, self.places, self.transfer, width)?;
         let period = burst.round();
@@ -34,7 +34,7 @@ impl Setup for BurstSetup {
     }
 }
 
-/// Why an access of `bytes` bytes cannot be made.
+/// The reason why no access of `bytes` bytes can be made.
 pub(crate) fn no_width(bytes: usize) -> Untestable {
     Untestable(format!("this CPU has no accesses of {bytes} bytes"))
 }

@@ -1,4 +1,4 @@
-//! Drepper's list walks by several threads at once.
+//! Drepper's list walks by several threads at the same time.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
@@ -9,9 +9,9 @@ use crate::pattern::{Layout, Order, Ring};
 /// Whose list a thread walks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lists {
-    /// All threads walk the same, from its first element on.
+    /// All threads walk the same list, from its first element on.
     One,
-    /// Each has one of its own, laid out alike.
+    /// Each has its own list, with the same layout.
     Own,
 }
 
@@ -20,9 +20,9 @@ pub enum Lists {
 pub struct CompanySetup {
     /// Where the elements of a list lie.
     pub layout: Layout,
-    /// How many a list has.
+    /// How many elements a list has.
     pub count: usize,
-    /// In which order they are visited.
+    /// The order of the visits.
     pub order: Order,
     /// What is done to each.
     pub step: Step,
@@ -30,7 +30,7 @@ pub struct CompanySetup {
     pub lists: Lists,
     /// The CPU of each thread, all different.
     pub cpus: Vec<usize>,
-    /// Whose time counts.
+    /// Which thread's time counts.
     pub pace: SampleOf,
 }
 
@@ -57,7 +57,7 @@ impl CompanySetup {
             Lists::Own => {
                 let mut rest = Some(region);
                 for (index, &cpu) in self.cpus.iter().enumerate() {
-                    let none = || Untestable("no room for another list".to_owned());
+                    let none = || Untestable("the memory has no room for another list".to_owned());
                     let region = rest.take().ok_or_else(none)?;
                     let own = if index + 1 < self.cpus.len() {
                         let (own, others) = region.split(self.span()).ok_or_else(none)?;
@@ -91,7 +91,7 @@ impl Setup for CompanySetup {
         let threads = self.cpus.len();
         if cpus.len() < threads {
             return Err(Untestable(format!(
-                "it takes {threads} CPUs, and there are {}",
+                "this needs {threads} CPUs, and there are {}",
                 cpus.len()
             )));
         }
@@ -156,7 +156,7 @@ mod tests {
         let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
         let reason = refused.unwrap_err().to_string();
         assert!(
-            reason.contains("it takes 3 CPUs, and there are 2"),
+            reason.contains("this needs 3 CPUs, and there are 2"),
             "{reason}"
         );
     }

@@ -53,12 +53,12 @@ impl Setup for HintSetup {
         let writes = self.place == Place::Prefetched(Hint::Write);
         if writes && !context.features.has(Feature::Prefetchw) {
             return Err(Untestable(
-                "this CPU takes prefetchw for a no-op".to_owned(),
+                "this CPU executes prefetchw as a no-op".to_owned(),
             ));
         }
         let (region, past) = region
             .split(BYTES)
-            .ok_or_else(|| Untestable("no room for a past".to_owned()))?;
+            .ok_or_else(|| Untestable("the memory has no room for the sweep".to_owned()))?;
         let shot = LineShot {
             past: sweep(past)?,
             shots: 0,
@@ -78,9 +78,9 @@ impl Setup for HintSetup {
     }
 }
 
-/// A walk along `region` in order, of which every prefetched line is used. A CPU may judge from what
-/// it has seen whether prefetches into its outer levels are worth their bandwidth, and drop those
-/// of the program with its own.
+/// A walk along `region` in order, which uses every prefetched line. A CPU may judge by past accesses
+/// whether prefetches into its outer levels are worth their bandwidth, and drop the program's
+/// prefetches with its own.
 fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
     let layout = Layout::npad(7);
     let count = layout.count(region.len());
@@ -88,7 +88,7 @@ fn sweep(region: Region<'_>) -> Result<Walk<'_>, Untestable> {
     Ok(Walk::new(ring, Step::Follow)?)
 }
 
-/// Steps of the sweep, and shots after which it is made again: a CPU changes its mind now and then.
+/// Steps of the sweep, and shots after which it is repeated, because a CPU may judge anew.
 const STEPS: u64 = 1_000_000;
 const SHOTS: u32 = 120;
 
@@ -112,7 +112,7 @@ impl Shot for LineShot<'_> {
         self.line = self.rng.below(self.region.len() / LINE) * LINE;
         let line = &raw const self.region.bytes()[self.line];
         // The line in the other half of the page keeps the translation in the TLB: a prefetch
-        // may be dropped if it misses there. It is no neighbour that a prefetcher would pair.
+        // may be dropped if it misses there. It is no neighbour that a prefetcher would pair up.
         black_box(self.region.word(self.line ^ (PAGE / 2)));
         // SAFETY: the line lies in the region.
         unsafe { clflush(line) };

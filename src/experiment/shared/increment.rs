@@ -1,4 +1,4 @@
-//! Threads that increment words or take locks, in one place or in neighbouring ones.
+//! Threads that increment words or take locks, in one place or in neighbouring places.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{Increment, IncrementWay};
@@ -10,7 +10,7 @@ use crate::os::Worker;
 pub enum Spacing {
     /// All threads have the same word.
     Shared,
-    /// Each has a word of its own, so many bytes after the one before: 8 is an array without gaps.
+    /// Each has its own word, this many bytes after the word before: 8 is an array without gaps.
     Apart(usize),
 }
 
@@ -27,13 +27,13 @@ impl Spacing {
 /// Threads that increment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IncrementSetup {
-    /// How they do.
+    /// How they increment.
     pub way: IncrementWay,
     /// Where their words lie.
     pub spacing: Spacing,
     /// The CPU of each.
     pub cpus: Vec<usize>,
-    /// Whose time counts.
+    /// Which thread's time counts.
     pub pace: SampleOf,
 }
 

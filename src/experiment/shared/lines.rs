@@ -25,7 +25,7 @@ impl Setup for FillSetup {
         Ok(Workload::steady(fill, period))
     }
 
-    /// Whole lines alone.
+    /// Only whole lines.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let none = Flow {
             width: Some(16),
@@ -98,5 +98,5 @@ static LINES: Model = Model {
     name: "lines at the rate of a stream",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "additions that wait for each other where lines come fast",
+    leaves_out: "dependent additions, where lines arrive fast",
 };

@@ -1,4 +1,4 @@
-//! Set-ups that the figures of several topics use.
+//! Set-ups that experiments of several topics use.
 
 pub mod addition;
 pub mod bandwidth;

@@ -1,4 +1,4 @@
-//! Drepper's orders, and the sum of what is not paid.
+//! Drepper's orders, and the sum of the unpaid ones.
 
 use crate::experiment::machine::predict::{Basis, Flow, moved};
 use crate::experiment::prelude::*;
@@ -6,12 +6,12 @@ use crate::kernel::Outstanding;
 use crate::mem::Region;
 use crate::pattern::{Arrangement, Orders};
 
-/// Orders, and the sum of what is not paid. An operation is a batch of 16 orders.
+/// Orders, and the sum of the unpaid ones. An operation is a batch of 16 orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OrdersSetup {
     /// Batches of orders.
     pub batches: usize,
-    /// How they lie.
+    /// Their layout.
     pub arrangement: Arrangement,
     /// Decides the prices, and which are paid.
     pub seed: u64,
@@ -60,5 +60,5 @@ static ROOFS: Model = Model {
     name: "the lower of two roofs: the arithmetic as in L1d, or lines at the rate of a stream",
     basis: Basis::Calibration,
     bar: 0.25,
-    leaves_out: "that a wait for a line delays the arithmetic on it, where both take about as long",
+    leaves_out: "that a wait for a line delays its arithmetic, where both take about as long",
 };

@@ -1,13 +1,13 @@
-//! Stores behind a long latency.
+//! Stores after an operation of long latency.
 
 use crate::experiment::prelude::*;
 use crate::kernel::StoreBufferFill;
 use crate::mem::{LINE, Region};
 
-/// Rounds of a chain of divisions and stores behind it. An operation is a round.
+/// Rounds of a chain of divisions with stores after it. An operation is a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PendingSetup {
-    /// Stores of a round.
+    /// Stores per round.
     pub stores: u32,
 }
 

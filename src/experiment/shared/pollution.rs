@@ -1,4 +1,4 @@
-//! What is left of a hot set after other data passed through.
+//! How much of a hot set remains after other data passed through the cache.
 
 // Loads and stores lines of a region past the cache, by address.
 #![allow(unsafe_code)]
@@ -80,7 +80,7 @@ impl Setup for PollutionSetup {
         let laps = layout.count(self.hot);
         let (hot, passing) = region
             .split(self.hot)
-            .ok_or_else(|| Untestable("no room for lines that pass".to_owned()))?;
+            .ok_or_else(|| Untestable("the memory has no room for the passing lines".to_owned()))?;
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(hot, layout, laps, order)?;
         let walk = Walk::new(ring, Step::Follow)?;
@@ -104,7 +104,7 @@ impl Setup for PollutionSetup {
 
 /// Byte offset of the line that passes as number `index`, round and round.
 ///
-/// The lines pass in an order that no hardware prefetcher follows: those fetch into L2 whatever
+/// The lines pass in an order that no hardware prefetcher follows: prefetchers fetch into L2 whatever
 /// the hint says. The step is 0.618 of the whole, so that neighbours in time are never neighbours
 /// in memory, and odd, so that it meets every line of a power of two.
 fn scattered(index: usize, lines: usize) -> usize {
@@ -121,7 +121,7 @@ struct PollutionShot<'m> {
 }
 
 impl PollutionShot<'_> {
-    /// Has the line at byte `at` pass; `ahead` is the place of one that passes later.
+    /// Lets the line at byte `at` pass; `ahead` is the place of a line that passes later.
     fn pass(&mut self, at: usize, ahead: usize) {
         let bytes = self.passing.bytes_mut();
         match self.passage {

@@ -21,11 +21,11 @@ pub enum Held {
     Own,
     /// In no cache.
     Nowhere,
-    /// Modified in the other core's.
+    /// Modified in the other core's cache.
     Modified,
-    /// Clean in the other core's, and nowhere else.
+    /// Clean in the other core's cache, and in no other.
     Exclusive,
-    /// Clean in the measuring core's and in all others'.
+    /// Clean in the measuring core's cache and in all others.
     Shared,
 }
 
@@ -34,20 +34,20 @@ pub enum Held {
 pub enum Want {
     /// To read the line: a load.
     Read,
-    /// To own it: a locked addition. A core may begin the next before it owns the line (Zen 5
+    /// To own it: a locked addition. A core may begin the next one before it owns the line (Zen 5
     /// does), so that additions one after the other show what a program sees of their throughput.
-    /// Where the core has a copy of the line, its value is at hand, the next address with it, and
-    /// nothing shows how long the upgrade takes.
+    /// If the core has a copy of the line, it has the value and thus the next address, and the
+    /// latency of the upgrade does not show.
     Own,
-    /// The same with an `mfence` behind it, so that nothing begins before the line is owned: the
-    /// latency, of a transfer or of an upgrade, and that of the fence.
+    /// The same with an `mfence` after it, so that nothing begins before the line is owned: the
+    /// latency of a transfer or of an upgrade, plus the fence.
     OwnFenced,
 }
 
-/// Accesses to lines that others hold.
+/// Accesses to lines that other cores hold.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RemoteSetup {
-    /// Who holds them.
+    /// Which core holds them.
     pub held: Held,
     /// What is timed.
     pub want: Want,
@@ -58,10 +58,10 @@ pub struct RemoteSetup {
 }
 
 static TRANSFER: Model = Model {
-    name: "the latency of where the line is",
+    name: "the latency of the place of the line",
     basis: Basis::Calibration,
     bar: 0.25,
-    leaves_out: "what a load saves that asks for nothing but a copy",
+    leaves_out: "the advantage of a load that needs only a copy",
 };
 
 /// Lines of one shot: few enough for every L1d.
@@ -72,7 +72,7 @@ pub(crate) const LINES: usize = 64;
 #[repr(align(64))]
 pub(crate) struct Line([AtomicU64; LINE / 8]);
 
-/// What the measuring thread asks of the others; the bits above count the requests.
+/// The request of the measuring thread to the others; the bits above count the requests.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Ask {
@@ -80,7 +80,7 @@ pub(crate) enum Ask {
     Write = 1,
 }
 
-/// What all threads share: each part on lines of its own.
+/// The state that all threads share: each part on its own lines.
 #[derive(Debug)]
 pub(crate) struct Table {
     lines: Box<[Line]>,
@@ -94,7 +94,7 @@ impl Table {
         let mut order: Vec<usize> = (0..LINES).map(|number| number * APART).collect();
         let mut rng = Rng::new(seed);
         for place in (2..LINES).rev() {
-            // The first stays: it is where a shot begins.
+            // The first stays, because a shot begins there.
             order.swap(place, 1 + rng.below(place));
         }
         for (place, &from) in order.iter().enumerate() {
@@ -108,7 +108,7 @@ impl Table {
         }
     }
 
-    /// All lines, of which every [`APART`]th is accessed.
+    /// All lines. Every [`APART`]th is accessed.
     pub(crate) fn lines(&self) -> &[Line] {
         &self.lines
     }
@@ -130,7 +130,7 @@ impl Table {
         }
     }
 
-    /// Another thread's step: does what it is asked, if it is something else than `seen`.
+    /// Another thread's step: does what is requested, if the request differs from `seen`.
     fn serve(&self, seen: &mut u64) {
         let request = self.request.0[0].load(Ordering::Acquire);
         if request == *seen {
@@ -147,8 +147,8 @@ impl Table {
     }
 }
 
-/// `lock xadd` of 0: leaves the word as it is and its line modified. Compilers make a load of an
-/// addition that they see to be of nothing.
+/// `lock xadd` of 0: leaves the word unchanged and its line modified. Compilers replace an addition
+/// of a known 0 by a load.
 #[inline]
 fn add_nothing(word: &AtomicU64) -> u64 {
     word.fetch_add(core::hint::black_box(0), Ordering::Relaxed)
@@ -162,7 +162,7 @@ pub(crate) struct Others {
 }
 
 impl Others {
-    /// Starts one on each of `cpus`.
+    /// Starts a thread on each of `cpus`.
     pub(crate) fn start(table: &Arc<Table>, cpus: &[usize]) -> Result<Self, PartnerError> {
         let other = |&cpu: &usize| {
             let table = Arc::clone(table);
@@ -176,7 +176,7 @@ impl Others {
         })
     }
 
-    /// Has the others do something, and waits until they have.
+    /// Requests something of the others, and waits until they have done it.
     pub(crate) fn ask(&mut self, ask: Ask) {
         let before = self.table.done.0[0].load(Ordering::Relaxed);
         self.requests += 1;
@@ -268,7 +268,7 @@ impl Setup for RemoteSetup {
         // Two threads of one CPU would wait for the scheduler.
         if current_cpu().is_some_and(|cpu| self.others.contains(&cpu)) {
             return Err(Untestable(
-                "it takes a CPU other than the measuring one".into(),
+                "the other threads need another CPU than the measuring thread".into(),
             ));
         }
         let stores = u32::from(self.want != Want::Read);
@@ -284,8 +284,8 @@ impl Setup for RemoteSetup {
         ))
     }
 
-    /// A load: of nobody's line from memory, of another's half its way there and back. A hit of one's
-    /// own is too short to be told beside the fences of a shot.
+    /// Predicts a load: of an uncached line from memory, of another core's line by half a round trip. A
+    /// hit in the own cache is too short beside the fences of a shot.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         (self.want == Want::Read).then_some(())?;
         match self.held {
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
     use crate::os::allowed;
 
-    /// Every line is accessed once, whoever had it.
+    /// Every line is accessed once, whichever core had it.
     #[test]
     fn a_shot_goes_once_around_all_lines_in_every_state() {
         let cpus = allowed();

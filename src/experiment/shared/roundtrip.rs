@@ -1,18 +1,18 @@
-//! A token that goes around among threads.
+//! A token that circulates among threads.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{RoundTrip, RoundTripWay};
 use crate::mem::{PAGE, Region};
 use crate::os::{Worker, first_touched_on};
 
-/// Threads that hand one line to each other. It lies on a page of its own, which is new and which
-/// the first of their CPUs has touched first: on a machine of several nodes, the line's home is that
-/// CPU's, and not the measuring one's for all pairs.
+/// Threads that hand one line to each other. It lies on its own new page, which the first of their
+/// CPUs touched first: on a machine of several nodes, the home of the line is that CPU's node, and
+/// not the measuring CPU's for all pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RoundTripSetup {
-    /// How they wait and pass it on.
+    /// How they wait and pass the line on.
     pub way: RoundTripWay,
-    /// The CPU of each, all different: two that share one would wait for the scheduler.
+    /// The CPU of each, all different: two threads on one CPU would wait for the scheduler.
     pub cpus: Vec<usize>,
 }
 
@@ -30,7 +30,7 @@ impl RoundTripSetup {
             })
         });
         let members = members.collect::<Result<_, Untestable>>()?;
-        // All are as long under way; the median of them is the least disturbed.
+        // All threads take equally long; their median is the least disturbed.
         Ok(Workload::in_step(members, SampleOf::Median, 1))
     }
 }
@@ -48,7 +48,7 @@ impl Setup for RoundTripSetup {
         let threads = self.cpus.len();
         if cpus.len() < threads {
             return Err(Untestable(format!(
-                "it takes {threads} CPUs, and there are {}",
+                "this needs {threads} CPUs, and there are {}",
                 cpus.len()
             )));
         }
@@ -63,7 +63,7 @@ impl Setup for RoundTripSetup {
         self.team(region, token)
     }
 
-    /// Where the line lies, and whose it is, makes no difference to its accesses.
+    /// The place and the owner of the line do not affect its accesses.
     fn traced<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         region.bytes_mut().fill(0);
         self.team(region, 0)

@@ -1,4 +1,4 @@
-//! Threads that touch words of a structure, wherever these lie.
+//! Threads that touch words of a structure.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
@@ -18,13 +18,13 @@ pub enum WordWay {
 /// A byte of the memory, and what is done to the 8 bytes around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SharedWord {
-    /// Bytes from the beginning: of a line's first to its last.
+    /// Its offset in the memory.
     pub at: usize,
-    /// Whether it is added to, and not only read.
+    /// Whether it is incremented, and not only read.
     pub write: bool,
 }
 
-/// Threads that touch words, each its own ones.
+/// Threads that touch words, each its own words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedFieldsSetup {
     /// What each thread touches in a round.
@@ -33,7 +33,7 @@ pub struct SharedFieldsSetup {
     pub way: WordWay,
     /// The CPU of each thread.
     pub cpus: Vec<usize>,
-    /// Whose time counts.
+    /// Which thread's time counts.
     pub pace: SampleOf,
     /// Bytes of the memory.
     pub bytes: usize,

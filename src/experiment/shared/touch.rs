@@ -9,7 +9,7 @@ use crate::os::{Granted, Memory, Pages, Populated};
 use core::hint::black_box;
 use std::path::Path;
 
-/// How pages come to be there, or are touched.
+/// How pages are mapped or touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Touch {
     /// A byte of each is written, for the first time.
@@ -18,7 +18,7 @@ pub enum Touch {
     Read,
     /// A byte of each is written, for the first time, after one was read.
     WriteAfterRead,
-    /// A byte of each is written, and not for the first time.
+    /// A byte of each is written, not for the first time.
     Again,
     /// One `madvise(MADV_POPULATE_WRITE)` for all.
     Populate,
@@ -26,13 +26,13 @@ pub enum Touch {
     MapPopulate,
 }
 
-/// Pages that are touched. An operation is a page. They are the setup's own and no region's:
+/// Pages that are touched. An operation is a page. The set-up has its own pages, not a region's:
 /// before each shot they are given back to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TouchSetup {
     /// The size of the pages.
     pub pages: Pages,
-    /// How many.
+    /// How many pages.
     pub count: usize,
     /// How they are touched.
     pub touch: Touch,
@@ -48,7 +48,7 @@ impl Setup for TouchSetup {
         let mut memory = Memory::new(page * self.count, self.pages)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
             return Err(Untestable(format!(
-                "2 MiB pages were asked for, and the kernel gave: {}",
+                "2 MiB pages were requested, and the kernel gave: {}",
                 memory.granted()
             )));
         }
@@ -78,7 +78,7 @@ impl Setup for TouchSetup {
     }
 }
 
-/// Whether `mmap(MAP_POPULATE)` gives the pages wished for.
+/// Checks that `mmap(MAP_POPULATE)` gives the requested pages.
 fn map_populate(pages: Pages, bytes: usize) -> Result<(), Untestable> {
     let always = transparent(Path::new("/sys")) == Ok(Transparent::Always);
     if always != (pages == Pages::Huge) {
@@ -117,7 +117,7 @@ impl TouchShot {
     }
 }
 
-/// What the kernel did when the shot was set up, it does again: the same call on the same pages.
+/// The kernel repeats for every shot what it did at set-up: the same call on the same pages.
 const ONCE_MORE: &str = "the kernel did so before";
 
 impl Shot for TouchShot {

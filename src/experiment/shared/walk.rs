@@ -15,7 +15,7 @@ pub struct WalkSetup {
     pub count: usize,
     /// In which order they are visited.
     pub order: Order,
-    /// What is done to each.
+    /// What is done to each element.
     pub step: Step,
 }
 
@@ -30,8 +30,8 @@ impl WalkSetup {
         }
     }
 
-    /// Where the elements lie, as predictions see it. Those that straddle lines, or that are read in
-    /// two places of several lines, are none of theirs.
+    /// Where the elements lie, for predictions. Elements that straddle lines, or that are read in two
+    /// places of several lines, are not predicted.
     fn places(&self) -> Option<Places> {
         let layout = self.layout;
         let element = layout.element();
@@ -47,7 +47,7 @@ impl WalkSetup {
         })
     }
 
-    /// The same with another step.
+    /// The same walk with another step.
     pub fn with(self, step: Step) -> Self {
         WalkSetup { step, ..self }
     }

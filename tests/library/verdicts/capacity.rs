@@ -63,7 +63,7 @@ pub fn rows() -> Vec<Row> {
         row("D18", WORTH, Inconclusive, |m| {
             random(&guest(m), [5.0, 16.0, 70.0, 84.0])
         })
-        .says("others may have had the last level"),
+        .says("other guests may have used the last level"),
         row("D18", WORTH, Inconclusive, |m| {
             random(m, [5.0, 16.0, 70.0, 105.0])
         }),

@@ -120,7 +120,7 @@ fn footprints() -> Vec<Row> {
         row("D33", HELD, Untestable, |m| {
             footprint(m, 1e9, 32.0, [1.0, 1.0, 1.0])
         })
-        .says("no code of `mov, 3 bytes` took 1.2 times"),
+        .says("no footprint of `mov, 3 bytes` took 1.2 times"),
         row("D33", L1I, Holds, |m| {
             footprint(m, 5000.0, 32.0, [1.5, 2.0, 2.0])
         }),
@@ -134,7 +134,7 @@ fn footprints() -> Vec<Row> {
         row("D33", L1I, Untestable, |m| {
             footprint(m, 5000.0, 1e9, [1.5, 1.0, 1.0])
         })
-        .says("no code of `nop, 8 bytes`"),
+        .says("no footprint of `nop, 8 bytes`"),
         row("D33", L2, Holds, |m| {
             footprint(m, 5000.0, 32.0, [1.5, 2.0, 2.0])
         }),

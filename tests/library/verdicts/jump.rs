@@ -91,7 +91,7 @@ fn table() -> Vec<Row> {
             let l1 = m.ranges.l1;
             first(m, time(1.5)).without(|_, x| l1.holds(x) && x > 8192.0)
         })
-        .says("it takes two points of `k = a[k]`"),
+        .says("a comparison needs two points of `k = a[k]`"),
         row("B12", JUMPS, Holds, |m| jumps(m, LEVELS, [1.0; 4])),
         row("B12", JUMPS, DoesNotHold, |m| {
             jumps(m, [1.5, 5.0, 5.5, 95.0], [1.0; 4])

@@ -110,7 +110,7 @@ pub fn rows() -> Vec<Row> {
             but(m, "B2", "1P", [4.24, 0.853])
         }),
         row("B3", GAIN, Holds, |m| but(m, "B3", "2P", [4.24, 1.2])),
-        row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("a core 0.50"),
+        row("B3", GAIN, DoesNotHold, |m| but(m, "B3", "2P", [4.0, 2.0])).says("per core 0.50"),
         row("B3", GAIN, Inconclusive, |m| but(m, "B3", "2P", [2.4, 1.0])),
         row("B4", ONE, Holds, |m| but(m, "B4", "2Q", [4.02, 1.0])),
         row("B4", ONE, DoesNotHold, |m| but(m, "B4", "2Q", [6.0, 1.0])).says("one task 1.4"),
@@ -131,7 +131,7 @@ pub fn rows() -> Vec<Row> {
         row("B4", FOUR, Untestable, |m| {
             on_cores(but(m, "B4", "2Q", [4.0, 6.587]), 2)
         })
-        .says("it takes 4 cores, and there are 2"),
+        .says("needs 4 cores, and this process has 2"),
         row("B4", TWO, Holds, |m| but(m, "B4", "2Q", [4.0, 1.0])),
         row("B4", TWO, DoesNotHold, |m| but(m, "B4", "2Q", [4.0, 0.5])).says("0.5"),
         row("B4", TWO, Inconclusive, |m| {
@@ -219,7 +219,7 @@ pub fn rows() -> Vec<Row> {
             "B5" => |m| on_one(m, "B5"),
             _ => |m| on_one(m, "B6"),
         };
-        row(id, claim, Untestable, plant).says("it takes 2 cores, and there are 1")
+        row(id, claim, Untestable, plant).says("needs 2 cores, and this process has 1")
     }));
     rows
 }

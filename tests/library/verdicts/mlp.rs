@@ -157,7 +157,7 @@ pub fn rows() -> Vec<Row> {
 
 fn estimates() -> Vec<Row> {
     vec![
-        row("A3", RISES, Holds, |m| a3(m, USUAL)).says("keep 8.0"),
+        row("A3", RISES, Holds, |m| a3(m, USUAL)).says("an estimated 8.0"),
         row("A3", RISES, DoesNotHold, |m| {
             let buffered = [90.0, 70.0, 80.0, 50.0];
             a3(m, Times { buffered, ..USUAL })
@@ -171,7 +171,7 @@ fn estimates() -> Vec<Row> {
             a3(m, USUAL).without(|series, _| series == CHAINS)
         })
         .says("`exchanges in n chains` was not measured at 4"),
-        row("A3", MORE, Holds, |m| a3(m, USUAL)).says("keeps 4.0"),
+        row("A3", MORE, Holds, |m| a3(m, USUAL)).says("an estimated 4.0"),
         row("A3", MORE, DoesNotHold, |m| {
             a3(
                 m,

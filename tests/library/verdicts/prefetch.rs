@@ -236,7 +236,7 @@ pub fn rows() -> Vec<Row> {
                 time(if series.contains("L1d") { 10.0 } else { 6000.0 })
             })
         })
-        .says("are more than were measured"),
+        .says("more than any distance that was measured"),
         row("E27", TOO_NEAR, Holds, |m| modelled(m, 1.1)).says("1 ahead"),
         row("E27", TOO_NEAR, DoesNotHold, |m| modelled(m, 2.0)),
         row("E27", TOO_NEAR, Inconclusive, |m| modelled(m, 1.25)),

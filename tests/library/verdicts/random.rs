@@ -59,7 +59,7 @@ pub fn rows() -> Vec<Row> {
         row("D8", STEPS, Inconclusive, |m| {
             levels(&guest(m), [5.0, 16.0, 16.5, 17.0])
         })
-        .says("others may have had the last level"),
+        .says("other guests may have used the last level"),
         row("D8", STEPS, Inconclusive, |m| {
             // The lower ends of the intervals are flat: noise as large as the steps.
             Planted::new("D8", m, |_, x| {

@@ -275,7 +275,7 @@ fn fig_3_29() -> Vec<Row> {
             let write = [0.33; 4];
             kept("D41", &guest(m), Kept { write, ..OPTERON })
         })
-        .says("others may have had the last level"),
+        .says("other guests may have used the last level"),
         row("D41", FASTER, Inconclusive, |m| {
             // 0.7 bytes per cycle, in both places.
             let write = [0.7 / 15.4, 1.0, 1.0, 1.0];

@@ -141,16 +141,16 @@ pub fn rows() -> Vec<Row> {
     rows.extend(schematics());
     for claim in [LEVELS, THREADS, CORES, LAST, PROCESSORS] {
         let row = row("D3", claim, Untestable, |m| figure(&guest(m), &[]));
-        rows.push(row.says("its host chooses"));
+        rows.push(row.says("whose host chooses"));
     }
     for claim in [FOUR_WAYS, SHARED_L2, SHARED_L3] {
         let row = row("D43", claim, Untestable, |m| arranged(&guest(m), 4.0));
-        rows.push(row.says("its host chooses"));
+        rows.push(row.says("whose host chooses"));
     }
     let row = row("E43", OTHERS, Untestable, |m| {
         siblings(&guest(m), [0.0, 1.0, 0.0], [MIB; 2])
     });
-    rows.push(row.says("its host chooses"));
+    rows.push(row.says("whose host chooses"));
     rows
 }
 
@@ -160,7 +160,7 @@ fn schematics() -> Vec<Row> {
         row("D2", RATIO, DoesNotHold, |m| ratio(m, 260e6, 32e9)),
         row("D2", RATIO, DoesNotHold, |m| ratio(m, 2e6, 32e9)),
         row("D2", RATIO, Untestable, |m| ratio(m, 0.0, 32e9)).says("not positive"),
-        row("D2", RATIO, Untestable, |m| ratio(&guest(m), 32e6, 32e9)).says("its host chooses"),
+        row("D2", RATIO, Untestable, |m| ratio(&guest(m), 32e6, 32e9)).says("whose host chooses"),
         row("D3", LEVELS, Holds, |m| figure(m, &[])),
         row("D3", LEVELS, DoesNotHold, |m| {
             figure(m, &[("levels of cache", 2.0)])

@@ -1,4 +1,4 @@
-//! Drepper 6.3.1, what stands behind an indirect jump.
+//! Drepper 6.3.1: the code behind an indirect jump.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::code::footprint::RoutineSetup;
@@ -11,7 +11,7 @@ pub(crate) static ALL: &[Experiment] = &[UNDEFINED];
 const UD2: &str = "ud2 behind each jump";
 const CODE: &str = "code behind each jump";
 
-/// Jumps that every predictor remembers, and more than any does.
+/// A number of jumps that every predictor remembers, and one that none does.
 const FEW: usize = 16;
 const MANY: usize = 16384;
 
@@ -19,18 +19,19 @@ const UNDEFINED: Experiment = Experiment {
     id: "E34",
     name: "drepper-ud2",
     title: "ud2 behind an indirect jump",
-    question: "Does it help to tell the fetcher that nothing behind a jump will be executed?",
-    source: "Drepper 6.3.1: ud2, an instruction that cannot be executed, after an indirect jump \
-             keeps the processor from decoding what stands behind; \"a very special situation\"",
+    question: "Does it help to tell the fetcher that the code behind a jump will not be executed?",
+    source: "Drepper 6.3.1: ud2, an undefined instruction, after an indirect jump keeps the \
+             processor from decoding what follows; \"a very special situation\"",
     seen: &[],
-    about: "A jump whose target is remembered is followed at once, and nobody looks behind it. A \
-            jump whose target is not known is found by decoding it; then fetch goes on behind it, \
-            or stops and waits, until the target is computed. What is fetched meanwhile is thrown \
-            away, and ud2 ends it early. Compilers put ud2 or int3 behind indirect jumps for \
-            another reason: it stops what a CPU would execute there in vain and leave traces of \
-            (straight-line speculation).",
+    about: "Indirect jumps, one per line, run in a scattered order, with ordinary code or with \
+            ud2 behind each. The axis is their number. If the CPU remembers a jump's target, it \
+            follows the jump at once and does not fetch behind it. Otherwise decoding finds the \
+            jump; fetch then continues behind it, or stops until the target is computed. What is \
+            fetched behind it is discarded, and ud2 ends that fetching early. Compilers put ud2 \
+            or int3 behind indirect jumps for another reason: it keeps a CPU from executing the \
+            code there speculatively and leaving traces (straight-line speculation).",
     plot: Some(Plot::lines(
-        Axis::log("indirect jumps, one a line, all over the place"),
+        Axis::log("indirect jumps, one per line, in scattered order"),
         Axis::log("time"),
         Unit::CyclesPerInstruction,
     )),
@@ -53,23 +54,23 @@ const UNDEFINED: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        // After an indirect jump ud2 signals the fetcher not to waste effort on decoding what
+        // After an indirect jump, ud2 tells the fetcher not to waste effort on decoding what
         // follows.
         measured(
             "E34.1",
             drepper("6.3.1"),
-            "where there are more indirect jumps than are remembered, ud2 behind each makes them \
-             at least 5 % cheaper",
+            "if there are more indirect jumps than the CPU remembers, ud2 behind each makes them \
+             at least 5 % faster",
             |e| at_most("ud2 over code, many jumps", ud2_over_code(e, MANY), 0.95),
         )
-        .failing("What ud2 saves of the fetch behind a jump is not seen in the time."),
+        .failing("The time shows no gain from fetching less behind a jump."),
         measured(
             "E34.2",
             ours(
-                "where the targets are known, nobody looks behind the jumps: ud2 should make no \
-                 difference",
+                "with remembered targets the CPU does not fetch behind the jumps, so ud2 should \
+                 make no difference",
             ),
-            "where all indirect jumps are remembered, ud2 behind each changes their time by less \
+            "if the CPU remembers all indirect jumps, ud2 behind each changes their time by less \
              than 3 %",
             |e| {
                 between(

@@ -1,4 +1,4 @@
-//! Drepper 6.2.2: where in a line code starts.
+//! Drepper 6.2.2: the byte of a line at which code starts.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{CodeAlign, Placed};
@@ -21,18 +21,18 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     id: "E24",
     name: "drepper-code-alignment",
     title: "Code at every offset of a line",
-    question: "How much does it matter where in a line a loop or the target of a jump starts?",
-    source: "Drepper 6.2.2: align functions, targets of jumps and loops, -falign-functions, \
-             -falign-jumps, -falign-loops",
+    question: "How much does the time depend on where in a line a loop or a jump target starts?",
+    source: "Drepper 6.2.2: align functions, jump targets and loops (-falign-functions, \
+             -falign-jumps, -falign-loops)",
     seen: &[],
-    about: "The front end takes its instructions in pieces: blocks of 16 or 32 bytes for the \
-            decoders, of 32 or 64 for the decoded cache. A jump into the end of a piece takes \
-            little from it, and code that lies across two needs both. A cycle more per round shows \
-            in a loop of one cycle; in a longer one it drowns, as it does where a buffer keeps \
-            whole loops. Compilers align loops to 16 or 32 bytes, and not all of them.",
+    about: "Two loops and the target of a jump start at each of the 64 bytes of a line, which are \
+            the axis. The front end fetches code in aligned pieces: 16 or 32 bytes for the \
+            decoders, 32 or 64 for the decoded cache. A jump to the end of a piece gets few \
+            instructions from it, and code that crosses a boundary needs two pieces. One more \
+            cycle per round shows in a loop of one cycle. A longer loop hides it, and so does a buffer for whole loops. Compilers align some loops to 16 or 32 bytes.",
     plot: Some(Plot::lines(
-        Axis::linear("byte of the line at which it starts"),
-        Axis::linear("time of a round"),
+        Axis::linear("start of the code in the line, byte"),
+        Axis::linear("time per round"),
         Unit::CoreCycles,
     )),
     cases: |_| {
@@ -49,9 +49,9 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     claims: &[
         measured(
             "E24.1",
-            ours("the document says where to align code, and not how much it is worth"),
-            "for a loop of 24 bytes, one of 48 and the target of a jump, the slowest start in a \
-             line takes less than 1.5 times as long as the quickest",
+            ours("the document says where to align code, but not what alignment saves"),
+            "a loop of 24 bytes, a loop of 48 bytes and the target of a jump each take less than \
+             1.5 times as long at the slowest start in a line as at the fastest",
             |e| {
                 each(|placed| {
                     let offsets = offsets(e, placed)?;
@@ -65,11 +65,11 @@ const CODE_ALIGNMENT: Experiment = Experiment {
         measured(
             "E24.2",
             ours(
-                "the document argues with the end of a line and with decoder blocks of 16 bytes: \
-                 is it crossing a boundary that costs?",
+                "the document names the end of a line and decoder blocks of 16 bytes: is crossing \
+                 a boundary what costs time?",
             ),
-            "code is slowest where it reaches over a boundary of 32 bytes, or of a line if it is \
-             longer, and takes 1.1 times as long there as inside, or longer",
+            "code is slowest where it crosses a boundary of 32 bytes (of 64 bytes if it is longer \
+             than 32), and takes at least 1.1 times as long there as inside the boundary",
             |e| {
                 each(|placed| {
                     let boundary = if placed.bytes() < 32 { 32 } else { LINE };
@@ -86,13 +86,13 @@ const CODE_ALIGNMENT: Experiment = Experiment {
                 })
             },
         ),
-        // An instruction at the end of a line is less effectively executed than one at the
-        // beginning; align functions, targets of jumps and, to some extent, loops.
+        // An instruction at the end of a line executes less efficiently than one at the beginning:
+        // align functions, jump targets and, to some extent, loops.
         measured(
             "E24.3",
             drepper("6.2.2"),
-            "a loop of 24 bytes, one of 48 and the target of a jump are as quick at the start of \
-             a line as anywhere, within 5 %",
+            "a loop of 24 bytes, a loop of 48 bytes and the target of a jump are as fast at the \
+             start of a line as at any other byte, within 5 %",
             |e| {
                 each(|placed| {
                     let offsets = offsets(e, placed)?;
@@ -109,19 +109,19 @@ const CODE_ALIGNMENT: Experiment = Experiment {
     ],
 };
 
-/// Judges all that is placed.
+/// Judges each kind of code.
 fn each(judge: impl Fn(Placed) -> Judged) -> Judged {
     all_of(Placed::ALL.into_iter().map(judge))
 }
 
-/// What was measured at each offset, from the first, in the pass that was disturbed least: another
-/// thread of the same core, be it a stranger's, takes front-end cycles from this one for seconds
-/// at a time, and gives it none.
+/// The times at each offset, each from its least disturbed pass. Another thread of the same core,
+/// also one of another guest, takes front-end cycles from this thread for seconds at a time, and
+/// never adds any.
 ///
 /// # Errors
-/// If there is none at the start of a line.
+/// If the start of a line was not measured.
 fn offsets(e: &Evidence<'_>, placed: Placed) -> Result<Vec<(usize, Interval)>, Untestable> {
-    // The series' own reason, if it has no points.
+    // If the series has no points, its own reason is reported.
     e.series(name(placed))?;
     let least = |passes: Vec<Pass>| {
         let values = passes.into_iter().map(|pass| pass.interval);
@@ -157,7 +157,7 @@ fn quickest(offsets: &[(usize, Interval)]) -> Result<Interval, Untestable> {
         .ok_or_else(|| Untestable("no offset was measured".to_owned()))
 }
 
-/// Code at a byte of a line. An operation is a round through it.
+/// Code that starts at a byte of a line. An operation is a round through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodeAlignSetup {
     /// What is placed.
@@ -167,7 +167,7 @@ pub struct CodeAlignSetup {
 }
 
 impl Setup for CodeAlignSetup {
-    /// A line, of which nothing is used: the code lies in the program.
+    /// A line that is not used: the code lies in the program.
     fn bytes(&self) -> usize {
         LINE
     }

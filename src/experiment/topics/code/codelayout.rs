@@ -1,4 +1,4 @@
-//! Drepper 6.2.2: what of a program lies in L1i, by inlining and by the order of blocks.
+//! Drepper 6.2.2: inlining and the order of blocks decide which code lies in L1i.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -13,7 +13,7 @@ pub(crate) static ALL: &[Experiment] = &[INLINING, BLOCK_ORDER];
 const INLINED: &str = "inlined";
 const CALLED: &str = "called";
 
-/// Functions of 8 instructions of their own and a candidate of 64, half a KiB.
+/// Functions of 8 own instructions and a candidate of 64 instructions, half a KiB.
 const fn callers(count: usize, inlined: bool) -> Callers {
     Callers {
         count,
@@ -23,7 +23,7 @@ const fn callers(count: usize, inlined: bool) -> Callers {
     }
 }
 
-/// Bytes of code in parts of L1i: less, about as much, and more. The shared form takes an eighth.
+/// Sizes of the inlined code in parts of L1i. The called form takes an eighth of them.
 const PARTS: [f64; 9] = [SMALL, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, LARGE, 8.0];
 
 /// Parts that only a full run adds.
@@ -32,10 +32,10 @@ const BETWEEN: [f64; 7] = [0.375, 0.625, 0.875, 1.25, 1.75, 2.5, 5.0];
 /// A part of L1i that leaves room for everything else.
 const SMALL: f64 = 0.125;
 
-/// As much code as L1i holds several times, and which shrinks to less than L1i.
+/// Code that is larger than L1i inlined, and smaller than L1i called.
 const LARGE: f64 = 3.0;
 
-/// How many pieces of `bytes` make the parts of L1i.
+/// The numbers of pieces of `bytes` that fill the parts of L1i.
 fn counts(machine: &Machine, bytes: usize) -> Vec<usize> {
     let mut parts = PARTS.to_vec();
     if machine.full {
@@ -50,7 +50,7 @@ fn counts(machine: &Machine, bytes: usize) -> Vec<usize> {
     counts
 }
 
-/// How many pieces of `bytes` make `part` of L1i; of 32 KiB if nothing is known of it.
+/// How many pieces of `bytes` fill `part` of L1i, or of 32 KiB if the size of L1i is unknown.
 fn pieces(machine: &Machine, bytes: usize, part: f64) -> usize {
     let l1i = l1i(machine).unwrap_or(32768.0);
     ((part * l1i) as usize / bytes).max(2)
@@ -68,7 +68,7 @@ fn at_part(
     paired(e, of, to, Range { lo: x, hi: x })
 }
 
-/// The curves of a piece of `bytes` instead of a round through all of them.
+/// The curves per piece of `bytes` instead of per round through all pieces.
 fn a_piece(e: &Evidence<'_>, series: [&str; 2], bytes: usize) -> Vec<Curve> {
     let mut curves = e.curves();
     curves.retain(|curve| series.contains(&curve.label.as_str()));
@@ -81,19 +81,23 @@ fn a_piece(e: &Evidence<'_>, series: [&str; 2], bytes: usize) -> Vec<Curve> {
 const INLINING: Experiment = Experiment {
     id: "E21",
     name: "drepper-table-6.3",
-    title: "Inlined, or called",
-    question: "From which size of the program on is a function quicker if it is called than if \
-               every caller has it inlined?",
-    source: "Drepper 6.2.2, table 6.3: f1 + f2 + 2 inlcand if it is inlined into both, \
-             f1 + f2 + 1 inlcand if not, \"this is how much more L1i and L2 cache is needed\"",
+    title: "Inlined or called functions",
+    question: "From which program size on is a called function faster than one that is inlined \
+               into every caller?",
+    source: "Drepper 6.2.2, table 6.3: f1 + f2 + 2 inlcand if the candidate is inlined into both \
+             functions, f1 + f2 + 1 inlcand if not, \"this is how much more L1i and L2 cache is \
+             needed\"",
     seen: &[],
-    about: "A call and its return cost two jumps and the work around them. A function of many \
-            bytes that is inlined everywhere costs its fetch from L2 at every place, of which \
-            prefetching hides a part; the called one is decoded already. The code here lies in \
-            another order than it is called, as in a program.",
+    about: "Many functions contain the same candidate code of 64 instructions, either inlined \
+            into each or as one function that all call. The axis is the size of all functions \
+            with the candidate inlined. A call and its return cost two taken branches and the \
+            work around them. The inlined copies outgrow L1i first; each copy then comes from L2, \
+            and prefetching hides a part of that. The called candidate stays in L1i and is \
+            decoded already. The functions lie in another order than they are called, as in a \
+            program.",
     plot: Some(Plot::lines(
-        Axis::bytes("all functions, if inlined"),
-        Axis::linear("time of a function with its candidate"),
+        Axis::bytes("size of all functions, if inlined"),
+        Axis::linear("time per function with its candidate"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
@@ -120,13 +124,13 @@ const INLINING: Experiment = Experiment {
     curves: |e| a_piece(e, [INLINED, CALLED], callers(1, true).function()),
     events: events::CODE,
     claims: &[
-        // Both functions with two copies of the candidate; without inlining the total is smaller by
-        // the size of one.
+        // Inlining puts two copies of the candidate into the functions; without inlining the total
+        // is smaller by one copy.
         computed(
             "E21.1",
             drepper("6.2.2, Table 6.3"),
-            "code inlined into two functions takes its own size more than the same code called by \
-             both, within 5 %",
+            "code inlined into two functions takes more space than the same code called by both, \
+             by its own size within 5 %",
             |e| {
                 let more = e.at(TWO_INLINED, 2.0)?.middle() - e.at(TWO_CALLED, 2.0)?.middle();
                 let shared = callers(2, false).shared() as f64;
@@ -135,12 +139,12 @@ const INLINING: Experiment = Experiment {
             },
         )
         .then(1.0, ""),
-        // A called function has the additional cost of the extra call.
+        // A called function costs an extra call.
         measured(
             "E21.2",
             drepper("6.2.2"),
-            "where all of it fits an eighth of L1i, a function takes 1.05 times as long with its \
-             candidate called as with it inlined, or longer",
+            "in code of at most an eighth of L1i, a function takes at least 1.05 times as long \
+             with its candidate called as with the candidate inlined",
             |e| {
                 let bytes = callers(1, true).function();
                 at_least(
@@ -150,13 +154,13 @@ const INLINING: Experiment = Experiment {
                 )
             },
         ),
-        // If the content of L1i can be reused and the footprint is reduced, that often makes up for
-        // the call; the candidate need not be decoded again.
+        // Reusing the content of L1i with a smaller footprint often makes up for the call; the
+        // candidate need not be decoded again.
         measured(
             "E21.3",
             drepper("6.2.2, Table 6.3"),
-            "where inlining makes code that fits L1i three times as large as L1i, a function \
-             takes 1.05 times as long inlined as called, or longer",
+            "if inlining makes code that fits L1i three times as large as L1i, a function takes \
+             at least 1.05 times as long inlined as called",
             |e| {
                 let bytes = callers(1, true).function();
                 at_least(
@@ -172,7 +176,7 @@ const INLINING: Experiment = Experiment {
 const TWO_INLINED: &str = "bytes of two functions, inlined";
 const TWO_CALLED: &str = "bytes of two functions and one candidate, called";
 
-/// Bytes of two functions with the candidate in each, or called by both.
+/// Bytes of two functions with the candidate inlined into each, or called by both.
 fn size(_: Region<'_>, inlined: u64) -> Result<f64, Untestable> {
     Ok(callers(2, inlined == 1).functions() as f64)
 }
@@ -190,29 +194,31 @@ const fn blocks(count: usize, moved: bool) -> Blocks {
     }
 }
 
-/// A part of L1i that holds the hot code and the cold.
+/// A part of L1i: L1i holds the hot and the cold code.
 const BOTH: f64 = 0.25;
 
-/// As much of both as L1i holds twice, of which the hot code alone fits.
+/// Twice L1i: L1i holds only the hot code.
 const HOT_ALONE: f64 = 2.0;
 
 const BLOCK_ORDER: Experiment = Experiment {
     id: "E22",
     name: "drepper-block-reorder",
-    title: "Cold code between the hot",
-    question: "What does code cost that is never executed, but lies between code that is?",
+    title: "Cold code between hot code",
+    question: "What does never executed code cost if it lies between executed code?",
     source: "Drepper 6.2.2: the rarely used block B between A and C, __builtin_expect, \
              -freorder-blocks",
     seen: &[],
-    about: "The jump over cold code is predicted, but it is a taken branch; whatever shares a \
-            line with the hot code takes room in L1i, and prefetching brings lines that nobody \
-            needs. Rust moves blocks out of the way that call a #[cold] function or \
-            core::hint::cold_path(). What such hints, inlining attributes and optimisation for \
-            size make of code is not timed: a test looks at the compiler's output \
-            (tests/library/codegen/compiled.rs). Profile-guided builds are not part of this.",
+    about: "Hot blocks of a few instructions run in turn; a cold block of code that never runs \
+            lies behind each of them, or all cold blocks lie at the end. The axis is the size of \
+            hot and cold code together. A jump over a cold block is predicted, but it is a taken \
+            branch. Cold code that shares a line with hot code takes room in L1i, and prefetching \
+            brings cold lines. Rust moves blocks away that call a #[cold] function or \
+            core::hint::cold_path(). A test checks the compiler's output for such hints, inlining \
+            attributes and optimisation for size (tests/library/codegen/compiled.rs); this \
+            experiment does not time them, nor profile-guided builds.",
     plot: Some(Plot::lines(
-        Axis::bytes("code, hot and cold"),
-        Axis::linear("time of a block"),
+        Axis::bytes("size of hot and cold code"),
+        Axis::linear("time per block"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
@@ -230,21 +236,21 @@ const BLOCK_ORDER: Experiment = Experiment {
     curves: |e| a_piece(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart()),
     events: events::CODE,
     claims: &[
-        // A big unused block in the middle makes execution not linear: it pollutes L1i by
-        // prefetching, and bubbles follow from false predictions.
+        // A big unused block in the middle makes execution non-linear: prefetching pollutes L1i,
+        // and wrong predictions cause bubbles.
         measured(
             "E22.1",
             drepper("6.2.2"),
-            "code that fits L1i takes 1.1 times as long with its cold blocks between the hot ones \
-             as with the cold blocks moved away, or longer",
+            "code that fits L1i takes at least 1.1 times as long with cold blocks between the hot \
+             blocks as with the cold blocks moved away",
             |e| at_least("between over moved away", slower(e, BOTH), 1.1),
         ),
-        // Reordered, the rarely used code lies where it does not hurt the efficiency of L1i.
+        // After reordering, rarely used code lies where it does not harm L1i.
         measured(
             "E22.2",
             drepper("6.2.2"),
-            "moving cold blocks away gains 1.2 times as much where L1i holds the hot code alone \
-             as where it holds all code",
+            "moving cold blocks away gains at least 1.2 times as much if L1i holds only the hot \
+             code as if L1i holds all code",
             |e| {
                 let more = ratio(slower(e, HOT_ALONE), slower(e, BOTH))?;
                 at_least(
@@ -255,13 +261,13 @@ const BLOCK_ORDER: Experiment = Experiment {
             },
         )
         .failing(
-            "The taken branch over each cold block costs what moving it gains; the room in L1i \
-             adds little.",
+            "The gain comes from the taken branch over each cold block; the room in L1i adds \
+             little.",
         ),
     ],
 };
 
-/// How many times as long code takes with the cold between the hot, at a part of L1i.
+/// The time with cold code between hot code over that with it moved away, at a part of L1i.
 fn slower(e: &Evidence<'_>, part: f64) -> Result<Interval, Untestable> {
     at_part(e, [BETWEEN_HOT, MOVED], blocks(1, false).apart(), part)
 }

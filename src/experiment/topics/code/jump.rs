@@ -1,4 +1,4 @@
-//! Sestoft's note, appendix A: the latency table, Figure 5, and how to fill the array.
+//! Sestoft's note, appendix A: the latency table, Figure 5, and ways to fill the array.
 
 use crate::experiment::machine::predict::{Places, in_order, random};
 use crate::experiment::prelude::*;
@@ -19,12 +19,14 @@ const JUMP_TABLE: Experiment = Experiment {
     id: "B12",
     name: "sestoft-jump-table",
     title: "Time of k = a[k] over the size of the array",
-    question: "How long does a load take that depends on the one before it?",
-    source: "Sestoft, A.1: 2^25 iterations on 32-bit indices, 8 KiB to 128 MiB",
+    question: "How long does a load take that depends on the load before it?",
+    source: "Sestoft, A.1: 2^25 iterations over 32-bit indices, arrays of 8 KiB to 128 MiB",
     seen: &[],
-    about: "Each load waits for the one before it, so that a step takes the latency of the place \
-            where the line is found. Sixteen elements share a line: arrays a little larger than a \
-            cache hit in it now and then.",
+    about: "A loop follows indices through an array that is one random cycle: k = a[k]. The axis \
+            is the size of the array. Each load waits for the load before it, so a step takes the \
+            latency of the level where the line is found. The curve rises where the array outgrows a \
+            cache. Sixteen elements share a line, so an array somewhat larger than a cache has \
+            some hits in it. The second series adds a check of the index, as Java makes one.",
     plot: Some(
         Plot::lines(Axis::WORKING_SET, Axis::log("time"), Unit::Nanoseconds).beside(&[Reference {
             file: "sestoft_memory_latency.csv",
@@ -38,7 +40,7 @@ const JUMP_TABLE: Experiment = Experiment {
         let mut cases = Vec::new();
         for (series, checked) in [(UNCHECKED, false), (CHECKED, true)] {
             for bytes in machine.working_sets() {
-                // The note begins at 8 KiB. The check is judged in L1d and in memory alone.
+                // The note begins at 8 KiB. The check is judged only in L1d and in memory.
                 let ranges = &machine.ranges;
                 let judged = |bytes| ranges.l1.holds(bytes) || ranges.memory.holds(bytes);
                 if bytes < 8192 || checked && !machine.full && !judged(bytes as f64) {
@@ -71,13 +73,13 @@ const JUMP_TABLE: Experiment = Experiment {
             },
         )
         .then_between(1.0, 1.13, "i7-4870HQ and Xeon E5-2680 v3"),
-        // Constant in L1, reasonably constant for 64 to 256 KiB in L2, and a considerable jump
-        // where the array outgrows L3. From L1 to L2: 2.5 to 3.3 ns over 1.4, 2.6 to 3.5 over 1.5.
+        // Constant in L1, reasonably constant for 64 to 256 KiB in L2, and a large jump where the
+        // array outgrows L3. From L1 to L2: 2.5 to 3.3 ns over 1.4, 2.6 to 3.5 over 1.5.
         measured(
             "B12.2",
             sestoft("A.1, table"),
-            "the time of k = a[k] grows by more than 1.3 times from L1d to L2, from L2 to the \
-             last level, and from the last level to memory",
+            "the time of k = a[k] grows by a factor of more than 1.3 from L1d to L2, from L2 to \
+             the last level, and from the last level to memory",
             |e| {
                 let ranges = &e.machine.ranges;
                 let level = |range| e.level(UNCHECKED, range);
@@ -91,12 +93,13 @@ const JUMP_TABLE: Experiment = Experiment {
             },
         )
         .then_between(2.07, 2.13, "i7-4870HQ and Xeon E5-2680 v3"),
-        // The same instructions take 1.4 to 94.5 ns, a factor of 67, by the contents of the array
-        // alone.
+        // The same instructions take 1.4 to 94.5 ns, a factor of 67, only because of other contents
+        // of the array.
         measured(
             "B12.3",
             sestoft("A.1, table"),
-            "the time of k = a[k] at the slowest size is more than 20 times that at the fastest",
+            "the time of k = a[k] at the slowest size is more than 20 times the time at the \
+             fastest size",
             |e| {
                 at_least(
                     "slowest over fastest size",
@@ -115,21 +118,22 @@ const JUMP_TABLE: Experiment = Experiment {
             )
             .advice(
                 "Follow fewer pointers: use indices into arrays, or wider nodes.",
-                "Dependent loads cost less than expected: measure before you flatten data.",
+                "Dependent loads cost less than expected: measure before you flatten data \
+                 structures.",
             ),
         ),
         measured(
             "B12.4",
             ours(
-                "latency does not fall with the size of the array: where the time does, something \
+                "latency does not fall with the size of the array; if the time falls, something \
                  else was measured. The note's own Xeon is 12 % faster at 16 KiB than at 8",
             ),
-            "the time of k = a[k] is nowhere less than 0.95 of that of the next smaller array",
+            "the time of k = a[k] is never less than 0.95 times the time of the next smaller array",
             |e| never_faster(e, UNCHECKED),
         ),
         measured(
             "B12.5",
-            ours("the note's loop includes the check of the index that Java makes"),
+            ours("the note's loop includes Java's check of the index"),
             "checking the index costs less than 10 % of the time of k = a[k], in L1d and in \
              memory",
             |e| {
@@ -143,8 +147,7 @@ const JUMP_TABLE: Experiment = Experiment {
             },
         )
         .holding(
-            "The check is a comparison and a predicted branch, which run beside the load that \
-             everything waits for.",
+            "The check is a comparison and a predicted branch. Both run in parallel with the load.",
         ),
     ],
 };
@@ -164,7 +167,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Un
     }
     let [first, second, rest @ ..] = inside.as_slice() else {
         return Err(Untestable(format!(
-            "it takes two points of `{series}` in the {range}"
+            "a comparison needs two points of `{series}` in the {range}"
         )));
     };
     let mut least = first.least(*second);
@@ -178,7 +181,7 @@ fn extremes(e: &Evidence<'_>, series: &str, range: Range) -> Result<Interval, Un
 
 /// Judges that no point of a series is faster than the one before it by more than 5 %.
 ///
-/// The 5 % are what other physical pages may change, so the points' own intervals are judged.
+/// Other physical pages may change a time by 5 %, so the points' own intervals are judged.
 fn never_faster(e: &Evidence<'_>, series: &str) -> Judged {
     let points = e.series(series)?;
     let mut worst: Option<(f64, Interval)> = None;
@@ -207,7 +210,8 @@ const FIG_5: Experiment = Experiment {
     question: "Is the array 6, 0, 3, 5, 7, 1, 4, 2 a single cycle?",
     source: "Sestoft, A.1, Figure 5",
     seen: &[],
-    about: "Arithmetic: nothing is timed.",
+    about: "The loop k = a[k] runs through the example array from index 0 until it returns to 0. \
+            Nothing is timed.",
     plot: None,
     cases: |_| {
         vec![Case::new(
@@ -244,7 +248,7 @@ const FIG_5: Experiment = Experiment {
     ],
 };
 
-/// Array lengths for which the fifth fill must be one cycle.
+/// Array lengths at which the fifth fill must be one cycle.
 const LENGTHS: [u64; 4] = [1, 2, 1000, 65_536];
 
 /// Array length and number of arrays of the statistics of fills 3 and 4.
@@ -258,11 +262,15 @@ const PERMUTATION: &str = "4: share of cycles of 0.9 S and more";
 const PITFALLS: Experiment = Experiment {
     id: "B14",
     name: "sestoft-fill-pitfalls",
-    title: "Five ways to fill the array, four of them wrong",
+    title: "Five ways to fill the array, of which four are wrong",
     question: "Which fills of the array measure memory latency, and what do the others measure?",
     source: "Sestoft, A.2, approaches 1 to 5",
     seen: &[],
-    about: "The lengths of cycles are arithmetic; the fills are timed in memory.",
+    about: "The loop k = a[k] runs over an array that is filled in different ways, in memory. \
+            Only the fifth fill gives one random cycle through all elements, as a latency test \
+            needs. The first two are regular, so prefetchers can follow them. The third and \
+            fourth can end in short cycles that fit a cache; their cycle lengths are computed, \
+            not timed.",
     plot: Some(Plot::bars(
         Axis::WORKING_SET,
         Axis::log("time"),
@@ -323,13 +331,13 @@ const PITFALLS: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        // Filled from a normalised random permutation, the array has a cyclic index chain of length
+        // An array filled from a normalised random permutation has a cyclic index chain of length
         // S.
         computed(
             "B14.1",
             sestoft("A.2, approach 5"),
             "the fifth fill is a single cycle through all elements, for arrays of 1, 2, 1,000 and \
-             65,536",
+             65,536 elements",
             |e| {
                 let mut parts = Vec::new();
                 for length in LENGTHS {
@@ -344,10 +352,10 @@ const PITFALLS: Experiment = Experiment {
             "B14.2",
             ours(
                 "the note says that a random function has short chains by the birthday paradox, \
-                 and not how short",
+                 but not how short",
             ),
             "the third fill, a random function on S elements, ends in a cycle of sqrt(pi S / 8) \
-             elements on average (10 % allowed)",
+             elements on average, within 10 %",
             |e| {
                 let x = SAMPLE as f64;
                 let expected = cycle_of_function(SAMPLE);
@@ -358,10 +366,10 @@ const PITFALLS: Experiment = Experiment {
         computed(
             "B14.3",
             ours(
-                "the note calls it inefficient to shuffle again until the chain has 90 % of all \
-                 elements, and does not say how often that would be",
+                "the note calls it inefficient to shuffle again until the chain holds 90 % of all \
+                 elements, but does not say how often this succeeds",
             ),
-            "the fourth fill, a random permutation, has 0.9 of all elements or more on the cycle \
+            "the fourth fill, a random permutation, has at least 0.9 of all elements on the cycle \
              through 0 in one case of ten (8 to 12 %)",
             |e| {
                 let share = e.at(PERMUTATION, SAMPLE as f64)?;
@@ -375,8 +383,8 @@ const PITFALLS: Experiment = Experiment {
         measured(
             "B14.4",
             sestoft("A.2, approaches 1 and 2"),
-            "in memory, a step of a random cycle takes 3 times as long as one of 17 elements, or \
-             longer, and that no less time than a sequential one",
+            "in memory, a step of a random cycle takes at least 3 times as long as a step of 17 \
+             elements, and a step of 17 elements at least as long as a sequential step",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let time = |series| e.at(series, x);
@@ -396,8 +404,8 @@ const PITFALLS: Experiment = Experiment {
             },
         )
         .holding(
-            "Prefetchers follow the constant stride: the second fill measures them, and not the \
-             latency.",
+            "Prefetchers follow the constant stride. The second fill measures the prefetchers, \
+             not the latency.",
         ),
     ],
 };

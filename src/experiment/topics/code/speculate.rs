@@ -1,4 +1,4 @@
-//! Drepper 6.3.3, speculation: loads that are done before an earlier store.
+//! Drepper 6.3.3, speculation: loads that execute before an earlier store.
 
 use crate::experiment::prelude::*;
 use crate::kernel::{Issue, Kernel, Speculate, SpeculateMiss};
@@ -15,10 +15,10 @@ const ORDERED: &str = "address waits for the store's";
 const MISS_FREE: &str = "both miss, address known early";
 const MISS_ORDERED: &str = "both miss, address waits for the store's";
 
-/// Of 256 loads, those that share their place with the store.
+/// How many of 256 loads read the location of the store.
 const SHARED: [usize; 7] = [0, 1, 4, 16, 64, 128, 256];
 
-/// Where these stand on the axis: in percent.
+/// Their place on the axis, in percent.
 fn percent(shared: usize) -> f64 {
     (shared * 100) as f64 / 256.0
 }
@@ -30,22 +30,24 @@ const ALWAYS: f64 = 100.0;
 const SPECULATION: Experiment = Experiment {
     id: "E41",
     name: "drepper-speculative-loads",
-    title: "A load behind a store whose address is not known yet",
-    question: "Does a load wait until it is known where an earlier store goes?",
-    source: "Drepper 6.3.3: IA-64 has an advanced load and its check (ld8.a, ld8.c.clr) to have a \
-             load start before a store that may be of the same place",
+    title: "A load after a store whose address is not known yet",
+    question: "Does a load wait until the address of an earlier store is known?",
+    source: "Drepper 6.3.3: on IA-64 an advanced load and its check (ld8.a, ld8.c.clr) let a load \
+             start before a store that may write the same location",
     seen: &[],
-    about: "x86 has no instructions for it. Since Core 2 (2006) a CPU that runs out of order \
-            predicts that a load is of another place, loads at once, and begins again from there \
-            if the store turns out to have been of the same place. Where every load is of the \
-            place just stored to, the predictor learns that as well: a CPU then keeps the load \
-            back until the store's address is known, and takes the sum of both waits, or, as AMD's \
-            since Zen 3 (predictive store forwarding), predicts the pair and hands the value over \
-            before either address is known. One shared place makes the loads behind it wait too, \
-            until the predictor trusts them again.",
+    about: "Each operation is a store whose address takes long to compute, and a later load. The \
+            axis is the share of loads that read the location just stored to. x86 has no \
+            instructions for such speculation. Since Core 2 (2006), out-of-order CPUs predict \
+            that a load reads another location, load at once, and restart from the load if the \
+            store turns out to write the same location. If every load reads the stored location, \
+            the predictor learns this as well. A CPU then delays the load until the store's \
+            address is known, so that both waits add up, or predicts the pair and forwards the \
+            value before either address is known, as AMD does since Zen 3 (predictive store \
+            forwarding). One shared location also delays the following loads, until the predictor \
+            trusts them again.",
     plot: Some(Plot::lines(
-        Axis::linear("loads of the place just stored to, %"),
-        Axis::linear("a store, a load, and what each waits for"),
+        Axis::linear("loads of the location just stored to, %"),
+        Axis::linear("time per store and load, with the waits of both"),
         Unit::CoreCycles,
     )),
     cases,
@@ -55,12 +57,12 @@ const SPECULATION: Experiment = Experiment {
         measured(
             "E41.1",
             ours(
-                "the document says that a load cannot be moved in front of a store whose address \
-                 may be the same, unless the program speculates as on IA-64: do CPUs of x86 do it \
+                "the document says that a load cannot move ahead of a store that may write the \
+                 same location, unless the program speculates as on IA-64: do x86 CPUs speculate \
                  by themselves?",
             ),
-            "a load of another place than an earlier store does not wait for the store's address: \
-             both waits take less than three quarters of what they take one after the other",
+            "a load of another location than an earlier store does not wait for the store's \
+             address: both waits together take less than three quarters of their time in sequence",
             |e| {
                 at_most(
                     "early over ordered",
@@ -71,9 +73,10 @@ const SPECULATION: Experiment = Experiment {
         ),
         measured(
             "E41.2",
-            ours("the document's case is a load that misses"),
-            "a load that misses does not wait for the address of an earlier store that misses, \
-             too: both take less than three quarters of what they take one after the other",
+            ours("in the document's case the load misses"),
+            "a load that misses does not wait for the address of an earlier store that also waits \
+             for a miss: both misses together take less than three quarters of their time in \
+             sequence",
             |e| {
                 e.machine.place_in_memory(e.machine.in_memory())?;
                 let free = ratio(e.at(MISS_FREE, NEVER), e.at(MISS_ORDERED, NEVER))?;
@@ -82,9 +85,9 @@ const SPECULATION: Experiment = Experiment {
         ),
         measured(
             "E41.3",
-            ours("where the places are the same, the load must not be early: what does that cost?"),
-            "a load of the place just stored to takes 1.5 times as long as one of another place, \
-             or longer",
+            ours("a load of the stored location must not be early: what does the wait cost?"),
+            "a load of the location just stored to takes at least 1.5 times as long as a load of \
+             another location",
             |e| {
                 at_least(
                     "shared over apart",
@@ -93,12 +96,12 @@ const SPECULATION: Experiment = Experiment {
                 )
             },
         )
-        .failing("The CPU hands the stored value over before both addresses are known."),
+        .failing("The CPU forwards the stored value before both addresses are known."),
         measured(
             "E41.4",
-            ours("a CPU that predicts where stores go has to be wrong now and then"),
-            "where one load in 16, at random, is of the place just stored to, all of them take \
-             1.2 times as long on average, or longer",
+            ours("a CPU that predicts the targets of stores must be wrong at times"),
+            "if one random load in 16 reads the location just stored to, all loads take at least \
+             1.2 times as long on average",
             |e| {
                 let slower = ratio(e.at(FREE, SOMETIMES), e.at(FREE, NEVER))?;
                 at_least("one in 16 shared over apart", slower, 1.2)
@@ -135,20 +138,20 @@ fn cases(machine: &Machine) -> Vec<Case> {
 
 /// A store that waits for a chain of multiplications, and a load.
 ///
-/// What a predictor has learnt of them stays for as long as nothing else happens, and some settle
-/// now in one way and now in another. So each stretch begins anew: with loads of another place, to
-/// unlearn, and then with as many of its own as are timed.
+/// A predictor keeps what it has learnt, and some predictors settle in different ways. Each stretch
+/// therefore starts with loads of another location, to unlearn, and then runs as many of its own
+/// loads as are timed afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpeculateSetup {
     /// Whether the load's address is known early.
     pub issue: Issue,
-    /// Of 256 loads, how many are of the place just stored to.
+    /// How many of 256 loads read the location just stored to.
     pub shared: usize,
     /// Decides which ones.
     pub seed: u64,
 }
 
-/// Operations of a stretch, and of what comes before it: four rounds over all places.
+/// Operations of a stretch, and of either stretch before it: four rounds over all locations.
 const STRETCH: u64 = 1024;
 
 impl Setup for SpeculateSetup {
@@ -159,7 +162,7 @@ impl Setup for SpeculateSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let (first, second) = region
             .split(Speculate::BYTES.next_multiple_of(PAGE))
-            .ok_or_else(|| Untestable("no room for places apart".to_owned()))?;
+            .ok_or_else(|| Untestable("the memory holds no two separate locations".to_owned()))?;
         let speculate = |region, shared| Speculate::new(region, self.issue, shared, self.seed);
         let shot = SpeculateShot {
             apart: speculate(first, 0)?,
@@ -201,7 +204,7 @@ pub struct SpeculateMissSetup {
     pub seed: u64,
 }
 
-/// Two lines, of which the first is loaded: half as many nodes to lay out.
+/// Two lines. Only the first is loaded; the second halves the number of nodes to lay out.
 const NODE: Layout = Layout::npad(15);
 
 impl Setup for SpeculateMissSetup {
@@ -214,7 +217,7 @@ impl Setup for SpeculateMissSetup {
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, NODE, count, order)?;
         let speculate = SpeculateMiss::new(ring, self.issue)?;
-        // Either walk comes to half of the nodes.
+        // Each of the two walks visits half of the nodes.
         Ok(Workload::steady(speculate, count as u64 / 2))
     }
 }

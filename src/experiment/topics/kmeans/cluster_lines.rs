@@ -1,5 +1,5 @@
-//! Sestoft's k-means, the arithmetic of the note: what a slowdown costs each access (4.1), and how
-//! a cluster lies in memory.
+//! Sestoft's k-means, the arithmetic of the note: the cost of a slowdown per access (4.1), and the
+//! layout of a cluster in memory.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
@@ -23,7 +23,7 @@ struct Noted {
     slower: f64,
     /// Threads that ran.
     threads: f64,
-    /// Nanoseconds of a read from memory, by the note.
+    /// Nanoseconds per read from memory, according to the note.
     memory: f64,
 }
 
@@ -42,7 +42,7 @@ const NOTED: [Noted; 2] = [
     },
 ];
 
-/// What the slowdown is divided by.
+/// A number of accesses by which the slowdown is divided.
 struct Share {
     name: &'static str,
     operations: f64,
@@ -97,15 +97,16 @@ fn number(name: &'static str, x: usize, argument: usize, count: Count) -> Case {
 const COST_ANALYSIS: Experiment = Experiment {
     id: "B7",
     name: "sestoft-2q-cost-analysis",
-    title: "What the slowdown of KMeans2Q costs each access",
-    question: "Is the slowdown, spread over the reads, more than reads from memory can cost?",
-    source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns per read, 220 ns for each of four \
-             cores; 350 ns on the Xeon, \"so large that it cannot be ascribed to cache read misses \
-             alone\"",
+    title: "The slowdown of KMeans2Q per access",
+    question: "Does the slowdown cost more per read than a read from memory can?",
+    source: "Sestoft 4.1: 0.9 s over 200,000 x 81 reads are 55 ns per read, 220 ns on each of \
+             four cores; 350 ns on the Xeon, \"so large that it cannot be ascribed to cache read \
+             misses alone\"",
     seen: &[],
-    about: "The note divides the run of 108 iterations by the reads of one. Here its seconds are \
-            divided by the reads and by the updates of all iterations, per read and per read of \
-            one thread. 0 is the i7 and 1 the Xeon.",
+    about: "The note's slowdown is that of a whole run of 108 iterations, but the note divides it \
+            by the reads of one iteration. Here arithmetic divides the note's seconds by the \
+            reads and by the updates of all iterations, once for all threads and once per thread. \
+            A column of 0 is the i7, of 1 the Xeon.",
     plot: None,
     cases: |_| {
         let machines = 0..NOTED.len();
@@ -130,48 +131,50 @@ const COST_ANALYSIS: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // A slowdown of 0.9 s over 16.2 million reads of means is 55 ns per read on the i7; at
+        // A slowdown of 0.9 s over 16.2 million reads of means is 55 ns per read on the i7, and at
         // least 350 ns on the Xeon.
         computed(
             "B7.1",
             sestoft("4.1"),
             "the slowdown of KMeans2Q, divided by the reads of one iteration as in the note, is \
-             55 ns per read on the i7 and 350 ns on the Xeon (5 % allowed)",
+             55 ns per read on the i7 and 350 ns on the Xeon, within 5 %",
             |e| as_noted(e, AS_NOTED),
         )
         .then(55.0, "i7-4870HQ, 4 cores"),
         computed(
             "B7.2",
             ours(
-                "the note divides the time of 108 iterations by the reads of one: do its numbers \
-                 survive the reads of all?",
+                "the note divides the time of 108 iterations by the reads of one: does its result \
+                 hold for the reads of all?",
             ),
             "the slowdown of KMeans2Q, divided by the reads of all 108 iterations, is 55 ns per \
-             read on the i7 and 350 ns on the Xeon (5 % allowed)",
+             read on the i7 and 350 ns on the Xeon, within 5 %",
             |e| as_noted(e, READ),
         ),
         computed(
             "B7.3",
             ours(
-                "the note concludes from 220 and 350 ns that read misses cannot be all: does it \
-                 follow from the reads of all iterations?",
+                "the note concludes from 220 and 350 ns that read misses are not the only cost: \
+                 does this follow from the reads of all iterations?",
             ),
-            "in KMeans2Q a read of a mean by one thread loses more than a read from memory takes, \
-             on both machines of the note",
+            "in KMeans2Q, a read of a mean by one thread loses more time than a read from memory \
+             takes, on both machines of the note",
             |e| more_than_memory(e, READ_OF_THREAD),
         ),
         computed(
             "B7.4",
-            ours("what else the slowdown can be spread over: the updates that take a line away"),
-            "in KMeans2Q an update of a cluster by one thread loses more than a read from memory \
-             takes, on both machines of the note",
+            ours("the slowdown can also be divided by the updates, which take a line away"),
+            "in KMeans2Q, an update of a cluster by one thread loses more time than a read from \
+             memory takes, on both machines of the note",
             |e| more_than_memory(e, UPDATE_OF_THREAD),
         )
-        .holding("The conclusion of the note, that reads cannot be all, stands on the updates."),
+        .holding(
+            "The updates support the note's conclusion that read misses are not the only cost.",
+        ),
     ],
 };
 
-/// Judges that a read loses what the note has it lose, on each of its machines.
+/// Judges that a read loses as much time as the note says, on each of the note's machines.
 fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
     let mut parts = Vec::new();
     for (machine, (noted, nanos)) in NOTED.iter().zip([55.0, 350.0]).enumerate() {
@@ -182,7 +185,7 @@ fn as_noted(e: &Evidence<'_>, series: &str) -> Judged {
     all_of(parts)
 }
 
-/// Judges that what is lost is more than memory takes to answer, on each machine of the note.
+/// Judges that the loss exceeds the latency of memory, on each of the note's machines.
 fn more_than_memory(e: &Evidence<'_>, series: &str) -> Judged {
     let mut parts = Vec::new();
     for (machine, noted) in NOTED.iter().enumerate() {
@@ -193,7 +196,7 @@ fn more_than_memory(e: &Evidence<'_>, series: &str) -> Judged {
     all_of(parts)
 }
 
-/// A cluster as a 64-bit JVM without compressed pointers lays it out in the order of the note.
+/// A cluster as a 64-bit JVM without compressed pointers lays it out, in the note's order.
 #[repr(C)]
 struct Cluster {
     header: [u64; 2],
@@ -205,7 +208,7 @@ struct Cluster {
 /// Objects begin at multiples of this on a Java heap.
 const HEAP: usize = 8;
 
-/// Of the places in a line where a cluster can begin, those where `last` shares the mean's line.
+/// How many starts of a cluster in a line put `last` on the mean's line.
 fn places_where_joined(last: usize) -> usize {
     let line = |at: usize| at / LINE;
     let places = (0..LINE).step_by(HEAP);
@@ -225,14 +228,15 @@ const MISC: Experiment = Experiment {
     id: "B16",
     name: "sestoft-claims-misc",
     title: "Lines, objects and references",
-    question: "Do the note's statements on sizes hold?",
+    question: "Are the note's statements about sizes true?",
     source: "Sestoft: a line of 64 bytes fetches 15 other integers (A.2); mean, sums and count of \
-             a cluster share a line (section 2); without the array myCluster 1.6 MB are saved \
+             a cluster share a line (section 2); dropping the array myCluster saves 1.6 MB \
              (section 2)",
     seen: &[],
-    about: "A Java heap aligns objects to 8 bytes and not to lines, so that some clusters lie \
-            across two; their means are then spared the writes to the count. 1.6 MB are references \
-            of 8 bytes: a JVM with less than 32 GiB of heap compresses them to 4.",
+    about: "Nothing is timed. A Java heap aligns objects to 8 bytes, not to lines, so some \
+            clusters cross a line boundary; writes to their count then do not disturb reads of \
+            their mean. 1.6 MB are 200,000 references of 8 bytes; a JVM with less than 32 GiB of \
+            heap compresses references to 4 bytes.",
     plot: None,
     cases: |machine| {
         let line = machine.data_cache(1).map_or(0, |cache| cache.line as usize);
@@ -255,23 +259,23 @@ const MISC: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // Reading an element fetches the other, typically 15, integers of its line of typically 64
-        // bytes.
+        // Reading an element also fetches the other integers of its line, typically 15 in a line of
+        // 64 bytes.
         reported(
             "B16.1",
             sestoft("A.2, approach 1"),
-            "a line, as CPUID reports it, holds 16 integers of 4 bytes",
+            "a line, as CPUID reports its size, holds 16 integers of 4 bytes",
             |e| between("integers in a line", e.at(INTS, 0.0), 16.0, 16.0),
         )
         .then(16.0, ""),
         computed(
             "B16.2",
             ours(
-                "the note has mean and sums of a cluster on one line: a Java heap aligns objects \
-                 to 8 bytes, so that it depends on where the object begins",
+                "the note says that mean and sums of a cluster share a line; on a Java heap, \
+                 which aligns objects to 8 bytes, this depends on the start of the object",
             ),
-            "the mean of a cluster shares its line with the first sum and with the count at every \
-             place where the cluster can begin",
+            "the mean of a cluster shares its line with the first sum and with the count, \
+             wherever in a line the cluster starts",
             |e| {
                 all_of([
                     between("places with the first sum", places(e, SUMX), 1.0, 1.0),
@@ -279,11 +283,11 @@ const MISC: Experiment = Experiment {
                 ])
             },
         ),
-        // Memory usage decreases by 1.6 MB, the size of the array myCluster.
+        // Memory use decreases by 1.6 MB, the size of the array myCluster.
         computed(
             "B16.4",
             sestoft("2"),
-            "a reference of 8 bytes to a cluster for each of 200,000 points takes 1.6 MB",
+            "references of 8 bytes to a cluster for 200,000 points take 1.6 MB",
             |e| between("MB", e.at(SAVED, 8.0), 1.6, 1.6),
         )
         .then(1.6, ""),

@@ -56,22 +56,22 @@ fn way(series: &str) -> KMeansWay {
 /// The most tasks of the documents' runs, and of ours.
 const MOST_TASKS: usize = 64;
 
-/// Points of a thread in a quick run: few enough for many samples between two interruptions, and so
-/// many that waiting for each other takes a hundredth of an iteration.
+/// Points per thread in a quick run: few enough for many samples between two interruptions, and
+/// enough that the threads' waits for each other take a hundredth of an iteration.
 const QUICK_POINTS: usize = 4000;
 
-/// Tasks of which each has a core: as many as there are, up to the most.
+/// One task per core, up to the most.
 fn on_cores(machine: &Machine) -> usize {
     machine.cpu_order.cores().clamp(1, MOST_TASKS)
 }
 
-/// Up to four tasks, as the note's i7 has cores.
+/// Up to four tasks: the note's i7 has four cores.
 fn of_four_cores(machine: &Machine) -> usize {
     on_cores(machine).min(4)
 }
 
-/// Numbers of tasks: one, four as on the note's i7, one a core; in a full run those of the note and
-/// the powers of two as well, of which some are more tasks than CPUs.
+/// Numbers of tasks: one, up to four, one per core. A full run adds the note's numbers and the
+/// powers of two, some of them larger than the number of CPUs.
 fn tasks(machine: &Machine) -> Vec<usize> {
     let cores = on_cores(machine);
     let mut tasks = vec![1, of_four_cores(machine), cores];
@@ -83,7 +83,7 @@ fn tasks(machine: &Machine) -> Vec<usize> {
     tasks
 }
 
-/// The CPUs of as many threads as have something to do, each its own.
+/// The CPUs of the threads that have something to do, one CPU per thread.
 fn cpus(machine: &Machine, tasks: usize) -> Vec<usize> {
     let seats = machine.cpu_order.seats().iter();
     seats.map(|seat| seat.cpu).take(tasks).collect()
@@ -108,8 +108,8 @@ fn setup(machine: &Machine, series: &str, tasks: usize) -> KMeansSetup {
     }
 }
 
-/// How often variants are timed in turn that lie close together: what the host gives to others
-/// comes and goes within tenths of a second.
+/// How often variants of similar speed are timed in turn: load of other guests on the host comes
+/// and goes within tenths of a second.
 const TURNS: u32 = 3;
 
 /// The series of a variant, turn by turn.
@@ -120,8 +120,8 @@ fn in_turn(series: &str, turn: u32) -> String {
     }
 }
 
-/// The cases of some series, those of one number of tasks side by side; in `turns` turns where all
-/// have a core each.
+/// The cases of some series, ordered by the number of tasks. Where each task has a core, they run
+/// in `turns` turns.
 fn cases(machine: &Machine, series: &[&'static str], turns: u32) -> Vec<Case> {
     let mut cases = Vec::new();
     for tasks in tasks(machine) {
@@ -155,7 +155,7 @@ const fn plot(reference: &'static [Reference]) -> Option<Plot> {
     Some(
         Plot::lines(
             Axis::log("tasks"),
-            Axis::log("time of a point in an iteration"),
+            Axis::log("time per point and iteration"),
             Unit::Nanoseconds,
         )
         .beside(reference),
@@ -178,12 +178,12 @@ const fn reference(
     }
 }
 
-/// How many times as long `of` takes as `to`, in so many tasks. Each turn of each pass gives a ratio,
-/// as what else the machine does is the same for both of a turn; of all of them the median counts, end
-/// by end.
+/// The time of `of` over that of `to`, in this many tasks. Each turn of each pass gives a ratio,
+/// because both series of a turn meet the same other load. The result is the median of all ratios,
+/// bound by bound.
 fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, Untestable> {
     let place = tasks as f64;
-    // The points' own reasons, if they are not there.
+    // If a point is missing, its own reason is reported.
     e.at(of, place)?;
     e.at(to, place)?;
     let mut ratios = Vec::new();
@@ -199,7 +199,7 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, 
     let median = Interval::median_of(&ratios);
     let none = || {
         Untestable(format!(
-            "no ratio of `{of}` to `{to}` in {}",
+            "no ratio of `{of}` to `{to}` was measured in {}",
             of_tasks(tasks)
         ))
     };
@@ -207,7 +207,7 @@ fn over(e: &Evidence<'_>, of: &str, to: &str, tasks: usize) -> Result<Interval, 
     Ok(median.ok_or_else(none)?.widened(0.005))
 }
 
-/// So many tasks, in words.
+/// A number of tasks in words.
 fn of_tasks(tasks: usize) -> String {
     match tasks {
         1 => "one task".to_owned(),
@@ -215,12 +215,12 @@ fn of_tasks(tasks: usize) -> String {
     }
 }
 
-/// The most tasks that have a core each, of which there must be several.
+/// The most tasks that have a core each, or an error if they are fewer than `least`.
 fn several(e: &Evidence<'_>, least: usize) -> Result<usize, Untestable> {
     let tasks = on_cores(e.machine);
     if tasks < least {
         return Err(Untestable(format!(
-            "it takes {least} cores, and there are {tasks}"
+            "the claim needs {least} cores, and this process has {tasks}"
         )));
     }
     Ok(tasks)
@@ -230,15 +230,17 @@ const LISTS: Experiment = Experiment {
     id: "B2",
     name: "sestoft-kmeans-1p",
     title: "k-means with locked lists",
-    question: "What does the exam's first variant gain from more tasks?",
+    question: "How much faster does the exam's first variant become with more tasks?",
     source: "The exam of January 2017 behind Sestoft's note, variant 1P, which the note does not \
-             time: a cluster is a mean that does not change and a locked list of its points, and new \
-             clusters are made in every iteration",
+             time: a cluster is an immutable mean and a locked list of its points, and every \
+             iteration makes new clusters",
     seen: &[],
-    about: "A list is pushed to as soon as its point is assigned, and its lock lies on the line \
-            of the mean that all others read, as the lock of every Java object lies in its head: \
-            1P is a 2Q with lists. Its means are plain numbers here, which the other variants read \
-            as atomic ones, by way of a general register.",
+    about: "KMeans1P appends each point to the locked list of its cluster as soon as the point is \
+            assigned. The axis is the number of tasks, the height the time per point and \
+            iteration. The lock lies on the line of the mean that all tasks read, as the lock of \
+            every Java object lies in its header. 1P is thus 2Q (B4) with lists instead of sums. \
+            The means of 1P are plain numbers here; the other variants read means as atomic \
+            numbers, through a general register.",
     plot: plot(&[]),
     cases: |machine| cases(machine, &[ONE_P, TWO_P], 1),
     curves,
@@ -246,10 +248,10 @@ const LISTS: Experiment = Experiment {
     claims: &[measured(
         "B2.1",
         ours("the exam's first variant, which the note does not time"),
-        "with a task on each core KMeans1P gains less, beside one task, than KMeans2P does",
+        "from one task to a task on each core, KMeans1P gains less speed than KMeans2P",
         |e| {
             let tasks = several(e, 2)?;
-            // The same as the quotient of both gains, but of times that were taken in turn.
+            // Equal to the quotient of both gains, but from times that were taken in turn.
             let at = |tasks| over(e, ONE_P, TWO_P, tasks);
             let less = ratio(at(1), at(tasks))?;
             at_most(
@@ -260,8 +262,8 @@ const LISTS: Experiment = Experiment {
         },
     )
     .holding(
-        "1P takes its locks beside the means that others read, and a thread that finds a lock \
-         taken while its list grows goes to sleep.",
+        "1P takes its locks on the lines of the means that other tasks read. A thread also sleeps \
+         if it meets a lock whose list is growing.",
     )],
 };
 
@@ -269,21 +271,22 @@ const IN_TURN: Experiment = Experiment {
     id: "B3",
     name: "sestoft-kmeans-2p",
     title: "k-means that assigns all points before it adds them",
-    question: "How much faster is k-means on several cores, if sums are shared but means are not \
-               written while they are read?",
-    source: "Sestoft, section 1, KMeans2P: 4.240 s with 1 task and 1.310 s with 8 on the i7 with 4 \
-             cores, 0.853 s with 48 on the Xeon",
+    question: "How much faster is k-means on several cores if tasks share the sums, but nobody \
+               writes means while they are read?",
+    source: "Sestoft, section 1, KMeans2P: 4.240 s with 1 task and 1.310 s with 8 on the i7 with \
+             4 cores, 0.853 s with 48 on the Xeon",
     seen: &[seen(
         "Zen 4",
-        "On two CPUs of a guest a point took 102 ns with one task and 60 with two, up to 82 while \
-         the host was busy; with sums of each task's own (B6) 67 and 34.",
+        "On two CPUs of a guest, a point took 102 ns with one task and 60 ns with two, up to 82 \
+         ns while the host was busy. With separate sums per task (B6) it took 67 and 34 ns.",
     )],
-    about: "A quick run takes 4,000 of the points per thread, a full one all 200,000; a time is \
-            that of an iteration by the number of points, over and over through the whole way to \
-            rest. Tasks are done by a thread per CPU, as in a pool that steals work: more tasks \
-            than CPUs are smaller portions, not more threads. The sums lie behind locks of the \
-            standard library. In the update step each core finds the line of every other cluster \
-            in another core's cache.",
+    about: "KMeans2P first assigns every point to a cluster, then adds all points to the sums of \
+            their clusters. The axis is the number of tasks, the height the time per point and \
+            iteration. A quick run uses 4,000 of the points per thread, a full run all 200,000; \
+            iterations are timed until the means rest, again and again. Each CPU has one thread, \
+            as in a pool that steals work: more tasks than CPUs are smaller portions, not more \
+            threads. Locks of the standard library guard the sums. In the second step, each core \
+            finds the line of most clusters in another core's cache.",
     plot: plot(&[
         reference(I7, &[("i7_2P", TWO_P)]),
         reference(XEON, &[("xeon_2P", TWO_P)]),
@@ -292,13 +295,13 @@ const IN_TURN: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        // 4.240 s with one task and 1.310 s with eight on the i7, which has four cores: 3.2 times
-        // as fast.
+        // 4.240 s with one task and 1.310 s with eight on the i7 with its four cores: 3.2 times as
+        // fast.
         measured(
             "B3.1",
             sestoft("1, KMeans2P"),
-            "KMeans2P with a task on each of up to four cores is at least 0.6 times their number \
-             as fast as with one task",
+            "with a task on each of up to four cores, the speed of KMeans2P over one task is at \
+             least 0.6 times the number of tasks",
             |e| {
                 several(e, 2)?;
                 let tasks = of_four_cores(e.machine);
@@ -308,7 +311,7 @@ const IN_TURN: Experiment = Experiment {
                     Ok::<_, Untestable>(iteration.scaled(1.0 / points(e.machine, tasks) as f64))
                 };
                 let gain = ratio(a_point(1), a_point(tasks))?;
-                let what = format!("gain by {tasks} tasks, a core");
+                let what = format!("gain by {tasks} tasks, per core");
                 at_least(&what, gain.scaled(1.0 / tasks as f64), 0.6)
             },
         )
@@ -320,10 +323,10 @@ const AT_ONCE: Experiment = Experiment {
     id: "B4",
     name: "sestoft-kmeans-2q",
     title: "k-means that adds each point as soon as it is assigned",
-    question: "Is the variant that is shorter and does less the slower one, once there are several \
-               cores?",
-    source: "Sestoft, sections 1 and 2, KMeans2Q: 4.019 s with 1 task, 5 % less than 2P; 2.234 s with 8 \
-             on the i7, 70 % more; 6.587 s with 48 on the Xeon, 7.7 times as much",
+    question: "Is the shorter variant, which does less work, the slower one on several cores?",
+    source: "Sestoft, sections 1 and 2, KMeans2Q: 4.019 s with 1 task, 5 % less than 2P; 2.234 s \
+             with 8 on the i7, 70 % more than 2P; 6.587 s with 48 on the Xeon, 7.7 times as long \
+             as 2P",
     seen: &[
         seen(
             "Zen 4",
@@ -334,12 +337,14 @@ const AT_ONCE: Experiment = Experiment {
             "On two CPUs of a guest 2Q took 1.4 to 1.5 times as long as 2P.",
         ),
     ],
-    about: "The mystery of the note: 2Q writes less, reads less and takes as many locks, but its \
-            writes to the sums fall between everybody's reads of the means beside them, and each \
-            takes the line away from all others. B15 counts these requests in a model, B7 spreads \
-            the note's slowdown over the accesses, and B8 times the bare lines. Variants are timed \
-            in turn, three times in each pass, and the median of the ratios counts: what a host \
-            gives to others comes and goes.",
+    about: "KMeans2Q adds each point to its cluster as soon as the point is assigned. The axis is \
+            the number of tasks. 2Q reads and writes less than 2P and takes as many locks. But it \
+            writes the sums while other tasks read the means on the same lines, and each write \
+            takes the line away from all other cores. This false sharing is the note's \
+            explanation of its slowdown. B15 counts these requests in a model, B7 spreads the \
+            note's slowdown over the accesses, and B8 times the bare lines. The variants are \
+            timed in turn, three times per pass, and the median of the ratios is judged, because \
+            other load of a host comes and goes.",
     plot: plot(&[
         reference(I7, &[("i7_2P", TWO_P), ("i7_2Q", TWO_Q)]),
         reference(XEON, &[("xeon_2P", TWO_P), ("xeon_2Q", TWO_Q)]),
@@ -348,11 +353,11 @@ const AT_ONCE: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        // Executed sequentially, 2Q is 5 percent faster: 4.019 s in place of 4.240.
+        // Executed sequentially, 2Q is 5 percent faster: 4.019 s instead of 4.240.
         measured(
             "B4.1",
             sestoft("1, KMeans2Q"),
-            "with one task KMeans2Q takes 0.85 to 1.05 times as long as KMeans2P",
+            "with one task, KMeans2Q takes 0.85 to 1.05 times as long as KMeans2P",
             |e| between("2Q over 2P, one task", over(e, TWO_Q, TWO_P, 1), 0.85, 1.05),
         )
         .then(0.948, "i7-4870HQ, 4 cores"),
@@ -360,8 +365,8 @@ const AT_ONCE: Experiment = Experiment {
         measured(
             "B4.2",
             sestoft("1, KMeans2Q"),
-            "with a task on each of four cores or more, KMeans2Q takes more than 1.2 times as \
-             long as KMeans2P",
+            "with a task on each core of four or more, KMeans2Q takes more than 1.2 times as long \
+             as KMeans2P",
             |e| slower_at_once(e, 4, 1.2),
         )
         .then_between(
@@ -371,9 +376,8 @@ const AT_ONCE: Experiment = Experiment {
         ),
         measured(
             "B4.3",
-            ours("the note's machines have 4 and 24 cores: do two show it?"),
-            "with a task on each core of a machine with two or more, KMeans2Q is slower than \
-             KMeans2P",
+            ours("the note's machines have 4 and 24 cores: do two cores show the slowdown?"),
+            "with a task on each core of two or more, KMeans2Q is slower than KMeans2P",
             |e| slower_at_once(e, 2, 1.0),
         ),
     ],
@@ -391,15 +395,16 @@ fn slower_at_once(e: &Evidence<'_>, cores: usize, least: f64) -> Judged {
 const PADDED: Experiment = Experiment {
     id: "B5",
     name: "sestoft-kmeans-2q-padded",
-    title: "The same with the sums away from the mean",
-    question: "Is it the line that the mean shares with the sums?",
-    source: "Sestoft, section 2: 16 longs between mean and sums, and after them. i7: 2P 1.344 s, 2Q \
-             padded 1.342 s; Xeon: 1.055 s and 1.469 s",
+    title: "k-means with the sums on other lines than the mean",
+    question: "Does the line that the mean shares with the sums cause the slowdown?",
+    source: "Sestoft, section 2: 16 longs between mean and sums, and 16 after the sums. i7: 2P \
+             1.344 s, 2Q padded 1.342 s; Xeon: 1.055 s and 1.469 s",
     seen: &[],
-    about: "128 bytes lie from the mean to lock and sums, and from those to the next cluster's \
-            mean; nothing else is changed. The note's Xeon, with 24 cores, took 1.4 times as long \
-            padded as for 2P: the lines of the sums, too, are taken from each other, in both \
-            variants.",
+    about: "Padding puts 128 bytes between the mean and the lock with its sums, and again before \
+            the next cluster's mean; nothing else of KMeans2Q changes. The axis is the number of \
+            tasks. If the shared line causes the slowdown, the padded curve lies near that of 2P. \
+            In both variants, cores also take the lines of the sums from each other. The note's \
+            Xeon with 24 cores took 1.4 times as long padded as with 2P.",
     plot: plot(&[
         reference(I7, &[("i7_2P", TWO_P), ("i7_padded", TWO_Q_PADDED)]),
         reference(XEON, &[("xeon_2P", TWO_P), ("xeon_padded", TWO_Q_PADDED)]),
@@ -408,8 +413,8 @@ const PADDED: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        // With padding the performance on the i7, which has four cores, is indistinguishable from
-        // that of 2P: 1.342 and 1.344 s.
+        // With padding, the performance on the four cores of the i7 is indistinguishable from that
+        // of 2P: 1.342 and 1.344 s.
         measured(
             "B5.1",
             sestoft("2, padded clusters"),
@@ -427,8 +432,8 @@ const PADDED: Experiment = Experiment {
             },
         )
         .then(1.0, "i7-4870HQ, 4 cores"),
-        // The padding dramatically improves 2Q: 1.342 s after 2.234 on the i7, 1.469 s after 6.587
-        // on the Xeon.
+        // The padding dramatically improves 2Q: 1.342 s instead of 2.234 on the i7, 1.469 s instead
+        // of 6.587 on the Xeon.
         measured(
             "B5.2",
             sestoft("2, padded clusters"),
@@ -452,13 +457,13 @@ const PADDED: Experiment = Experiment {
                 "Padded clusters take {now} of the time of unpadded ones",
             )
             .advice(
-                "Pad what several tasks update: a distance of one line is enough.",
-                "Padding does not pay in this program: look for what else tasks share.",
+                "Pad data that several tasks update: a distance of one line is enough.",
+                "Padding does not pay in this program: look for other data that tasks share.",
             ),
         )
         .holding(
-            "Nothing but the distance from the mean to the sums is changed: it is the line they \
-             share.",
+            "Only the distance from the mean to the sums differs, so the shared line causes the \
+             slowdown.",
         ),
     ],
 };

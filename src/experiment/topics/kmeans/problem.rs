@@ -1,4 +1,4 @@
-//! The problem itself: its points, its iterations, its end.
+//! The problem itself: its points, its iterations and its result.
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
@@ -23,7 +23,7 @@ const VECTORS_FILE: &str = include_str!(concat!(
     "/reference/sestoft_kmeans_dataset_vectors.csv"
 ));
 
-/// The numbers of an item of the file; other words are left out.
+/// The numbers of an item of the file, without its other words.
 fn noted(item: &str) -> Result<Vec<f64>, Untestable> {
     let line = VECTORS_FILE
         .lines()
@@ -40,7 +40,7 @@ fn all_points() -> Result<(Vec<Point>, [usize; CLUSTERS]), Untestable> {
     Ok((points, first))
 }
 
-/// How many of the note's points and first indices are others here.
+/// How many of the note's points and first indices differ here.
 fn different(_: Region<'_>, _: u64) -> Result<f64, Untestable> {
     let (points, first) = all_points()?;
     let mut different = 0;
@@ -60,7 +60,7 @@ fn different(_: Region<'_>, _: u64) -> Result<f64, Untestable> {
     Ok(different as f64)
 }
 
-/// The whole run, by the quickest variant, on one thread.
+/// The whole run, by the fastest variant, on one thread.
 fn whole(machine: &Machine) -> KMeansSetup {
     KMeansSetup {
         points: POINTS,
@@ -72,16 +72,17 @@ pub(crate) const PROBLEM: Experiment = Experiment {
     id: "B1",
     name: "sestoft-kmeans-problem",
     title: "200,000 points, 81 clusters, 108 iterations",
-    question: "Is this the note's problem, to the last bit?",
-    source: "Sestoft, section 1: 200,000 points, 81 clusters and 108 iterations of the loop, the mean \
-             of 10 runs; the exam's program of January 2017 for how the points come about",
+    question: "Is this exactly the note's problem?",
+    source: "Sestoft, section 1: 200,000 points, 81 clusters and 108 iterations of the loop, the \
+             mean of 10 runs; the points are made as by the exam's program of January 2017",
     seen: &[],
-    about: "Points from `java.util.Random(42)`, 81 of which are the first means in the order in which \
-            a Java set of their indices is read; nearest by the square of the distance, of several \
-            the first; at rest when no coordinate of any mean moves by more than 10^-10. Sums in \
-            another order end in other last bits, and all the same after 108 iterations. This row's \
-            run is that of the vectors of B6, on one thread. The note's seconds are those of 108 \
-            times 200,000 points as B3 to B6 show one: 196 ns are 4.24 s.",
+    about: "The points come from `java.util.Random(42)`. The first means are 81 of the points, in \
+            the order in which Java iterates over a set of their indices. A point belongs to the \
+            mean at the smallest squared distance, the first of several. The run ends if no \
+            coordinate of any mean moves by more than 10^-10. Sums in another order differ in \
+            their last bits, but also end after 108 iterations. The run of this experiment is the \
+            vector variant of B6 on one thread. The note's seconds are 108 times 200,000 times \
+            the time per point of B3 to B6: 196 ns are 4.24 s.",
     plot: None,
     cases: |machine| {
         let of = whole(machine);
@@ -117,10 +118,10 @@ pub(crate) const PROBLEM: Experiment = Experiment {
         computed(
             "B1.1",
             ours(
-                "the note gives numbers of points and clusters, and the exam's program how they \
-                 come about: what is timed must be the same problem",
+                "the timed problem must be the note's: the note gives the numbers of points and \
+                 clusters, the exam's program makes the points",
             ),
-            "the points and first means of k-means are those of the exam's program, bit for bit",
+            "the points and first means of k-means equal those of the exam's program, bit for bit",
             |e| between(DIFFERENT, e.at(DIFFERENT, 0.0), 0.0, 0.0),
         ),
         // 200,000 points in 81 clusters take 108 iterations of the loop.
@@ -133,9 +134,9 @@ pub(crate) const PROBLEM: Experiment = Experiment {
         .then(108.0, ""),
         computed(
             "B1.3",
-            ours("an independent program found means and counts for the same points"),
-            "the means of k-means end where an independent program found them, to 10^-9, with the \
-             same points",
+            ours("an independent program computed means and counts for the same points"),
+            "the final means of k-means equal those of an independent program within 10^-9, with \
+             the same points in each cluster",
             |e| {
                 all_of([
                     between(MEANS, e.at(MEANS, 0.0), 0.0, 1e-9),
@@ -158,10 +159,10 @@ fn ended(cpu: u64) -> Result<Arc<Clustering>, Untestable> {
     Clustering::once(&of, &Features::detect())
 }
 
-/// The means of which the file tells.
+/// The means that the file lists.
 const TOLD: [usize; 2] = [0, CLUSTERS - 1];
 
-/// How far the means of which the file tells are from there.
+/// The largest distance of a listed mean from the file's value.
 fn means_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
     let ended = ended(cpu)?;
     let mut apart = 0.0_f64;
@@ -174,7 +175,7 @@ fn means_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
     Ok(apart)
 }
 
-/// How many points more or fewer than there these means have.
+/// By how many points the counts of these means differ from the file's.
 fn counts_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
     let ended = ended(cpu)?;
     let (points, _) = all_points()?;

@@ -1,4 +1,4 @@
-//! B6: k-means without shared mutable state, and two variants of our own that go on from there.
+//! B6: k-means without shared mutable state, and two further variants that the note does not have.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::{ClusteringSetup, KMeansSetup, Told};
@@ -7,7 +7,7 @@ use crate::experiment::topics::kmeans::{
     of_tasks, on_cores, over, plot, points, reference, setup, several,
 };
 
-/// All but the variant that all others are held against.
+/// All variants but the one with which they are compared.
 fn others() -> impl Iterator<Item = &'static str> {
     let names = WAYS.iter().map(|(name, _)| *name);
     names.filter(|name| *name != VECTORS)
@@ -25,17 +25,19 @@ pub(super) const STREAMS: Experiment = Experiment {
     id: "B6",
     name: "sestoft-kmeans-3p",
     title: "k-means with no shared mutable state",
-    question: "Is the functional variant as fast as the best of the others, and what is faster still?",
+    question: "Is the functional variant as fast as the fastest other variant, and which variant \
+               is faster still?",
     source: "Sestoft, section 3, KMeans3P on parallel streams: 1.264 s on the i7 (2P 1.310 s) and \
              0.553 s on the Xeon (2P 0.853 s), the best of both",
     seen: &[],
-    about: "3P is on rayon here: threads of a pool group the points, groups are joined, and new \
-            clusters made of them; lines of means stay shared. Two variants of our own go on from \
-            there. With own sums each task adds to 81 sums that nobody else sees, added up in the \
-            order of the tasks: no lock, no list, no line that is written by two. With vectors it \
-            also keeps 32 points in registers (8 with AVX2) and passes all means by, each loaded \
-            once for all of them, and rounds as the plain loop does, so that the means are the \
-            same.",
+    about: "KMeans3P uses rayon here: threads of a pool group the points by cluster, join the \
+            groups and make new clusters from them. The lines of the means stay shared, but \
+            nobody writes them. The axis is the number of tasks. Two variants are not in the \
+            note. With own sums, each task adds to its own 81 sums, and the sums are added in the \
+            order of the tasks: no lock, no list and no line that two tasks write. The vector \
+            variant also keeps 32 points in registers (8 with AVX2) and compares them with each \
+            mean in turn, so that each mean is loaded once for all of them. It rounds as the \
+            plain loop does and finds the same means.",
     plot: plot(&[
         reference(I7, &[("i7_2P", TWO_P), ("i7_3P", THREE_P)]),
         reference(XEON, &[("xeon_2P", TWO_P), ("xeon_3P", THREE_P)]),
@@ -66,12 +68,12 @@ pub(super) const STREAMS: Experiment = Experiment {
     curves,
     events: &[],
     claims: &[
-        // The variant on parallel streams performs extremely well on both: 1.264 s after 1.310 on
-        // the i7, 0.553 s after 0.853 on the Xeon.
+        // The variant on parallel streams performs extremely well on both: 1.264 s against 1.310 on
+        // the i7, 0.553 s against 0.853 on the Xeon.
         measured(
             "B6.1",
             sestoft("3, KMeans3P"),
-            "with a task on each core KMeans3P takes less than 1.1 times as long as KMeans2P",
+            "with a task on each core, KMeans3P takes less than 1.1 times as long as KMeans2P",
             |e| {
                 let tasks = several(e, 2)?;
                 let slower = over(e, THREE_P, TWO_P, tasks)?;
@@ -85,9 +87,9 @@ pub(super) const STREAMS: Experiment = Experiment {
         ),
         computed(
             "B6.2",
-            ours("variants are compared that must compute the same"),
-            "all variants of k-means find the same means, to 10^-9, and in the same number of \
-             iterations, to one more or less",
+            ours("the compared variants must compute the same result"),
+            "all variants of k-means find the same means within 10^-9, in the same number of \
+             iterations within one",
             |e| {
                 let tasks = on_cores(e.machine) as f64;
                 let mut parts = Vec::new();
@@ -103,11 +105,10 @@ pub(super) const STREAMS: Experiment = Experiment {
         measured(
             "B6.3",
             ours(
-                "the note's explanation of 3P is that nothing shared is written: a variant of 2P \
-                 that does that alone tests it",
+                "the note explains the speed of 3P by the absence of shared writes: a variant \
+                 that only separates the sums tests this",
             ),
-            "with a task on each core, k-means with sums of each task's own is faster than \
-             KMeans2P",
+            "with a task on each core, k-means with separate sums per task is faster than KMeans2P",
             |e| {
                 let tasks = several(e, 2)?;
                 let faster = over(e, OWN, TWO_P, tasks)?;
@@ -120,7 +121,7 @@ pub(super) const STREAMS: Experiment = Experiment {
         ),
         measured(
             "B6.4",
-            ours("what is faster still than the best of the note"),
+            ours("is a variant faster than the note's fastest?"),
             "k-means with own sums and vectors is faster than every other variant, with one task \
              and with a task on each core",
             |e| {

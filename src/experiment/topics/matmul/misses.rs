@@ -12,14 +12,14 @@ const SUB_MATRIX_MISSES: &str = "misses a multiply-add, sub-matrix, simulated";
 pub(super) const MISSES: Experiment = Experiment {
     id: "E10",
     name: "drepper-matmul-missrate",
-    title: "How often the second matrix misses L1d",
-    question: "Do whole lines cut the misses on the second matrix to an eighth?",
-    source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is wanted; two \
-             iterations of the middle loop together halve the misses, eight use all of the line",
+    title: "How often accesses to the second matrix miss L1d",
+    question: "Does using whole lines cut the misses on the second matrix to an eighth?",
+    source: "Drepper 6.2.1: a line of mul2 is evicted before its next element is used; two \
+             iterations of the middle loop together halve the misses, eight use the whole line",
     seen: &[],
-    about: "The argument is arithmetic and applies to any cache that a column does not fit. A \
-            miss of L1d that hits L2 costs time only if the CPU does not ask long before it needs \
-            the answer.",
+    about: "A simulator counts the misses on the second matrix in a small L1d that a column does \
+            not fit, as in the document. The argument applies to any such cache. The bars show the time per multiply-add. A miss of L1d that hits L2 costs time only if the CPU \
+            cannot load the line long before it needs the element.",
     plot: plot(&[]),
     cases: |machine| {
         let mut cases = cases(machine, 3);
@@ -37,24 +37,24 @@ pub(super) const MISSES: Experiment = Experiment {
     curves: timed_curves,
     events: &[],
     claims: &[
-        // By the time the inner loop completes a round, the line of mul2 has long been evicted.
+        // The line of mul2 is evicted long before the inner loop completes a round.
         simulated(
             "E10.1",
             drepper("6.2.1"),
-            "in a simulated L1d that a column outgrows as it did the document's, the original \
-             loops miss at 0.9 of their accesses to the second matrix, or more",
+            "in a simulated L1d that a column outgrows as in the document, the original loops \
+             miss at 0.9 or more of their accesses to the second matrix",
             |e| {
                 let misses = e.at(ORIGINAL_MISSES, 1.0)?;
                 at_least("misses per access", misses, 0.9)
             },
         ),
-        // Two iterations together use two doubles of the line and cut the miss rate in half; to use
-        // a line of 64 bytes fully, unroll the middle loop 8 times.
+        // Two iterations together use two doubles of a line and halve the miss rate; to use a line
+        // of 64 bytes fully, unroll the middle loop 8 times.
         simulated(
             "E10.2",
             drepper("6.2.1"),
             "in a simulated L1d, two iterations of the middle loop together halve the misses on \
-             the second matrix, four quarter them and eight cut them to an eighth (10 % allowed)",
+             the second matrix, four quarter them and eight cut them to an eighth, within 10 %",
             |e| {
                 let one = e.at(TOGETHER_MISSES, 1.0)?;
                 let mut parts = Vec::new();
@@ -68,27 +68,27 @@ pub(super) const MISSES: Experiment = Experiment {
             },
         )
         .then(0.5, ""),
-        // With sub-matrices all bytes of a line are used before it is evicted.
+        // Sub-matrices use all bytes of a line before it is evicted.
         simulated(
             "E10.3",
             drepper("6.2.1"),
             "in a simulated L1d, sub-matrices miss at no more than an eighth of the original's \
-             accesses to the second matrix",
+             misses on the second matrix",
             |e| {
                 let share = ratio(e.at(SUB_MATRIX_MISSES, 8.0), e.at(ORIGINAL_MISSES, 1.0))?;
                 between("misses of sub-matrices", share, 0.0, 0.125)
             },
         )
         .holding(
-            "They can do better than the eighth, because they use a line for eight rows of the \
-             result as well.",
+            "Sub-matrices can miss even less, because they also use a line for eight rows of the \
+             result.",
         ),
-        // The 1000 non-sequential accesses really hurt: 16,765,297,870 cycles in place of
+        // The 1000 non-sequential accesses really hurt: 16,765,297,870 cycles instead of
         // 3,922,373,010.
         measured(
             "E10.4",
             drepper("6.2.1, Table 6.2"),
-            "with N = 1000 the original matrix multiplication takes more than 1.2 times as long \
+            "for N = 1000, the original matrix multiplication takes more than 1.2 times as long \
              as the same instructions along the rows of the transposed matrix",
             |e| {
                 at_least(
@@ -100,8 +100,8 @@ pub(super) const MISSES: Experiment = Experiment {
         )
         .then(4.27, "Core 2, 2666 MHz")
         .failing(
-            "Most of the misses simulated here cost no time: the CPU asks for the lines long \
-             before an addition needs them.",
+            "Most of the simulated misses cost no time: the CPU loads the lines long before an \
+             addition needs them.",
         ),
     ],
 };

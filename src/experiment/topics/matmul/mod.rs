@@ -1,5 +1,5 @@
-//! Drepper 6.2.1, matrix multiplication: Table 6.2, the argument about misses, and the widest
-//! registers of today.
+//! Drepper 6.2.1, matrix multiplication: Table 6.2, the argument about misses, and today's widest
+//! registers.
 
 mod misses;
 pub mod multiply;
@@ -25,17 +25,17 @@ const WAYS: [(&str, Multiply); 6] = [
     ("tiles, AVX-512", Multiply::Avx512),
 ];
 
-/// Rows and columns whose matrices fit L1d, or nearly, and L2.
+/// Numbers of rows and columns: one whose matrices about fit L1d, and one whose matrices fit L2.
 const NEAR: [usize; 2] = [40, 200];
 
-/// The paper's.
+/// The paper's number.
 const PAPER: usize = 1000;
 
-/// A power of two, whose columns fall into few sets.
+/// A power of two: the lines of a column fall into few sets.
 const POWER: usize = 1024;
 
-/// Rows and columns of a matrix that is about twice the last-level cache, if that many can be
-/// afforded; a number that is no multiple of a large power of two.
+/// Rows and columns of a matrix of about twice the last-level cache, if as many may be allocated;
+/// no multiple of a large power of two.
 fn beyond_caches(machine: &Machine) -> Option<usize> {
     let last = machine.ranges.memory.lo / 4.0;
     let side = ((2.0 * last / 8.0).sqrt() as usize).next_multiple_of(1000);
@@ -43,7 +43,7 @@ fn beyond_caches(machine: &Machine) -> Option<usize> {
     (all <= machine.largest).then_some(side)
 }
 
-/// The sizes that are measured: one beyond the caches in a full run alone.
+/// The measured sizes. Only a full run has one beyond the caches.
 fn sides(machine: &Machine) -> Vec<usize> {
     let beyond = machine.full.then(|| beyond_caches(machine)).flatten();
     NEAR.into_iter()
@@ -63,7 +63,7 @@ fn cases(machine: &Machine, count: usize) -> Vec<Case> {
     cases
 }
 
-/// The curves of the ways alone: what is counted beside them has other units.
+/// The curves of the ways only: the counts beside them have other units.
 fn timed_curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves();
     curves.retain(|curve| WAYS.iter().any(|(series, _)| *series == curve.label));
@@ -92,7 +92,7 @@ const fn table(columns: &'static [(&'static str, &'static str)]) -> Reference {
     }
 }
 
-/// How many times as long a multiply-add of one way takes as one of another, both of N rows.
+/// The time per multiply-add of one way over that of another, both with N rows.
 fn slower(e: &Evidence<'_>, of: &str, to: &str, side: usize) -> Result<Interval, Untestable> {
     let (of, to) = (e.at(of, side as f64)?, e.at(to, side as f64)?);
     match e.unit {
@@ -112,8 +112,8 @@ fn share_of_original(e: &Evidence<'_>, of: &str, [least, most]: [f64; 2]) -> Jud
     )
 }
 
-/// Rows and columns of the matrices whose results are compared: several sub-matrices and tiles of
-/// any way, and parts of tiles.
+/// Rows and columns of the matrices whose results are compared: several sub-matrices and tiles for
+/// every way, and partial tiles.
 const CHECKED: usize = 104;
 
 fn difference(series: &str) -> String {
@@ -123,16 +123,17 @@ fn difference(series: &str) -> String {
 const ORIGINAL: Experiment = Experiment {
     id: "E6",
     name: "drepper-matmul-original",
-    title: "Matrix multiplication: the three loops as everybody writes them",
-    question: "What does a multiply-add cost when the inner loop goes down a column?",
+    title: "Matrix multiplication: the three plain loops",
+    question: "What does a multiply-add cost if the inner loop goes down a column?",
     source: "Drepper 6.2.1 and Table 6.2: 16.8 cycles per multiply-add for N = 1000",
     seen: &[],
-    about: "With N = 1000 the inner loop goes down a column of 1000 lines, 64 KB: more than L1d, \
-            and less than L2. A CPU that looks hundreds of instructions ahead can load them before \
-            the addition is ready for them, as each addition waits for the one before. (Sums as \
-            short as those of N = 40 overlap, so that a multiply-add takes less there.) With N = \
-            1024 the lines of a column lie 8 KiB apart and fall into a few sets of every cache. \
-            The lines of a matrix larger than all caches come from memory for an element each.",
+    about: "The bars show the time per multiply-add for several N. For N = 1000, the inner loop \
+            goes down a column of 1000 lines, 64 KB: more than L1d and less than L2. Each \
+            addition waits for the one before, and a CPU that looks hundreds of instructions \
+            ahead can load the lines meanwhile. (For N = 40 the short sums overlap, so a \
+            multiply-add takes less time.) For N = 1024, the lines of a column lie 8 KiB apart \
+            and fall into a few sets of every cache. If a matrix is larger than all caches, each \
+            element of a column brings a line from memory.",
     plot: plot(&[table(&[("original", "original")])]),
     cases: |machine| {
         let mut cases = cases(machine, 1);
@@ -147,9 +148,9 @@ const ORIGINAL: Experiment = Experiment {
     claims: &[
         computed(
             "E6.1",
-            ours("ways are compared that must give the same matrix"),
-            "every way to multiply matrices gives the result of the plain loops to 1e-9, relative \
-             to the sum of the magnitudes",
+            ours("the compared ways must give the same matrix"),
+            "every way to multiply matrices gives the result of the plain loops within 1e-9, \
+             relative to the sum of the magnitudes",
             |e| {
                 let mut parts = Vec::new();
                 for (series, way) in WAYS {
@@ -162,7 +163,7 @@ const ORIGINAL: Experiment = Experiment {
                             },
                             value: None,
                         })),
-                        // Registers that this CPU lacks say nothing of the others.
+                        // A way whose registers this CPU lacks does not affect the other ways.
                         Err(_) if !matches!(way, Multiply::Paper(_)) => {}
                         Err(untestable) => return Err(untestable),
                     }
@@ -175,31 +176,32 @@ const ORIGINAL: Experiment = Experiment {
         measured(
             "E6.2",
             ours(
-                "the document has N = 1000 alone; at a power of two the lines of a column share \
+                "the document has only N = 1000; at a power of two, the lines of a column share \
                  few sets",
             ),
-            "with N = 1024 a multiply-add of the original matrix multiplication takes more than \
-             1.5 times as long as with N = 1000",
+            "for N = 1024, a multiply-add of the original matrix multiplication takes more than \
+             1.5 times as long as for N = 1000",
             |e| {
                 let at = |side: usize| e.at(WAYS[0].0, side as f64);
                 at_least("N = 1024 over N = 1000", ratio(at(POWER), at(PAPER)), 1.5)
             },
         )
-        .holding("The lines of a column throw each other out before the next column finds them."),
+        .holding("The lines of a column evict each other before the next column uses them."),
     ],
 };
 
 const TRANSPOSED: Experiment = Experiment {
     id: "E7",
     name: "drepper-matmul-transposed",
-    title: "Matrix multiplication after the second matrix was transposed",
-    question: "Does it pay to copy a matrix first, so that both are read along their rows?",
-    source: "Drepper 6.2.1 and Table 6.2: 23.4 % of the original's time, the copy included",
+    title: "Matrix multiplication with the second matrix transposed",
+    question: "Does it pay to transpose the second matrix first, so that both are read along rows?",
+    source: "Drepper 6.2.1 and Table 6.2: 23.4 % of the original's time, including the copy",
     seen: &[],
-    about: "Where columns conflict, and where the matrix is larger than the caches, the original \
-            misses at every multiply-add. Elsewhere its misses may hide behind its additions. The \
-            copy is spread over the multiplication here, a line of it before each line of the \
-            result, so that its share is in every number.",
+    about: "The bars compare the original loops with loops over a transposed copy, for several N. \
+            The original misses at every multiply-add if the lines of a column conflict, or if \
+            the matrix is larger than the caches. For other N its misses may hide behind its \
+            additions, which both variants wait for. The program copies a line before each line \
+            of the result, so every time includes its share of the copy.",
     plot: plot(&[table(&[
         ("original", "original"),
         ("transposed", "transposed"),
@@ -208,12 +210,12 @@ const TRANSPOSED: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        // The transformation speeds the program up by 76.6 %: the copy is more than made up.
+        // The transformation saves 76.6 % of the time, far more than the copy costs.
         measured(
             "E7.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 matrix multiplication with a transposed copy takes less than 0.6 of the \
-             original's time, the copy included",
+            "for N = 1000, matrix multiplication with a transposed copy takes less than 0.6 of \
+             the original's time, including the copy",
             |e| faster_transposed(e, &[PAPER]),
         )
         .then(0.234, "Core 2, 2666 MHz")
@@ -226,35 +228,35 @@ const TRANSPOSED: Experiment = Experiment {
             )
             .advice(
                 "Transpose, or work in blocks, before you walk along columns.",
-                "Walking along columns costs little extra at this size; pad rows whose size is \
-                 a power of two.",
+                "Walking along columns costs little extra at this size; pad rows whose size is a \
+                 power of two.",
             ),
         )
         .failing(
-            "The original's misses hide behind its additions, for which the transposed loop has \
-             to wait just as well.",
+            "The original's misses hide behind its additions; the transposed loop waits for the \
+             same additions.",
         ),
         measured(
             "E7.2",
             ours(
-                "where today's caches hold what the document's did not, columns that conflict and \
-                 matrices beyond the last level show its argument",
+                "today's caches hold what the document's did not: conflicting columns and \
+                 matrices beyond the last level test its argument",
             ),
-            "where columns conflict (N = 1024) or, in a full run, a matrix outgrows the last \
-             level, matrix multiplication with a transposed copy takes less than 0.6 of the \
-             original's time",
+            "if columns conflict (N = 1024) or, in a full run, a matrix outgrows the last level, \
+             matrix multiplication with a transposed copy takes less than 0.6 of the original's \
+             time",
             |e| {
                 let mut sides = sides(e.machine);
                 sides.retain(|side| *side > PAPER);
                 faster_transposed(e, &sides)
             },
         ),
-        // 3,922,373,010 cycles in place of 16,765,297,870.
+        // 3,922,373,010 cycles instead of 16,765,297,870.
         measured(
             "E7.3",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 matrix multiplication with a transposed copy takes 23.4 % of the \
-             original's time, within a fifth of that",
+            "for N = 1000, matrix multiplication with a transposed copy takes 23.4 % of the \
+             original's time, within a fifth of that share",
             |e| share_of_original(e, WAYS[1].0, [0.187, 0.281]),
         )
         .then(0.234, "Core 2, 2666 MHz"),
@@ -277,13 +279,15 @@ fn faster_transposed(e: &Evidence<'_>, sides: &[usize]) -> Judged {
 const SUB_MATRIX: Experiment = Experiment {
     id: "E8",
     name: "drepper-matmul-sub-matrix",
-    title: "Matrix multiplication by sub-matrices of a line on each side",
-    question: "Is using whole lines while they are there better than copying the matrix?",
+    title: "Matrix multiplication by sub-matrices of one line per side",
+    question: "Is it better to use whole lines while they are cached than to copy the matrix?",
     source: "Drepper 6.2.1 and Table 6.2: 17.3 % of the original's time",
     seen: &[],
-    about: "The loops use all of a line while it is there, and need no copy. The eight sums of a \
-            line are independent of each other; they go through memory, a load and a store each, \
-            which the store buffer forwards.",
+    about: "The bars compare the original, the transposed copy, and loops over small \
+            sub-matrices, for several N. The sub-matrices are as wide as a line, so the loops use \
+            a whole line while it is cached, and need no copy. The eight sums of a line are \
+            independent of each other. They go through memory: each multiply-add loads and stores \
+            its sum, and the store buffer forwards it.",
     plot: plot(&[table(&[
         ("original", "original"),
         ("transposed", "transposed"),
@@ -293,12 +297,12 @@ const SUB_MATRIX: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        // By avoiding the copy another 6.1 % of the original's time are gained: 2,895,041,480
-        // cycles in place of 3,922,373,010.
+        // Avoiding the copy saves another 6.1 % of the original's time: 2,895,041,480 cycles, not
+        // 3,922,373,010.
         measured(
             "E8.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 matrix multiplication by sub-matrices is faster than with a transposed \
+            "for N = 1000, matrix multiplication by sub-matrices is faster than with a transposed \
              copy",
             |e| {
                 at_most(
@@ -318,24 +322,24 @@ const SUB_MATRIX: Experiment = Experiment {
             )
             .advice(
                 "Work in blocks of whole lines.",
-                "Keep sums in registers: blocks that send them through memory lose more than \
-                 they save.",
+                "Keep sums in registers: blocks that send them through memory lose more than they \
+                 save.",
             ),
         )
         .holding(
-            "The eight sums of a line are independent, so that an addition need not wait for the \
-             one before.",
+            "The eight sums of a line are independent, so an addition does not wait for the one \
+             before.",
         )
         .failing(
-            "The eight sums of a line go through memory, a load and a store for each \
-             multiply-add, which costs more than the whole lines save.",
+            "The eight sums of a line go through memory. A load and a store per multiply-add cost \
+             more than whole lines save.",
         ),
-        // 2,895,041,480 cycles in place of 16,765,297,870.
+        // 2,895,041,480 cycles instead of 16,765,297,870.
         measured(
             "E8.2",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 matrix multiplication by sub-matrices takes 17.3 % of the original's \
-             time, within a fifth of that",
+            "for N = 1000, matrix multiplication by sub-matrices takes 17.3 % of the original's \
+             time, within a fifth of that share",
             |e| share_of_original(e, WAYS[2].0, [0.138, 0.208]),
         )
         .then(0.173, "Core 2, 2666 MHz"),
@@ -345,14 +349,15 @@ const SUB_MATRIX: Experiment = Experiment {
 const VECTORISED: Experiment = Experiment {
     id: "E9",
     name: "drepper-matmul-vectorised",
-    title: "Matrix multiplication with vectors: SSE2 as in the paper, and what came after",
-    question: "What do vectors add once the lines are used well?",
+    title: "Matrix multiplication with vectors: SSE2 as in the paper, AVX2 and AVX-512",
+    question: "What do vectors gain after whole lines are used?",
     source: "Drepper 6.2.1, Table 6.2 and appendix A.1: 9.47 % of the original's time; the text \
-             says 7.3 % less than the sub-matrix, the table 7.8",
+             says 7.3 % less than the sub-matrix, the table 7.8 %",
     seen: &[],
-    about: "Registers of 16 bytes hold two elements. Those of 32 and 64 bytes with fused \
-            multiply-adds, fed from packed copies in tiles that never leave the registers, show \
-            what the multipliers can do.",
+    about: "The bars show floating-point operations per second for every way to multiply, and \
+            several N. The SSE2 registers of the paper hold two elements. The tiled ways use \
+            registers of 32 and 64 bytes with fused multiply-adds. They read packed copies of the \
+            matrices and keep a tile of sums in registers, and show what the multipliers can do.",
     plot: Some(
         Plot::bars(
             Axis::log("rows and columns, N"),
@@ -370,12 +375,12 @@ const VECTORISED: Experiment = Experiment {
     curves: timed_curves,
     events: events::PRODUCT,
     claims: &[
-        // SSE2 handles two doubles in an operation: 1,588,711,750 cycles in place of 2,895,041,480.
+        // SSE2 handles two doubles per operation: 1,588,711,750 cycles instead of 2,895,041,480.
         measured(
             "E9.1",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 matrix multiplication by sub-matrices is faster with two elements at a \
-             time than with one",
+            "for N = 1000, matrix multiplication by sub-matrices is faster with two elements per \
+             operation than with one",
             |e| {
                 at_most(
                     "vectorised over sub-matrix",
@@ -394,16 +399,15 @@ const VECTORISED: Experiment = Experiment {
             )
             .advice(
                 "Use vectors in loops whose data is in a cache.",
-                "Vectors of two elements gain nothing here: let the compiler choose wider \
-                 ones.",
+                "Vectors of two elements gain nothing here: let the compiler use wider ones.",
             ),
         ),
-        // The program runs in 10 % of the time of the original code.
+        // The program takes 10 % of the time of the original code.
         measured(
             "E9.2",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 vectorised matrix multiplication takes 9.47 % of the original's time, \
-             within a fifth of that",
+            "for N = 1000, vectorised matrix multiplication takes 9.47 % of the original's time, \
+             within a fifth of that share",
             |e| share_of_original(e, WAYS[3].0, [0.0758, 0.1136]),
         )
         .then(0.0947, "Core 2, 2666 MHz"),
@@ -411,7 +415,7 @@ const VECTORISED: Experiment = Experiment {
         measured(
             "E9.3",
             drepper("6.2.1, Table 6.2"),
-            "for N = 1000 each column of Table 6.2, from the original to the vectorised \
+            "for N = 1000, each column of Table 6.2, from the original to the vectorised \
              multiplication, takes less than 0.9 of the time of the column before",
             |e| {
                 let mut parts = Vec::new();
@@ -448,5 +452,5 @@ fn whole(e: &Evidence<'_>) -> String {
         return String::new();
     }
     let ours = ours.join(", ");
-    format!("; billions of core cycles for the whole, the paper's in brackets: {ours}")
+    format!("; billions of core cycles for the whole product, with the paper's in brackets: {ours}")
 }

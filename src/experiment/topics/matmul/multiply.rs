@@ -8,7 +8,7 @@ use crate::model::addition_in_sums;
 use crate::pattern::{Product, Rng};
 use crate::sim::{Cache, Design, Geometry, Reference};
 
-/// Decides the elements, which do not change what anything costs.
+/// Decides the elements, which have no effect on times.
 const SEED: u64 = 1;
 
 /// A way to multiply matrices.
@@ -33,11 +33,11 @@ impl Multiply {
         Multiply::Avx512,
     ];
 
-    /// Bytes of matrices of `side` rows and columns, with whatever any way keeps beside them.
+    /// Bytes of matrices of `side` rows and columns, and of anything that a way keeps beside them.
     fn bytes(self, side: usize) -> usize {
         match self {
             Multiply::Paper(way) => way.bytes(side),
-            // Which tiles it will be is not known yet; packed, a matrix grows by less than this.
+            // The size of the tiles is not known yet. Packing enlarges a matrix by less than this.
             Multiply::Avx2 | Multiply::Avx512 => 5 * Product::matrix_bytes(side + 24),
         }
     }
@@ -47,10 +47,14 @@ impl Multiply {
             Multiply::Avx512 => (context.features.avx512().map(TileWay::Avx512), "AVX-512"),
             _ => (context.features.fma().map(TileWay::Avx2), "AVX2 and FMA"),
         };
-        way.ok_or_else(|| Untestable(format!("it needs {needs}, which this CPU lacks")))
+        way.ok_or_else(|| {
+            Untestable(format!(
+                "this way to multiply needs {needs}, which this CPU lacks",
+            ))
+        })
     }
 
-    /// The kernel, and its operations of a whole multiplication.
+    /// The kernel, and its operations per whole multiplication.
     fn kernel<'m>(
         self,
         product: Product<'m>,
@@ -101,10 +105,10 @@ impl<'m> Multiplication<'m> {
 }
 
 static SUMS: Model = Model {
-    name: "sums of additions that wait for each other",
+    name: "dependent additions of a sum",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "the loops around the sum, and the misses of a column whose lines share sets",
+    leaves_out: "the loops around the sum, and misses of a column whose lines share sets",
 };
 
 /// Operations of the inner loop of `asm/matmul.S`: a load, a product with memory, a sum, two steps,
@@ -132,7 +136,7 @@ impl Setup for MatmulSetup {
     ) -> Result<Workload<'m>, Untestable> {
         let product = Product::new(region, self.side, SEED)?;
         let (kernel, pass) = self.way.kernel(product, context)?;
-        // A few rows take all of `mul2` with them; the whole would take a second and more.
+        // A few rows read all of `mul2`. The whole product would take a second or more.
         let rows = 16 * pass / self.side as u64;
         Ok(Workload::Steady {
             kernel: kernel.boxed(),
@@ -141,7 +145,7 @@ impl Setup for MatmulSetup {
         })
     }
 
-    /// A multiply-add waits for the addition before it, but not for those of other sums.
+    /// A multiply-add waits for the addition before it, but not for additions of other sums.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let Multiply::Paper(MatmulWay::Original | MatmulWay::Transposed) = self.way else {
             return None;
@@ -216,20 +220,20 @@ impl Setup for DifferenceSetup {
     }
 }
 
-/// How the accesses of a multiplication come about that is simulated.
+/// The source of the simulated accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Traced {
-    /// Those of a kernel.
+    /// A kernel's accesses.
     Kernel(MatmulWay),
-    /// The original loops with so many iterations of the middle one, columns of `mul2`, done
+    /// The original loops with this many iterations of the middle loop, columns of `mul2`, done
     /// together inside the inner one.
     Together(usize),
 }
 
-/// Accesses to `mul2` that miss in a simulated L1d, a multiply-add.
+/// Accesses to `mul2` that miss in a simulated L1d, per multiply-add.
 ///
 /// The cache has 4 KiB, 8 ways, lines of 64 bytes and LRU, and the matrices 120 rows: a column's
-/// lines are 1.9 times the cache, as the paper's 1000 are of 32 KiB.
+/// lines are 1.9 times the cache, as the paper's 1000 lines are 1.9 times 32 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MissSetup {
     /// What is traced.

@@ -1,4 +1,4 @@
-//! Startin's A6: a list of events replaces the usual ones.
+//! Startin's A6: a list of events replaces the default events.
 
 use crate::counters::{Counters, Place, chosen};
 use crate::experiment::prelude::*;
@@ -8,10 +8,10 @@ use crate::mem::Region;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[OPTION];
 
-/// Two of the kernel's own events, which need no counter.
+/// Two of the kernel's own events, which need no hardware counter.
 const ASKED: &str = "page-faults,minor-faults";
 
-/// Those of the post, as its author passed them to JMH.
+/// The post's events, as its author passed them to JMH.
 const OF_POST: &str = "L1D_PEND_MISS.PENDING,L1D_PEND_MISS.PENDING_CYCLES";
 
 const USUAL: &str = "events counted if nobody says which";
@@ -22,14 +22,15 @@ const POST: &str = "the post's events, counted";
 const OPTION: Experiment = Experiment {
     id: "A6",
     name: "startin-perfnorm-option",
-    title: "Events by a list",
-    question: "Does a list of events replace the usual ones?",
-    source: "Startin, \"Observing memory level parallelism with JMH\": `-prof perfnorm:events=...` \
-             overrides the standard events",
+    title: "Events given as a list",
+    question: "Does a list of events replace the default events?",
+    source: "Startin, \"Observing memory level parallelism with JMH\": `-prof \
+             perfnorm:events=...` overrides the standard events",
     seen: &[],
-    about: "`linefill counters -e LIST` and `counters::Counters` count what the list names and \
-            nothing else, so that no counter is shared with an event that nobody asked for; \
-            without a list they count the usual events. The post's two events are Intel's.",
+    about: "`linefill counters -e LIST` and `counters::Counters` count only the events of the \
+            list, so that no other event takes a share of a counter. Without a list they count \
+            default events. The experiment counts the events of both cases. The post's two events \
+            exist on Intel only.",
     plot: None,
     cases: |_| {
         let case = |series, count| {
@@ -51,13 +52,13 @@ const OPTION: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // The argument overrides the standard events, so that CPI and cycles must be named as well
-        // if they are wanted.
+        // The argument overrides the standard events. To have CPI and cycles as well, name them in
+        // the list.
         reported(
             "A6.1",
             startin("option perfnorm:events"),
-            "a list that names two of the kernel's events has both counted and no other event, \
-             while at least one event is counted without a list",
+            "a list that names two events of the kernel has both counted and no other event, \
+             while a run without a list counts at least one event",
             |e| {
                 all_of([
                     at_least("events counted without a list", e.at(USUAL, 0.0), 1.0),
@@ -66,7 +67,7 @@ const OPTION: Experiment = Experiment {
                 ])
             },
         ),
-        // The option is shown with these two events.
+        // The post shows the option with these two events.
         counted(
             "A6.2",
             startin("option perfnorm:events"),
@@ -77,7 +78,7 @@ const OPTION: Experiment = Experiment {
     ],
 };
 
-/// The names of the events of a list, or of the usual ones, that were counted of a piece of code.
+/// The names of the events that were counted, given a list, or the default events without one.
 fn names_of(list: Option<&str>) -> Result<Vec<String>, Untestable> {
     let named = chosen(list, &Place::here())?;
     let (_, counts) = Counters::open(named).scope(|| ());
@@ -95,7 +96,7 @@ fn names_of(list: Option<&str>) -> Result<Vec<String>, Untestable> {
     }
 }
 
-/// How many of the events that a list has counted are in it, or are not.
+/// How many counted events are in the list, or are not.
 fn among(list: &str, in_it: bool) -> Result<usize, Untestable> {
     let names = names_of(Some(list))?;
     let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);

@@ -1,4 +1,4 @@
-//! How many misses of L1d a core keeps outstanding: random walks side by side.
+//! How many misses of L1d a core keeps outstanding: random walks in parallel.
 
 use crate::cpu::Identity;
 use crate::experiment::machine::predict::{Places, in_flight, random};
@@ -15,7 +15,7 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[FILL_BUFFERS];
 
-/// The series of what is published of this core.
+/// The series of the published number of this core.
 pub(crate) const PUBLISHED: &str = "outstanding misses of L1d, as published";
 
 /// The published number of misses that this core keeps outstanding.
@@ -27,7 +27,10 @@ pub(crate) fn published() -> Case {
             let core = Identity::detect().core();
             let published = core.and_then(|core| core.outstanding_misses.value());
             published.map(f64::from).ok_or_else(|| {
-                Untestable("nothing is known to be published for this core".to_owned())
+                Untestable(
+                    "no number of outstanding misses is known to be published for this core"
+                        .to_owned(),
+                )
             })
         },
         argument: 0,
@@ -37,7 +40,7 @@ pub(crate) fn published() -> Case {
 
 const LANES: &str = "a step of one of n walks";
 
-/// Numbers of walks: each that a core of today may end at in a full run.
+/// Numbers of walks. A full run has every number that may be the limit of a core of today.
 fn lanes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         let few = 1..=32;
@@ -53,19 +56,20 @@ fn lanes(machine: &Machine) -> Vec<usize> {
 const FILL_BUFFERS: Experiment = Experiment {
     id: "X10",
     name: "fill-buffers",
-    title: "Random walks side by side",
+    title: "Random walks in parallel",
     question: "How many misses of L1d does a core keep outstanding?",
-    source: "Beyond Startin: the number that Little's law and the counters of A3 end at; D. Lemire's \
-             program testingmlp (2018)",
+    source: "Beyond Startin: the limit of the misses in flight of A3, which Little's law and the \
+             counters show; D. Lemire's program testingmlp (2018)",
     seen: &[],
-    about: "Walks side by side cost nothing as long as there is a buffer for the miss of each; \
-            from then on a walk waits for another, and more of them gain nothing, or lose a \
-            little. Where the pages are small and the TLB is missed too, page walks are \
-            outstanding beside the loads, and some cores have walkers for fewer of them than \
-            buffers.",
+    about: "One thread steps through several independent random lists in turn. The axis is the \
+            number of walks, the height the time per step. While the core has a buffer for the \
+            miss of each walk, the misses overlap and the time per step falls with the number of \
+            walks. With more walks than buffers, a walk waits for another, and the time stays \
+            level or rises a little. With small pages, TLB misses add page walks beside the \
+            loads; some cores have fewer page walkers than buffers for misses.",
     plot: Some(Plot::lines(
-        Axis::log("walks side by side"),
-        Axis::log("time of a step"),
+        Axis::log("walks in parallel"),
+        Axis::log("time per step"),
         Unit::Nanoseconds,
     )),
     cases: |machine| {
@@ -88,9 +92,9 @@ const FILL_BUFFERS: Experiment = Experiment {
     claims: &[
         measured(
             "X10.1",
-            ours("what the misses of a core cost depends on how many are under way"),
-            "in memory, a step of eight random walks side by side takes less than a quarter of \
-             the time of a step of one walk",
+            ours("the cost of a miss depends on how many misses are in flight"),
+            "in memory, a step of eight random walks in parallel takes less than a quarter of the \
+             time of a step of one walk",
             |e| {
                 e.machine.place_in_memory(e.machine.in_memory())?;
                 at_most(
@@ -103,20 +107,20 @@ const FILL_BUFFERS: Experiment = Experiment {
         measured(
             "X10.2",
             ours(
-                "published numbers of outstanding misses of L1d were 8 to 24 until 2022: does a \
-                 core keep more?",
+                "the published numbers of outstanding misses of L1d were 8 to 24 until 2022: does \
+                 a core keep more?",
             ),
-            "the time of a step stops falling before there are 32 random walks side by side",
+            "the time per step stops falling at 32 random walks in parallel or fewer",
             |e| at_most("walks that reach the shortest time", reached(e), 32.0),
         ),
         measured(
             "X10.3",
-            ours("does a measurement find the number that is published for the core?"),
-            "the number of random walks that reaches the shortest time of a step is the published \
-             number of outstanding misses of L1d, to 20 %",
+            ours("does a measurement find the published number of the core?"),
+            "the number of random walks that reaches the shortest time per step is the published \
+             number of outstanding misses of L1d, within 20 %",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
-                // To a digit that can be read.
+                // One decimal digit.
                 let share = |tenths: f64| (tenths * published).round() / 10.0;
                 between(
                     "walks that reach the shortest time",
@@ -129,21 +133,21 @@ const FILL_BUFFERS: Experiment = Experiment {
     ],
 };
 
-/// How many walks reach the shortest time of a step.
+/// How many walks reach the shortest time per step.
 fn reached(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     e.machine.place_in_memory(e.machine.in_memory())?;
     let reached = in_parallel(&e.series(LANES)?);
     reached.ok_or_else(|| {
-        Untestable("it takes times of three numbers of walks, and more, above 0".to_owned())
+        Untestable("the limit needs measured times of at least three numbers of walks".to_owned())
     })
 }
 
-/// Random rings in parts of one working set. An operation is a step in one of them.
+/// Random rings in parts of one working set. An operation is a step in one ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LanesSetup {
     /// Bytes of all rings together.
     pub working_set: usize,
-    /// How many there are.
+    /// How many rings there are.
     pub lanes: usize,
     /// Decides their orders.
     pub seed: u64,
@@ -176,8 +180,8 @@ impl Setup for LanesSetup {
 }
 
 static SIDE_BY_SIDE: Model = Model {
-    name: "a random step, so many at a time as there are buffers",
+    name: "a random step over the number of walks, or of buffers if that is smaller",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "page walks, of which fewer are under way at once than misses",
+    leaves_out: "page walks, of which fewer than misses can be in flight",
 };

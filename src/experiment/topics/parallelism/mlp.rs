@@ -16,15 +16,15 @@ pub(crate) static ALL: &[Experiment] = &[MLP, DEFINITIONS, EXPLANATION];
 
 const CHAINS: &str = "exchanges in n chains";
 
-/// Chains by which the latency of a miss is measured: enough to keep memory awake, and few enough
-/// to be sure that none waits for another.
+/// Chains by which the latency of a miss is measured: enough to keep memory at its full clock, and
+/// too few to wait for each other.
 const LATENCY_CHAINS: u32 = 4;
 
-/// Misses of an exchange: the element that its index names. The elements and indices beside it are
-/// read in the order of their addresses, and prefetched.
+/// Misses per exchange: the element that its index names. The other element and the indices are
+/// read in address order and prefetched.
 const MISSES: f64 = 1.0;
 
-/// What the counters say of misses in flight, where there are any.
+/// Events that count misses in flight, if the CPU has counters.
 pub(crate) const EVENTS: &[Quantity] = &[
     Quantity::L1dPending,
     Quantity::L1dPendingCycles,
@@ -36,16 +36,16 @@ const MLP: Experiment = Experiment {
     id: "A3",
     name: "startin-mlp",
     title: "Misses in flight, by stage length",
-    question: "How many misses does a shuffle keep outstanding, and how many more does it in \
-               stages?",
+    question: "How many misses does a shuffle keep in flight, and how many more in stages?",
     source: "Startin, \"Observing memory level parallelism with JMH\": L1D_PEND_MISS.PENDING over \
              PENDING_CYCLES",
     seen: &[],
-    about: "The CPU finds as many misses as its window of instructions reaches: the fewer \
-            instructions an exchange takes, the more exchanges and misses the window takes in. \
-            Where no pending misses are counted the numbers are estimates by Little's law: the \
-            time of a miss, from exchanges in four chains that wait for each other, over the time \
-            of an exchange. METHODOLOGY derives it.",
+    about: "The chart shows the misses in flight of three shuffles over the stage length. A CPU \
+            finds the misses inside its window of instructions: the fewer instructions an \
+            exchange takes, the more exchanges and misses fit into the window. If the CPU has no \
+            event for pending misses, Little's law gives an estimate: the time of a miss over the \
+            time of an exchange. The time of a miss comes from four chains of dependent \
+            exchanges. METHODOLOGY derives the formula.",
     plot: Some(
         Plot::lines(
             Axis::log("stage length"),
@@ -93,13 +93,13 @@ const MLP: Experiment = Experiment {
     },
     events: EVENTS,
     claims: &[
-        // Both throughput and the quotient of the counters rise with the stage length; 5.42 in
+        // Throughput and the quotient of the counters both rise with the stage length: 5.42 in
         // stages of 64, 2.50 without stages.
         counted(
             "A3.1",
             startin("table of throughput and pending misses"),
-            "by the CPU's counters, stages of 64 keep more than 1.4 times as many misses of L1d \
-             pending as the simple shuffle",
+            "by the CPU's counters, a shuffle in stages of 64 keeps more than 1.4 times as many \
+             misses of L1d pending as the simple shuffle",
             |e| {
                 in_memory(e)?;
                 let more = ratio(pending(e, BUFFERED, 64.0), pending(e, DRAWN, 64.0))?;
@@ -112,8 +112,8 @@ const MLP: Experiment = Experiment {
         counted(
             "A3.2",
             startin("table of throughput and pending misses"),
-            "by the CPU's counters, the simple shuffle keeps as many misses of L1d pending in \
-             every column of four, to 10 % either way",
+            "by the CPU's counters, the simple shuffle keeps the same number of misses of L1d \
+             pending in all four columns, within 10 %",
             |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
@@ -134,13 +134,13 @@ const MLP: Experiment = Experiment {
             "A3.3",
             startin("table of throughput and pending misses"),
             "by Little's law, each longer stage from 8 to 64 keeps more misses in flight than the \
-             one before",
+             stage before",
             |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
                 for pair in STAGES_OF_POST.windows(2) {
                     let [short, long] = [pair[0], pair[1]].map(|stage| stage as f64);
-                    // The same latency in both: what is left is the quotient of times.
+                    // Both have the same latency: the quotient of the times remains.
                     let more = in_passes(e, (BUFFERED, short), (BUFFERED, long))?;
                     parts.push(at_least(
                         &format!("stages of {long} over {short}"),
@@ -151,7 +151,7 @@ const MLP: Experiment = Experiment {
                 let last = estimated(e, BUFFERED, 64.0)?;
                 noted(
                     all_of(parts),
-                    format!("stages of 64 keep {last} by estimate"),
+                    format!("stages of 64 keep an estimated {last} in flight"),
                 )
             },
         )
@@ -160,8 +160,8 @@ const MLP: Experiment = Experiment {
         measured(
             "A3.4",
             startin("table of throughput and pending misses"),
-            "by Little's law, stages of 64 keep more than 1.4 times as many misses in flight as \
-             the simple shuffle",
+            "by Little's law, a shuffle in stages of 64 keeps more than 1.4 times as many misses \
+             in flight as the simple shuffle",
             |e| {
                 in_memory(e)?;
                 let more = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
@@ -169,7 +169,7 @@ const MLP: Experiment = Experiment {
                 let judged = at_least("stages of 64 over simple", more, 1.4);
                 noted(
                     judged,
-                    format!("the simple shuffle keeps {simple} by estimate"),
+                    format!("the simple shuffle keeps an estimated {simple} in flight"),
                 )
             },
         )
@@ -179,8 +179,8 @@ const MLP: Experiment = Experiment {
         measured(
             "A3.5",
             startin("table of throughput and pending misses"),
-            "by Little's law, the simple shuffle with indices drawn keeps fewer misses in flight \
-             than stages of 8, and fewer than with indices looked up",
+            "by Little's law, the simple shuffle with drawn indices keeps fewer misses in flight \
+             than stages of 8, and fewer than with indices that are looked up",
             |e| {
                 in_memory(e)?;
                 let part = |what: &str, than| at_least(what, in_passes(e, (DRAWN, 8.0), than), 1.0);
@@ -192,7 +192,8 @@ const MLP: Experiment = Experiment {
         )
         .then(1.41, "")
         .failing(
-            "If stages of 8 keep fewer, they end before the CPU is through with drawing the next.",
+            "If stages of 8 keep fewer misses in flight, a stage ends before the CPU has drawn \
+             the indices of the next.",
         ),
     ],
 };
@@ -201,7 +202,7 @@ fn chained(machine: &Machine, count: u32) -> Case {
     Case::new(CHAINS, count, chains(machine, count))
 }
 
-/// The time of a miss: exchanges in four chains wait for it side by side.
+/// The time of a miss: exchanges in four chains wait for four misses at the same time.
 fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let chains = f64::from(LATENCY_CHAINS);
     Ok(e.at(CHAINS, chains)?.scaled(chains))
@@ -210,7 +211,7 @@ fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
 /// Misses in flight by Little's law: an estimate.
 fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
     let (latency, time) = (latency(e)?, e.at(series, x)?);
-    // Both are times, and so above 0.
+    // Both are times, and must be above 0.
     ratio(latency, time)?;
     Ok(Interval::new(
         in_flight(MISSES, latency.lo, time.hi),
@@ -218,7 +219,7 @@ fn estimated(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untesta
     ))
 }
 
-/// Misses pending by the CPU's counters, over the cycles with one.
+/// Pending misses per cycle with at least one, by the CPU's counters.
 fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
     ratio(
         e.count(series, x, Quantity::L1dPending),
@@ -229,16 +230,17 @@ fn pending(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestabl
 const DEFINITIONS: Experiment = Experiment {
     id: "A4",
     name: "startin-counter-definitions",
-    title: "What the two counters of pending misses mean",
-    question: "Does the quotient of the counters behave as a number of misses in flight?",
+    title: "The meaning of the two counters of pending misses",
+    question: "Does the quotient of the two counters behave like a number of misses in flight?",
     source: "Startin, \"Observing memory level parallelism with JMH\"; Intel SDM volume 3: PENDING \
              adds up the misses outstanding cycle by cycle, PENDING_CYCLES counts the cycles with \
              one or more",
     seen: &[],
-    about: "Intel counts pending misses by these two events, AMD since Zen 3 by allocated miss \
-            address buffers, those of stores and prefetches too. Wherever a CPU has no such event, \
-            or a guest no counters, the estimate by Little's law is held against the same bounds: \
-            a chain keeps one miss in flight, and nothing keeps more than there are buffers for.",
+    about: "Intel counts pending misses by these two events. AMD since Zen 3 counts allocated \
+            miss address buffers, which also serve stores and prefetches. The same bounds apply \
+            to the counters and to the estimate by Little's law, which needs no counters: a \
+            single chain keeps one miss in flight, and no code keeps more misses in flight than \
+            the core has buffers.",
     plot: None,
     cases: |machine| {
         vec![
@@ -255,23 +257,23 @@ const DEFINITIONS: Experiment = Experiment {
         counted(
             "A4.1",
             ours(
-                "a quotient of the two counters that is less than 1, or more than the core has \
-                 buffers, is no number of misses in flight",
+                "a quotient below 1, or above the number of the core's buffers, is no number of \
+                 misses in flight",
             ),
-            "by the CPU's counters, the misses of L1d pending in a cycle with any are between 1 \
+            "by the CPU's counters, the pending misses of L1d per cycle with a miss are between 1 \
              and the published number of outstanding misses",
             |e| {
                 in_memory(e)?;
                 within_buffers(e, pending)
             },
         ),
-        // The second counter records the cycles with an outstanding miss, and is less than the
-        // total number of cycles if some work is done without one.
+        // The second counter counts the cycles with an outstanding miss. It is less than the total
+        // number of cycles if some work is done without a miss.
         counted(
             "A4.2",
             startin("definitions of the two counters"),
-            "by the CPU's counters, cycles with a miss of L1d pending are at most 1.02 times all \
-             cycles of a shuffle",
+            "by the CPU's counters, the cycles with a pending miss of L1d are at most 1.02 times \
+             all cycles of a shuffle",
             |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
@@ -286,8 +288,8 @@ const DEFINITIONS: Experiment = Experiment {
         counted(
             "A4.3",
             ours(
-                "of exchanges that each wait for the one before, no two misses can be in flight: \
-                 the quotient of the counters must show one",
+                "if each exchange waits for the one before, only one miss is in flight, and the \
+                 quotient of the counters must show this",
             ),
             "by the CPU's counters, exchanges in a single chain keep fewer than 1.5 misses of L1d \
              pending",
@@ -299,8 +301,8 @@ const DEFINITIONS: Experiment = Experiment {
         measured(
             "A4.4",
             ours(
-                "the estimate by Little's law has to keep the bounds that a number of misses in \
-                 flight has",
+                "the estimate by Little's law must respect the bounds of a number of misses in \
+                 flight",
             ),
             "by Little's law, the misses of L1d in flight are between 1 and the published number \
              of outstanding misses",
@@ -328,26 +330,28 @@ fn within_buffers(
 const EXPLANATION: Experiment = Experiment {
     id: "A7",
     name: "startin-explanation",
-    title: "Exchanges in one chain, and in several",
-    question: "Do chains of exchanges that do not wait for each other share their misses?",
+    title: "Exchanges in one chain and in several chains",
+    question: "Do independent chains of exchanges overlap their misses?",
     source: "Startin, \"Observing memory level parallelism with JMH\": four independent chains, so \
              that a miss in one does not stall the others",
     seen: &[],
-    about: "Chains that do not wait for each other have their misses in flight together, as long \
-            as there are fewer chains than outstanding misses. A lone chain can take even longer \
-            than each of several: memory that has one request at a time to serve may go to a lower \
-            clock in between.",
+    about: "The exchanges of a shuffle form chains: in a chain each exchange waits for the one \
+            before, and the chains are independent. The axis is the number of chains. The misses \
+            of independent chains are in flight together, so the time per exchange falls with the \
+            number of chains until the core has no more buffers for misses. A single chain can \
+            take longer per miss than each of several chains, because memory with one request at \
+            a time may lower its clock.",
     plot: Some(Plot::lines(
         Axis::log("chains"),
-        Axis::log("time of an exchange"),
+        Axis::log("time per exchange"),
         Unit::Nanoseconds,
     )),
     cases: |machine| [1, 2, 4, 8].map(|count| chained(machine, count)).into(),
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        // The misses of four independent chains of execution happen at the same time, so that a
-        // miss in a chain does not stall the others.
+        // The misses of four independent chains of execution happen at the same time: a miss in one
+        // chain does not stall the others.
         measured(
             "A7.1",
             startin("explanation by four chains"),
@@ -363,7 +367,7 @@ const EXPLANATION: Experiment = Experiment {
         ),
         measured(
             "A7.2",
-            ours("four chains are the post's number: do eight share their misses, too?"),
+            ours("the post has four chains: do eight overlap their misses as well?"),
             "in memory, an exchange in four chains takes more than 1.3 times as long as in eight \
              chains",
             |e| {

@@ -1,4 +1,4 @@
-//! Startin's A5: where a shuffle spends its time, instruction by instruction.
+//! Startin's A5: the time of a shuffle by instruction.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::shuffle::{in_memory, shuffle};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[PERFASM];
 
-/// Series of the percentage of time at the hottest instruction.
+/// Series of the share of time at the hottest instruction, in percent.
 const SIMPLE: &str = "% at the hottest instruction, index drawn";
 const UNROLLED: &str = "% at the hottest instruction, index looked up, four exchanges in a row";
 const STAGED: &str = "% at the hottest instruction, index drawn, in stages of 64";
@@ -22,18 +22,19 @@ const STAGED: &str = "% at the hottest instruction, index drawn, in stages of 64
 const PERFASM: Experiment = Experiment {
     id: "A5",
     name: "startin-perfasm",
-    title: "The hottest instruction of two loops",
-    question: "Does a single instruction take most of the time of the simple shuffle, and several \
-               share it where exchanges stand in a row?",
+    title: "The hottest instruction of three loops",
+    question: "Does one instruction take most of the time of the simple shuffle, and do several \
+               share the time if exchanges are unrolled or staged?",
     source: "Startin, \"Observing memory level parallelism with JMH\": perfasm shows 73.97 % at \
-             one store; 10.33 and 10.40 % at two of the loop that the compiler unrolled four times, \
-             which is that with precomputed indices",
+             one store of the simple shuffle, and 10.33 and 10.40 % at two instructions of the \
+             loop with precomputed indices, which the compiler unrolled four times",
     seen: &[],
-    about: "The instruction behind the load that misses is the hot one, since a CPU that is \
-            interrupted first lets the oldest instruction retire. Four loads in a row share what \
-            one has alone, whether or not they miss at the same time. Sampled by a timer of the \
-            system, not by a counter: 1,000 samples, so that a share of one half is known to 3 \
-            points either way.",
+    about: "A timer interrupts three shuffles and notes the instruction at which each was \
+            interrupted. An interrupt waits until the oldest instruction retires, so the samples \
+            gather at the instruction behind a load that misses. Four loads in a row share the \
+            samples that a single load has alone, whether or not their misses overlap. The \
+            system's timer samples, not a counter. With 1,000 samples, a share of one half is \
+            accurate to 3 percentage points either way.",
     plot: None,
     cases: |machine| {
         let case = |series, indices, op, symbol| {
@@ -70,14 +71,14 @@ const PERFASM: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // A store with 73.97 % of the time in the simple shuffle; two with 10.33 and 10.40 % in the
-        // second listing, which is of the loop with indices looked up that the compiler unrolled
+        // One store has 73.97 % of the time in the simple shuffle. Two have 10.33 and 10.40 % in the
+        // second listing, which shows the loop with precomputed indices that the compiler unrolled
         // four times.
         measured(
             "A5.1",
             startin("listings of perfasm"),
-            "the hottest instruction of the simple shuffle takes more than twice the share of \
-             time that the hottest of the loop with four exchanges in a row takes",
+            "the hottest instruction of the simple shuffle has more than twice the share of time \
+             of the hottest instruction of the loop with four exchanges in a row",
             |e| {
                 in_memory(e)?;
                 at_least(
@@ -88,12 +89,12 @@ const PERFASM: Experiment = Experiment {
             },
         )
         .then(7.11, ""),
-        // Of the staged shuffle the text says that several smaller bottlenecks share the time.
+        // The text says that several smaller bottlenecks share the time of the staged shuffle.
         measured(
             "A5.2",
             startin("listings of perfasm"),
-            "the hottest instruction of the simple shuffle takes more than twice the share of \
-             time that the hottest of the shuffle in stages of 64 takes",
+            "the hottest instruction of the simple shuffle has more than twice the share of time \
+             of the hottest instruction of the shuffle in stages of 64",
             |e| {
                 in_memory(e)?;
                 at_least(
@@ -104,13 +105,13 @@ const PERFASM: Experiment = Experiment {
             },
         )
         .failing(
-            "A loop in stages has one load that misses: the timer finds the CPU there, however \
-             many of its misses are under way.",
+            "The loop in stages has one load that misses. The timer finds the CPU at this load, \
+             however many of its misses are in flight.",
         ),
     ],
 };
 
-/// A share with the doubt of its sample: twice the standard deviation of the binomial.
+/// A share with its sampling error: two standard deviations of the binomial.
 fn share(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     let percent = e.at(series, 0.0)?.middle();
     let part = (percent / 100.0).clamp(0.0, 1.0);
@@ -119,10 +120,10 @@ fn share(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     Ok(Interval::new(percent - reach, percent + reach))
 }
 
-/// How often the instruction is looked at.
+/// The time between two samples.
 const PERIOD: Duration = Duration::from_micros(150);
 
-/// The longest that a sampling may take.
+/// The longest time that a sampling may take.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// Exchanges between two looks at the time.
@@ -134,7 +135,7 @@ const EXCHANGES: u64 = 4096;
 pub struct HottestSetup {
     /// The shuffle.
     pub of: ShuffleSetup,
-    /// The symbol of the code that does it.
+    /// The symbol of the code that runs it.
     pub symbol: &'static str,
 }
 
@@ -157,7 +158,7 @@ impl Setup for HottestSetup {
         kernel.run(period);
         let code = symbols::all().find(|code| code.name == self.symbol);
         let inside = code
-            .ok_or_else(|| Untestable(format!("there is no kernel {}", self.symbol)))?
+            .ok_or_else(|| Untestable(format!("the kernel {} is missing", self.symbol)))?
             .bytes
             .as_ptr_range();
         let inside = inside.start.addr()..inside.end.addr();
@@ -167,7 +168,8 @@ impl Setup for HottestSetup {
         while samples < Self::SAMPLES {
             if began.elapsed() > LONGEST {
                 return Err(Untestable(format!(
-                    "the timer interrupted {} {samples} times in {LONGEST:?}, not {}",
+                    "the timer interrupted {} {samples} times in {LONGEST:?}, and {} samples are \
+                     needed",
                     self.symbol,
                     Self::SAMPLES
                 )));

@@ -21,7 +21,7 @@ const DRAWN_CLOSURE: &str = "shuffle, index drawn in a closure";
 /// The post's stage lengths.
 pub(crate) const STAGES_OF_POST: [usize; 4] = [8, 16, 32, 64];
 
-/// Those of the post before it, which go on.
+/// Longer stages, from the earlier post.
 const LATER_STAGES: [usize; 2] = [128, 256];
 
 /// Integers of the documents' array.
@@ -29,8 +29,8 @@ const OF_POST: usize = 100_000_000;
 
 pub(crate) const MACHINE: &str = "not stated (2018); a JVM's compiler";
 
-/// The array: the documents' 100,000,000 integers in a full run, and as many as make the working
-/// set in memory in a quick one; no more than fit twice, for the table, into what may be used.
+/// The integers of the array: the documents' 100,000,000 in a full run, the working set in memory
+/// in a quick run. The array and the table of its indices fit the memory that may be used.
 pub(crate) fn integers(machine: &Machine) -> usize {
     let far = machine.in_memory() / size_of::<u32>();
     let wanted = if machine.full { far.max(OF_POST) } else { far };
@@ -68,23 +68,23 @@ pub(crate) fn chains(machine: &Machine, chains: u32) -> ChainsSetup {
     }
 }
 
-/// That the array lies in memory.
+/// Checks that the array lies in memory.
 ///
 /// # Errors
-/// If it does not: no more may be allocated.
+/// If it does not, because no more memory may be allocated.
 pub(crate) fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
     let bytes = integers(e.machine) * size_of::<u32>();
     e.machine.place_in_memory(bytes).map(|_| ())
 }
 
-/// The time of one point over that of another, pass by pass: what changes between passes is the
-/// same in points that are measured within seconds.
+/// The time of one point over that of another, pass by pass: points that are measured within
+/// seconds meet the same conditions.
 pub(crate) fn in_passes(
     e: &Evidence<'_>,
     of: (&str, f64),
     to: (&str, f64),
 ) -> Result<Interval, Untestable> {
-    // The points' own reasons, if they were not measured.
+    // If a point was not measured, its own reason is reported.
     e.at(of.0, of.1)?;
     e.at(to.0, to.1)?;
     let passes = |(series, x): (&str, f64)| {
@@ -104,21 +104,22 @@ pub(crate) fn in_passes(
 const SHUFFLE: Experiment = Experiment {
     id: "A1",
     name: "startin-shuffle",
-    title: "A shuffle whose indices are drawn, or looked up",
-    question: "Is a shuffle that misses at every exchange slower if it also has to draw its \
+    title: "A shuffle with indices drawn or looked up",
+    question: "Is a shuffle that misses at every exchange slower if it also draws its random \
                indices?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffle`, PRECOMPUTED and \
              THREAD_LOCAL_RANDOM",
     seen: &[],
-    about: "Both shuffles miss once per exchange. An index that is drawn takes some forty \
-            instructions, which fill the window in which the CPU looks for the next misses; where \
-            an index is one load, the window takes in two or three times as many exchanges. A \
-            quick run uses an array of the working set in memory instead of 400 MB, and times its \
-            upper part.",
+    about: "A shuffle exchanges each element of a large array with one at a random index. One \
+            variant draws the index, the other reads it from a table. Both miss once per \
+            exchange. Drawing takes some forty instructions, which fill the window in which the \
+            CPU looks for further misses. Reading the table takes one load, so the window fits two or three times as many exchanges. The stage length on the axis has no effect \
+            here; the curves should be flat. A quick run uses an array of the in-memory working \
+            set instead of 400 MB, and times its upper part.",
     plot: Some(
         Plot::lines(
             Axis::log("stage length, which has no effect"),
-            Axis::log("time of an exchange"),
+            Axis::log("time per exchange"),
             Unit::Nanoseconds,
         )
         .beside(&[Reference {
@@ -154,7 +155,7 @@ const SHUFFLE: Experiment = Experiment {
                 op,
                 ..shuffle(machine, indices, stage)
             };
-            // How a compiler puts a closure into the loop is its own affair: in a full run.
+            // The code of a closure depends on the compiler: only a full run measures closures.
             if op == Op::Called || machine.full {
                 cases.push(Case::new(series, stage as f64, setup));
             }
@@ -164,13 +165,14 @@ const SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        // Flat as a function of stage length, says the post of the implementation without stages;
+        // The post calls the implementation without stages flat as a function of stage length:
         // .370 to .345 operations per second with indices looked up.
         measured(
             "A1.1",
             startin("table of throughput and pending misses"),
             "the simple shuffle, which ignores the stage length, takes less than 1.15 times as \
-             long in its slowest column of four as in its fastest, with indices of either kind",
+             long in the slowest of four columns as in the fastest, with drawn and with looked-up \
+             indices",
             |e| {
                 in_memory(e)?;
                 let part = |series| at_most(series, spread(e, series), 1.15);
@@ -201,8 +203,8 @@ const SHUFFLE: Experiment = Experiment {
                 Shown::Times,
                 Touches::Few,
                 "Index drawn over looked up, exchange in memory",
-                "An exchange in memory takes {now} as long if its index is computed there as if \
-                 it is looked up",
+                "An exchange in memory takes {now} as long with an index that is drawn as with \
+                 one that is looked up",
             )
             .advice(
                 "Move long arithmetic out of loops that miss: compute addresses beforehand.",
@@ -210,19 +212,18 @@ const SHUFFLE: Experiment = Experiment {
             ),
         )
         .holding(
-            "Drawing fills the window of the CPU with instructions, so that it finds the next \
-             misses later.",
+            "The instructions that draw an index fill the window of the CPU, which then finds the \
+             next misses later.",
         )
-        .failing("This core keeps its buffers busy with exchanges of either kind."),
+        .failing("This core keeps its miss buffers busy with either kind of index."),
         measured(
             "A1.3",
             ours(
-                "the post draws or looks up an index in a closure, which a compiler of the JVM \
-                 may put into the loop or not: a call through a pointer is the most that it can \
-                 cost",
+                "the post obtains an index from a closure, which the JVM's compiler may or may \
+                 not inline: a call through a pointer is the most that this can cost",
             ),
             "an exchange in memory takes more than 1.2 times as long with an index drawn as with \
-             one looked up if either is done by a call through a pointer",
+             one looked up, if both use a call through a pointer",
             |e| {
                 in_memory(e)?;
                 let stage = STAGES_OF_POST[3] as f64;
@@ -233,7 +234,7 @@ const SHUFFLE: Experiment = Experiment {
     ],
 };
 
-/// What explains these times, where it can be counted.
+/// Events that explain these times.
 const EVENTS: &[Quantity] = &[
     Quantity::Cycles,
     Quantity::Instructions,
@@ -266,18 +267,19 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     id: "A2",
     name: "startin-shuffle-buffered",
     title: "Indices drawn a stage at a time",
-    question: "Does it help to draw a stage of indices before the exchanges that use them?",
+    question: "Does it help to draw the indices of a stage before the exchanges that use them?",
     source: "Startin, \"Observing memory level parallelism with JMH\": `shuffleBuffered`; lengths \
              above 64 from \"Stages\"",
     seen: &[],
-    about: "In the second loop of a stage the exchanges stand side by side, some twelve \
-            instructions each, and the CPU sees many of them at a time. The longer the stage, the \
-            less often they run out: a stage of 8 is over before the CPU is through with drawing \
-            the next, and may lose what it gains.",
+    about: "The staged shuffle fills a buffer with random indices, then does the exchanges that \
+            use them. The axis is the number of indices per stage. In the second loop an exchange \
+            takes some twelve instructions, so the CPU sees many exchanges and overlaps their \
+            misses. With longer stages the overlap is interrupted less often. A stage of 8 ends \
+            before the CPU has drawn the indices of the next, and may lose what it gains.",
     plot: Some(
         Plot::lines(
             Axis::log("stage length"),
-            Axis::log("time of an exchange"),
+            Axis::log("time per exchange"),
             Unit::Nanoseconds,
         )
         .beside(&[Reference {
@@ -311,13 +313,13 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
     curves: plain_curves,
     events: EVENTS,
     claims: &[
-        // The staged implementation has a clear positive trend of throughput over stage length:
+        // The throughput of the staged implementation clearly rises with the stage length:
         // .248, .307, .326 and .345 operations per second.
         measured(
             "A2.1",
             startin("table of throughput and pending misses"),
-            "from stages of 8 to stages of 64 each doubling of the stage leaves the time of an \
-             exchange at 1.03 times what it was, or less",
+            "from stages of 8 to stages of 64, each doubling of the stage changes the time per \
+             exchange by a factor of 1.03 or less",
             |e| {
                 in_memory(e)?;
                 let mut parts = Vec::new();
@@ -331,13 +333,13 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             },
         )
         .then(0.81, ""),
-        // Short stages could improve throughput where misses are likely; .345 operations per second
+        // Short stages could improve throughput if misses are likely: .345 operations per second
         // in stages of 64, .214 without stages.
         measured(
             "A2.2",
             startin("table of throughput and pending misses"),
-            "an exchange of the simple shuffle takes more than 1.2 times as long as one in stages \
-             of 64",
+            "an exchange of the simple shuffle takes more than 1.2 times as long as an exchange \
+             in stages of 64",
             |e| {
                 in_memory(e)?;
                 let slower = in_passes(e, (DRAWN, 64.0), (BUFFERED, 64.0))?;
@@ -354,7 +356,7 @@ const BUFFERED_SHUFFLE: Experiment = Experiment {
             )
             .advice(
                 "Compute a batch of addresses first, and then access them: misses overlap.",
-                "The core finds the misses by itself here: keep the simple loop.",
+                "This core overlaps the misses by itself: keep the simple loop.",
             ),
         ),
     ],
@@ -369,23 +371,25 @@ const SMALL_STAGE: usize = 64;
 const STAGES: Experiment = Experiment {
     id: "A8",
     name: "startin-stages",
-    title: "Small arrays, in stages and not",
-    question: "Do stages help a shuffle that has nothing to wait for?",
+    title: "Small arrays, with and without stages",
+    question: "Do stages help a shuffle whose array is cached?",
     source: "Startin, \"Stages\" (2018): arrays of 65,536 and 131,072 integers; Startin's numbers \
-             are those of the simple shuffle",
+             are for the simple shuffle",
     seen: &[seen(
         "Zen 4",
-        "The simple shuffle took anything from as long as stages to more than twice as long, pass \
-         by pass, and stages the same each time: its stores wait for indices that are being drawn \
-         while later loads run ahead of them. That this is the cause was not counted.",
+        "The simple shuffle took from 1 to more than 2 times as long as the shuffle in stages, \
+         varying by pass, while the stages took the same time in every pass. A possible cause, \
+         which was not counted: its stores wait for indices that are being drawn, while later \
+         loads run ahead of the stores.",
     )],
-    about: "Where the array lies in a cache an exchange takes little longer than its \
-            instructions, and the buffer adds a load and a store to forty others. An operation is \
-            a whole pass, as in the post \"Stages\".",
+    about: "The arrays of the bars fit a cache, and an operation is a whole pass, as in the post \
+            \"Stages\". There are no long misses to overlap: an exchange takes little longer than \
+            its instructions. The buffer of a stage adds a load and a store to some forty other \
+            instructions.",
     plot: Some(
         Plot::bars(
-            Axis::log("integers of the array"),
-            Axis::log("time of a pass"),
+            Axis::log("integers in the array"),
+            Axis::log("time per pass"),
             Unit::Nanoseconds,
         )
         .beside(&[Reference {
@@ -413,7 +417,7 @@ const STAGES: Experiment = Experiment {
                 ..buffered(machine, SMALL_STAGE)
             };
             cases.push(Case::new(LOOKED_UP, x, simple(Indices::Precomputed)));
-            // The two that are compared are measured one after the other.
+            // The two compared shuffles are measured one after the other.
             cases.push(Case::new(DRAWN, x, simple(Indices::Generated)).in_turn());
             cases.push(Case::new(BUFFERED, x, staged).in_turn());
         }
@@ -424,10 +428,10 @@ const STAGES: Experiment = Experiment {
     claims: &[measured(
         "A8.1",
         ours(
-            "the post finds the gain of stages where misses are likely: where there are none, \
-             stages have nothing to gain",
+            "the post finds a gain from stages if misses are likely: without misses, stages have \
+             nothing to gain",
         ),
-        "in a cache, stages of 64 change the time of a pass of the shuffle by less than 10 %",
+        "in a cache, stages of 64 change the time per pass of the shuffle by less than 10 %",
         |e| {
             let mut parts = Vec::new();
             for count in SMALL {

@@ -1,4 +1,4 @@
-//! Startin's shuffles, and chains of exchanges.
+//! Startin's shuffles and chains of exchanges.
 
 use crate::experiment::machine::predict::{Places, in_flight, random};
 use crate::experiment::prelude::*;
@@ -22,7 +22,7 @@ pub struct ShuffleSetup {
     pub buffered: bool,
     /// Whether an operation is a pass over the array.
     pub whole: bool,
-    /// How the code that yields an index is come by.
+    /// How the code that yields an index is reached.
     pub op: Op,
     /// Decides the indices.
     pub seed: u64,
@@ -47,12 +47,12 @@ impl Setup for ShuffleSetup {
     }
 }
 
-/// An array that is shuffled by exchanges that wait for each other. An operation is an exchange.
+/// An array that is shuffled by chains of dependent exchanges. An operation is an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChainsSetup {
     /// Integers of the array.
     pub count: usize,
-    /// Chains of exchanges that do not wait for each other: 1, 2, 4 or 8.
+    /// Chains, which are independent of each other: 1, 2, 4 or 8.
     pub chains: u32,
     /// Decides the indices.
     pub seed: u64,
@@ -90,15 +90,15 @@ fn deck(
     Ok(Deck::new(region, count, indices, seed)?)
 }
 
-/// Exchanges after which the caches hold what they will: as many as the array has lines. A pass has
-/// sixteen times as many, and goes on where the warm-up stopped.
+/// Exchanges after which the content of the caches is steady: as many as the array has lines. A
+/// pass has sixteen times as many, and continues where the warm-up stopped.
 fn period(count: usize) -> u64 {
     (count / A_LINE) as u64
 }
 
 static CHAINS: Model = Model {
-    name: "a random step, so many at a time as there are chains",
+    name: "a random step over the number of chains",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "the instructions of an exchange, and what memory takes that serves one chain alone",
+    leaves_out: "the instructions of an exchange, and memory that is slower for a single chain",
 };

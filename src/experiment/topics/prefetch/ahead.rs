@@ -19,7 +19,7 @@ pub struct PrefetchSetup {
     pub order: Order,
     /// What is prefetched, if anything.
     pub ahead: Option<Ahead>,
-    /// Dependent multiplications a node, 3 core cycles each.
+    /// Dependent multiplications per node, 3 core cycles each.
     pub work: u32,
     /// Whether the work can overlap the next node's miss.
     pub pace: Dependence,
@@ -38,7 +38,7 @@ impl Setup for PrefetchSetup {
         let writes = self.ahead.is_some_and(|ahead| ahead.hint == Hint::Write);
         if writes && !context.features.has(Feature::Prefetchw) {
             return Err(Untestable(
-                "this CPU takes prefetchw for a no-op".to_owned(),
+                "this CPU executes prefetchw as a no-op".to_owned(),
             ));
         }
         let count = self.layout.count(self.working_set);
@@ -47,8 +47,8 @@ impl Setup for PrefetchSetup {
         Ok(Workload::steady(walk, count as u64))
     }
 
-    /// Where the work does not overlap the next node's miss: how far it does is for the CPU's
-    /// queues to say.
+    /// Predicts only walks whose work does not overlap the next node's miss. How far work
+    /// overlaps a miss depends on the CPU's queues.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let dense = self.layout == Layout::npad(self.layout.padding());
         let random_order = matches!(self.order, Order::Random { .. });
@@ -75,8 +75,8 @@ impl Setup for PrefetchSetup {
 }
 
 static AHEAD: Model = Model {
-    name: "work and a random step, or the longer of work and a share of the step",
+    name: "work plus a random step, or the longer of work and a share of the step",
     basis: Basis::Calibration,
     bar: 0.25,
-    leaves_out: "hints that the CPU drops, and page walks that a prefetch does not make",
+    leaves_out: "hints that the CPU drops, and page walks that a prefetch avoids",
 };

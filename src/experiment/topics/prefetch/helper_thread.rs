@@ -11,15 +11,15 @@ use std::sync::Arc;
 /// A walk that a helper runs ahead of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HelperSetup {
-    /// Where the elements lie: on two lines each.
+    /// Where the elements lie. Each occupies two lines.
     pub layout: Layout,
     /// Bytes of all elements together.
     pub working_set: usize,
     /// In which order they are visited.
     pub order: Order,
-    /// Dependent multiplications a node, 3 core cycles each.
+    /// Dependent multiplications per node, 3 core cycles each.
     pub work: u32,
-    /// Nodes that the helper may be ahead.
+    /// The most nodes that the helper may be ahead.
     pub lead: u32,
     /// The CPU of the walk, and that of the helper.
     pub cpus: [usize; 2],
@@ -39,7 +39,9 @@ impl Setup for HelperSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let [walker, helper] = self.cpus;
         if walker == helper {
-            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+            return Err(Untestable(
+                "the helper thread needs a second CPU, and this process has one".to_owned(),
+            ));
         }
         let count = self.layout.count(self.working_set);
         let ring = Ring::new(region, self.layout, count, self.order)?;
@@ -120,8 +122,8 @@ impl Kernel for Walker<'_> {
     }
 }
 
-/// The one who reads ahead. Of the operations it is told to do it does those that the walk has not
-/// done before it.
+/// The thread that reads ahead. It skips the operations that the walk has done already.
+/// A round ends for both at the same node.
 struct Helper<'m> {
     walk: SharedWalk<'m>,
     limit: Arc<RunAheadLimit>,
@@ -141,7 +143,7 @@ impl Kernel for Helper<'_> {
                 RunAheadBudget::Over => return read,
                 RunAheadBudget::Behind { steps, place } => {
                     self.steps = steps;
-                    // The walk is at a node; were it not, the helper would be of no use, and go on.
+                    // The walk reported a node's place.
                     self.walk.go_to(8 * place as usize);
                 }
                 RunAheadBudget::Ahead { lead, room } => {

@@ -1,4 +1,4 @@
-//! Drepper 6.3.2 and 7.1: software prefetches that are useful, and those that come late.
+//! Drepper 6.3.2 and 7.1: useful and late software prefetches.
 
 use crate::counters::Quantity;
 use crate::cpu::Hint;
@@ -20,25 +20,27 @@ const DISTANCES: [usize; 5] = [1, 2, 5, 8, 16];
 /// The document's distance.
 const FIVE: f64 = 5.0;
 
-/// Multiplications a node, 159 core cycles of them: those of Figure 6.7.
+/// Multiplications per node, 159 core cycles in all: those of Figure 6.7.
 const WORK: u32 = 53;
 
 const COUNTED: Experiment = Experiment {
     id: "E40",
     name: "prefetch-counters",
-    title: "Software prefetches counted: useful, late, idle",
-    question: "How many software prefetches fetch a line, and how many of those come too late?",
-    source: "Drepper 6.3.2 and 7.1: of the software prefetches of a matrix multiplication 2.84 % \
-             were useful and 2.65 % late, so that 48 % of those that did something came too late",
+    title: "Useful, late and idle software prefetches, counted",
+    question: "How many software prefetches fetch a line, and how many of them come too late?",
+    source: "Drepper 6.3.2 and 7.1: of the software prefetches of a matrix multiplication, 2.84 % \
+             were useful and 2.65 % late; late prefetches are 48 % of the two together",
     seen: &[],
-    about: "A late prefetch is one whose line is on its way when the program wants it: it saves a \
-            part of the miss. Intel counts the loads that meet one, AMD does not; AMD counts those \
-            that brought nothing, and so does Intel since Ice Lake by those that L2 had. The walk \
-            is that of Figure 6.7, with one prefetch a node, so that an event a step is an event a \
-            prefetch, and the distance decides which of them are late.",
+    about: "The walk is the random walk of Figure 6.7 with one prefetch per node, so events per \
+            step are events per prefetch. The axis is the number of nodes between the walk and \
+            its prefetch. A prefetch is late if its line is under way when the program \
+            loads it; it then hides only a part of the miss. At short distances most prefetches \
+            should be late, at long distances few. Intel counts loads that meet a late prefetch; \
+            AMD has no such event. AMD counts prefetches that fetched nothing; Intel since Ice \
+            Lake counts prefetches that found their line in L2.",
     plot: Some(Plot::lines(
         Axis::log("nodes ahead"),
-        Axis::log("a step"),
+        Axis::log("time per step"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
@@ -56,24 +58,23 @@ const COUNTED: Experiment = Experiment {
         counted(
             "E40.1",
             ours(
-                "an event that does not count the prefetches of a known walk counts something \
-                 else",
+                "the event must count the prefetches of a walk with a known number of them, or \
+                 the other counts mean nothing",
             ),
-            "every step of a walk that prefetches a node is counted as one software prefetch, \
-             within 2 %",
+            "a walk with one prefetch per node counts 0.98 to 1.02 software prefetches per step",
             |e| {
                 let executed = e.count(IN_MEMORY, FIVE, Quantity::SoftwarePrefetches)?;
-                between("prefetches a step", executed, 0.98, 1.02)
+                between("prefetches per step", executed, 0.98, 1.02)
             },
         ),
         counted(
             "E40.2",
             ours(
-                "the document wants useful prefetches counted: the event must tell a walk in \
-                 memory from one in L1d",
+                "the document counts useful prefetches: the event must tell a list in memory from \
+                 a list in L1d",
             ),
             "of the software prefetches 5 nodes ahead of a random walk, more than half fetch a \
-             line in memory, and fewer than 5 % in L1d",
+             line if the list lies in memory, and fewer than 5 % if it lies in L1d",
             |e| {
                 let useful = |series| e.count(series, FIVE, Quantity::UsefulPrefetches);
                 all_of([
@@ -84,11 +85,8 @@ const COUNTED: Experiment = Experiment {
         ),
         counted(
             "E40.3",
-            ours(
-                "the event of late prefetches must tell a distance that is too short from one \
-                 that is enough",
-            ),
-            "of the software prefetches of a random walk in memory, more than half come late 1 \
+            ours("the event must tell a distance that is too short from one that is long enough"),
+            "of the software prefetches of a random walk in memory, more than half are late 1 \
              node ahead, and fewer than a tenth 16 nodes ahead",
             |e| {
                 all_of([
@@ -100,17 +98,17 @@ const COUNTED: Experiment = Experiment {
         counted(
             "E40.4",
             ours(
-                "section 7.1 of the document counts 48 % late of the useful prefetches of another \
-                 program, a matrix multiplication",
+                "section 7.1 of the document found 48 % late in another program, a matrix \
+                 multiplication",
             ),
-            "of the software prefetches 5 nodes ahead of a random walk in memory, 30 to 66 % come \
+            "of the software prefetches 5 nodes ahead of a random walk in memory, 30 to 66 % are \
              late",
             |e| between("late 5 ahead", late(e, FIVE), 0.3, 0.66),
         ),
     ],
 };
 
-/// Loads that met a prefetch on its way, a step in memory.
+/// Loads per step that met a prefetch on its way, with the list in memory.
 fn late(e: &Evidence<'_>, ahead: f64) -> Result<Interval, Untestable> {
     e.count(IN_MEMORY, ahead, Quantity::LatePrefetches)
 }

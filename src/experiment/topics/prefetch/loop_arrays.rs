@@ -1,6 +1,6 @@
 //! Drepper 6.3.2: a compiler that puts prefetches into loops over arrays.
 
-// Calls code that the C compiler of this machine has just made.
+// Calls machine code that the C compiler has just produced.
 #![allow(unsafe_code)]
 
 use crate::experiment::prelude::*;
@@ -45,18 +45,20 @@ const SMALL: usize = 1024;
 const LOOP_ARRAYS: Experiment = Experiment {
     id: "E39",
     name: "drepper-prefetch-loop-arrays",
-    title: "A compiler that prefetches arrays by itself",
-    question: "Do prefetches that the compiler puts into a loop over an array pay?",
+    title: "The compiler's own prefetches in array loops",
+    question: "Do prefetches that gcc inserts into a loop over an array save time?",
     source: "Drepper 6.3.2: gcc -fprefetch-loop-arrays",
-    about: "The gcc that is installed compiles the sum of an array twice, at -O2, with the option \
-            and without. It chooses the distance by a latency that it assumes, and unrolls the \
-            loop to prefetch each line once: a third loop is that with the option, from which the \
-            prefetches were taken out. Walks over arrays are what the hardware's prefetchers do \
-            best. rustc has no such option, and LLVM's pass for it does not run for x86-64.",
+    about: "The installed gcc compiles the sum of an array twice at -O2, with the option and \
+            without. With the option, gcc assumes a memory latency, derives a prefetch distance \
+            from it, and unrolls the loop to prefetch each line once. A third loop is the second \
+            one with its prefetches removed, so that it shows the effect of the unrolling alone. \
+            The bars show an array in L1d and one in memory. Hardware prefetchers follow a plain \
+            array well, which leaves little for software prefetches to gain. rustc has no such \
+            option, and LLVM does not run its pass for it on x86-64.",
     seen: &[],
     plot: Some(Plot::bars(
         Axis::bytes("array"),
-        Axis::linear("time of a line"),
+        Axis::linear("time per line"),
         Unit::CoreCycles,
     )),
     cases: |machine| {
@@ -85,13 +87,13 @@ const LOOP_ARRAYS: Experiment = Experiment {
     },
     events: events::PREFETCHES,
     claims: &[
-        // In one situation gcc emits prefetches by itself: a loop that iterates over an array; it
-        // figures out whether that makes sense, and how far ahead to look.
+        // gcc emits prefetches by itself in one case, a loop over an array: it decides whether they
+        // make sense and how far ahead to prefetch.
         counted(
             "E39.1",
             drepper("6.3.2"),
-            "gcc puts prefetches into a loop that sums an array if it is given \
-             -fprefetch-loop-arrays, and none without it",
+            "gcc puts prefetches into a loop that sums an array if -fprefetch-loop-arrays is \
+             given, and none otherwise",
             |e| {
                 let [without, with] = PREFETCHES;
                 all_of([
@@ -100,74 +102,87 @@ const LOOP_ARRAYS: Experiment = Experiment {
                 ])
             },
         ),
-        // The compiler figures out whether prefetching makes sense.
+        // The compiler decides whether prefetching makes sense.
         measured(
             "E39.2",
             drepper("6.3.2"),
             "in memory, the sum of an array takes at least 3 % less time if gcc compiles its loop \
-             with -fprefetch-loop-arrays",
+             with -fprefetch-loop-arrays than without",
             |e| {
                 let bytes = e.machine.in_memory();
                 e.machine.place_in_memory(bytes)?;
-                at_most("with the option over without", with_over(e, WITHOUT, bytes), 0.97)
+                at_most(
+                    "with the option over without",
+                    with_over(e, WITHOUT, bytes),
+                    0.97,
+                )
             },
         )
         .failing(
-            "The hardware's prefetchers follow the array by themselves, and what the compiler adds \
-             comes no earlier.",
+            "The hardware prefetchers follow the array by themselves, and the compiler's \
+             prefetches bring its lines no earlier.",
         ),
         // For small arrays the option can be a disadvantage.
         measured(
             "E39.3",
             drepper("6.3.2"),
-            "the sum of an array of 1 KiB takes at least 3 % more time if gcc compiles its loop with \
-             -fprefetch-loop-arrays",
-            |e| at_least("with the option over without", with_over(e, WITHOUT, SMALL), 1.03),
+            "the sum of an array of 1 KiB takes at least 3 % more time if gcc compiles its loop \
+             with -fprefetch-loop-arrays than without",
+            |e| {
+                at_least(
+                    "with the option over without",
+                    with_over(e, WITHOUT, SMALL),
+                    1.03,
+                )
+            },
         )
-        .failing("The loop that is unrolled for the prefetches saves as much as they cost, or more."),
+        .failing("Unrolling the loop saves at least as much time as the prefetches cost."),
         measured(
             "E39.4",
-            ours("the option unrolls the loop as well: what do its prefetches do by themselves?"),
+            ours("the option also unrolls the loop: what do its prefetches save by themselves?"),
             "in memory, the sum of an array takes at least 3 % less time with the prefetches of \
-             -fprefetch-loop-arrays than by the same loop without them",
+             -fprefetch-loop-arrays than with the same unrolled loop without them",
             |e| {
                 let bytes = e.machine.in_memory();
                 e.machine.place_in_memory(bytes)?;
                 at_most("prefetching over not", with_over(e, LEFT_OUT, bytes), 0.97)
             },
         )
-        .failing("What the option gains or loses in memory comes from the unrolled loop."),
+        .failing(
+            "The option's gain or loss in memory comes from the unrolling, not from the \
+             prefetches.",
+        ),
         measured(
             "E39.5",
-            ours("the option unrolls the loop as well: what do its prefetches cost by themselves?"),
+            ours("the option also unrolls the loop: what do its prefetches cost by themselves?"),
             "the sum of an array of 1 KiB takes at least 3 % more time with the prefetches of \
-             -fprefetch-loop-arrays than by the same loop without them",
+             -fprefetch-loop-arrays than with the same unrolled loop without them",
             |e| at_least("prefetching over not", with_over(e, LEFT_OUT, SMALL), 1.03),
         ),
     ],
 };
 
-/// How many times as long a line takes with the option as in another loop.
+/// The time per line with the option over that of another loop.
 fn with_over(e: &Evidence<'_>, other: &str, bytes: usize) -> Result<Interval, Untestable> {
     let x = bytes as f64;
-    // The points' own reasons, if there are none.
+    // If a point is missing, its own reason is reported.
     e.at(other, x)?;
     e.at(WITH, x)?;
     paired(e, WITH, other, Range { lo: x, hi: x })
 }
 
-/// What the compiler is to make of the loop.
+/// How the loop is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compiled {
     /// The plain loop.
     Plain,
     /// With prefetches.
     Prefetching,
-    /// The same, its prefetches left out: what else the option does to the loop.
+    /// With prefetches, which are then removed: this leaves the option's other changes.
     LeftOut,
 }
 
-/// An array whose sum is found by compiled C. An operation is a line of it.
+/// An array that compiled C sums. An operation is a line of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SumSetup {
     /// Bytes of the array.
@@ -196,12 +211,12 @@ impl Setup for SumSetup {
             numbers,
             at: 0,
         };
-        // Before it is timed: what another compiler than gcc makes of the source nobody knows.
+        // The command `gcc` may start another compiler: the sum is checked before it is timed.
         let expected = sum.trace(1, &mut |_| ());
         sum.at = 0;
         if sum.run(1) != expected {
             return Err(Untestable(
-                "the compiled function finds another sum".to_owned(),
+                "the compiled function returned a wrong sum".to_owned(),
             ));
         }
         Ok(Workload::steady(sum, lines as u64))
@@ -211,7 +226,7 @@ impl Setup for SumSetup {
 /// Numbers of a line.
 const NUMBERS: usize = LINE / size_of::<u32>();
 
-/// The function in C, and what it is given.
+/// The function in C.
 const SOURCE: &str = "\
 struct array { const unsigned *first; unsigned long count; };
 unsigned long sum(const struct array *array)
@@ -233,12 +248,12 @@ struct Array {
 struct CompiledSum<'m> {
     code: Code,
     numbers: &'m [u32],
-    /// The line at which it goes on.
+    /// The line at which the next call continues.
     at: usize,
 }
 
 impl CompiledSum<'_> {
-    /// The numbers of the next lines: at most so many, and none beyond the end.
+    /// The numbers of the next lines: at most `most` lines, and none beyond the end.
     fn next(&mut self, most: u64) -> (usize, &[u32]) {
         let lines = self.numbers.len() / NUMBERS;
         let first = self.at;
@@ -260,7 +275,7 @@ impl Kernel for CompiledSum<'_> {
                 count: numbers.len() as u64,
             };
             let argument = (&raw const array).addr() as u64;
-            // SAFETY: at 0 lies what gcc made of `SOURCE` for x86-64, alone and complete: a System V
+            // SAFETY: at 0 lies gcc's code of `SOURCE` for x86-64, alone and complete: a System V
             // function of a pointer to an array, which reads the array's numbers.
             sum = sum.wrapping_add(unsafe { self.code.call(0, argument) });
         }
@@ -313,7 +328,7 @@ impl Compiled {
         Ok(lines.flat_map(|line| [line, "\n"]).collect())
     }
 
-    /// The function's machine code: made once in this process.
+    /// The function's machine code, compiled once per process.
     fn code(self) -> Result<&'static [u8], Untestable> {
         static MADE: [OnceLock<Result<Vec<u8>, Untestable>>; 3] = [const { OnceLock::new() }; 3];
         let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
@@ -330,7 +345,7 @@ fn prefetches(assembly: &str) -> usize {
     assembly.lines().filter(|line| is_prefetch(line)).count()
 }
 
-/// Runs gcc on an input, and returns what it writes to its standard output.
+/// Runs gcc on an input, and returns its standard output.
 fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
     let failed = |error| Untestable(format!("gcc: {error}"));
     let machine = Command::new("gcc").arg("-dumpmachine").output();
@@ -349,7 +364,7 @@ fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
         .spawn()
         .map_err(failed)?;
     if let Some(mut pipe) = child.stdin.take() {
-        // If it ends before it has read all, its own message says why.
+        // If gcc ends before it has read everything, its own message says why.
         let _ = pipe.write_all(input.as_bytes());
     }
     let output = child.wait_with_output().map_err(failed)?;
@@ -361,13 +376,13 @@ fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
     Ok(output.stdout)
 }
 
-/// A function alone, linked for address 0: it is called in place and refers to no address.
+/// The function alone, linked for address 0. It refers to no address, so it runs anywhere.
 fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
     static FOLDERS: AtomicU32 = AtomicU32::new(0);
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
     let name = format!("linefill-{}-{number}", std::process::id());
     let folder = std::env::temp_dir().join(name);
-    // Somebody else's folder of this name is an error: what lies in it would be executed.
+    // A folder of this name that exists already is an error: its contents would be executed.
     DirBuilder::new().mode(0o700).create(&folder)?;
     let code = linked_in(&folder, assembly);
     std::fs::remove_dir_all(&folder)?;
@@ -397,12 +412,12 @@ fn linked_in(folder: &Path, assembly: &str) -> Result<Vec<u8>, Untestable> {
     let code = std::fs::read(&output)?;
     match code.is_empty() || code.len() > MOST {
         true => Err(Untestable(format!(
-            "{} bytes of code came from gcc",
+            "gcc produced {} bytes of code",
             code.len()
         ))),
         false => Ok(code),
     }
 }
 
-/// More bytes than any compiler makes of the function.
+/// More bytes than any compiler produces for the function.
 const MOST: usize = 4096;

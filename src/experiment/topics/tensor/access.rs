@@ -1,4 +1,4 @@
-//! What the reads touch, and through how many references: C1 and C8.
+//! The lines that the reads touch, and the references that they follow: C1 and C8.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
@@ -14,7 +14,7 @@ const LINES: &str = "lines";
 const SPAN: &str = "bytes from the first to the last";
 const EQUAL: &str = "bits of the sum that agree";
 
-/// The ways to read the tensor whose sums are compared with the flat one's, by their places.
+/// The ways to read the tensor whose sums are compared with the flat tensor's, by their places.
 const WAYS: [&str; 8] = [
     "flat, strides",
     "masks",
@@ -30,13 +30,14 @@ pub(crate) const PATTERN: Experiment = Experiment {
     id: "C1",
     name: "tensor-access-pattern",
     title: "A million reads of 448 elements",
-    question: "What do a million reads at (i % 64, i % 16, i % 28, i % 32) touch, and do they \
-               sum to the same in every layout?",
+    question: "What do a million reads at (i % 64, i % 16, i % 28, i % 32) touch, and is their \
+               sum the same in every layout?",
     source: "mmpataki, part 7 (and part 1): float[64][16][28][32], sums in f32",
     seen: &[],
-    about: "Arithmetic: nothing is timed. The remainders repeat after the least common multiple \
-            of 64, 16, 28 and 32, which is 448, so that the benchmark reads 448 elements again and \
-            again, each on a line of its own, and touches 28 KiB of lines out of 3.5 MiB.",
+    about: "Nothing is timed. The remainders repeat after 448 reads, the least common multiple of \
+            64, 16, 28 and 32. The benchmark therefore reads the same 448 elements again and \
+            again. Each element has a line of its own, so the reads touch 28 KiB of lines in 3.5 \
+            MiB.",
     plot: None,
     cases: |machine| {
         let ways = [
@@ -61,12 +62,12 @@ pub(crate) const PATTERN: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // A million reads miss 448 times in a cache with room for what they touch: that many lines.
+        // A million reads miss 448 times, once per line, in a cache with room for these lines.
         computed(
             "C1.1",
             tensor("Cache misses: cache simulator"),
             "a million reads at (i % 64, i % 16, i % 28, i % 32) touch 448 elements on 448 lines, \
-             over all 3,670,016 bytes of the tensor",
+             spread over all 3,670,016 bytes of the tensor",
             |e| {
                 let exactly = |series, count: f64| {
                     between(
@@ -86,7 +87,7 @@ pub(crate) const PATTERN: Experiment = Experiment {
         .then(448.0, ""),
         computed(
             "C1.2",
-            ours("layouts are compared that must give the same sum"),
+            ours("the compared layouts must give the same sum"),
             "a million reads sum to the same bits in every layout",
             |e| {
                 let mut parts = Vec::new();
@@ -106,13 +107,14 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
     id: "C8",
     name: "tensor-java-layout",
     title: "Dereferences per read",
-    question: "How many loads does it take to reach an element of arrays that refer to arrays?",
-    source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so that an element \
-             takes 4 dereferences; 7.02 loads counted a read against 1.01 of the flat tensor",
+    question: "How many loads does it take to reach an element of nested arrays?",
+    source: "mmpataki, part 7: all but the last of n dimensions hold pointers, so an element \
+             takes 4 dereferences; 7.02 loads per read counted, 1.01 for the flat tensor",
     seen: &[],
-    about: "No compiler can lower the count without knowing that the arrays do not change. Checks \
-            add 3: each index is compared with the length that lies in front of the array, or \
-            beside its address in a vector. Counted in the trace of our own assembly.",
+    about: "The trace of our assembly shows the loads per read; nothing is timed. No compiler can \
+            omit a load unless it knows that the arrays do not change. Bounds checks add 3 loads: \
+            each index is compared with a length, which lies before the array, or beside its \
+            address in a vector.",
     plot: None,
     cases: |machine| {
         let of = |name: &str, of| tally(&format!("{LOADS}, {name}"), 0.0, of, Tally::Loads);
@@ -131,8 +133,8 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
         computed(
             "C8.1",
             tensor("The problem: Java's multidimensional array layout"),
-            "an element of nested arrays is the fourth load of a chain, one of the flat tensor \
-             the first",
+            "an element of nested arrays is the fourth load of a chain, and an element of the \
+             flat tensor the first",
             |e| {
                 let loads = |name: &str, count: f64| {
                     let loads =
@@ -143,11 +145,11 @@ pub(crate) const DEREFERENCES: Experiment = Experiment {
             },
         )
         .then(4.0, ""),
-        // 7,019,439 loads counted for a million reads.
+        // 7,019,439 loads were counted for a million reads.
         computed(
             "C8.2",
             tensor("Error in our measurements; The 60% performance gain"),
-            "with every index checked, a read of nested arrays takes 7 loads in all",
+            "with every index checked, a read of nested arrays takes 7 loads in total",
             |e| {
                 let mut parts = Vec::new();
                 for name in [NESTED, VECTORS] {

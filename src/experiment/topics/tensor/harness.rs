@@ -1,4 +1,4 @@
-//! What a harness adds, and how it is taken off: C9.
+//! The time that a harness adds, and how it is subtracted: C9.
 
 use crate::counters::Quantity;
 use crate::experiment::prelude::*;
@@ -15,14 +15,15 @@ const READS: [u32; 3] = [0, 448, 4480];
 pub(crate) const HARNESS: Experiment = Experiment {
     id: "C9",
     name: "tensor-measurement-error",
-    title: "A stretch with its harness, and without",
-    question: "What does a harness add to what is measured, and does the difference of two \
-               stretches take it off?",
-    source: "mmpataki, part 7: counters of the whole application are not those of the benchmark",
+    title: "Stretches of reads with their harness",
+    question: "How much does a harness add to a measurement, and does the difference of two \
+               stretches remove it?",
+    source: "mmpataki, part 7: counters of the whole application are not counters of the benchmark",
     seen: &[],
-    about: "The harness here is a call and two readings of the clock with their fences; the parts \
-            before part 7 counted a whole JVM. Over a million reads either clock is nothing, over \
-            448 it is not.",
+    about: "Stretches of reads of the flat tensor are timed together with a harness: a call, and \
+            two readings of the clock with their fences. The parts before part 7 counted events \
+            of a whole JVM. Over a million reads either harness adds almost nothing, over 448 \
+            reads it does.",
     plot: None,
     cases: |_| {
         let mut cases = vec![Case::new(READ, 0.0, STRIDES)];
@@ -38,11 +39,11 @@ pub(crate) const HARNESS: Experiment = Experiment {
         measured(
             "C9.1",
             ours(
-                "the post found that it had counted the whole application: what does our own \
+                "the post found that it had counted the whole application: how much does our own \
                  harness add?",
             ),
-            "a stretch of 448 reads of the flat tensor, its harness not taken off, makes a read \
-             look more than 2 % slower than it is",
+            "a stretch of 448 reads of the flat tensor, timed with its harness, makes a read \
+             appear more than 2 % slower",
             |e| {
                 let each = e.at(STRETCH, 448.0)?.scaled(1.0 / 448.0);
                 let over = ratio(each, only(e, READ))?;
@@ -56,11 +57,11 @@ pub(crate) const HARNESS: Experiment = Experiment {
         measured(
             "C9.2",
             ours(
-                "everything in this report is measured as the difference of N and 2N operations: \
-                 other differences must give the same",
+                "every time in this report is the difference of N and 2N operations: other \
+                 differences must give the same time",
             ),
-            "the difference of stretches of 4,480 and 448 reads of the flat tensor gives the time \
-             of a read by N and 2N within 5 %",
+            "the difference of stretches of 4,480 and 448 reads of the flat tensor gives the same \
+             time per read as N and 2N, within 5 %",
             |e| {
                 let each = by_difference(|reads| e.at(STRETCH, reads))?;
                 let over = ratio(each, only(e, READ))?;
@@ -75,11 +76,11 @@ pub(crate) const HARNESS: Experiment = Experiment {
         counted(
             "C9.3",
             ours(
-                "counters see the harness too: the difference must take it off as it does from \
-                 the time",
+                "counters also count the harness: the difference must remove it from counts as \
+                 from times",
             ),
-            "by the CPU's counters, a harness around no reads takes 10 instructions or more, and \
-             the difference of stretches gives the instructions of a read within 5 %",
+            "by the CPU's counters, a harness around no reads takes at least 10 instructions, and \
+             the difference of stretches gives the instructions per read within 5 %",
             |e| {
                 let counted = |series, x| e.count(series, x, Quantity::Instructions);
                 let each = by_difference(|reads| counted(STRETCH, reads))?;
@@ -98,7 +99,7 @@ pub(crate) const HARNESS: Experiment = Experiment {
     ],
 };
 
-/// What a read of a longer stretch adds to a shorter one, by the value `of` a stretch.
+/// The value per read from the difference of two stretches, given the value `of` a stretch.
 fn by_difference(of: impl Fn(f64) -> Result<Interval, Untestable>) -> Result<Interval, Untestable> {
     let (long, short) = (of(4480.0)?, of(448.0)?);
     let more = Interval::new(long.lo - short.hi, long.hi - short.lo);

@@ -1,4 +1,4 @@
-//! What the index costs: C7.
+//! The cost of computing the index: C7.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
@@ -16,18 +16,19 @@ pub(crate) const INDEX: Experiment = Experiment {
     id: "C7",
     name: "tensor-get-kernel",
     title: "Remainders, strides and calls",
-    question: "What does it cost to form the index, by remainders, masks, divisions and calls?",
+    question: "What does it cost to compute the index by remainders, masks, divisions or calls?",
     source: "mmpataki, parts 7 and 8: 285 operations per second, 144 with prime dimensions, 328 \
              with masks, 102 with get and index not inlined",
     seen: &[],
-    about: "A remainder by a power of two is a mask or three instructions, one by another \
-            constant two multiplications, and strides that are known when the program runs are \
-            another three. Four divisions by dimensions that no compiler knows keep the divider \
-            busy.",
+    about: "The bars show the time per read of the flat tensor, with its index computed in \
+            several ways. A remainder by a power of two takes a mask or three instructions; a \
+            remainder by another constant takes two multiplications. Strides that are known only \
+            at run time take three more. Four divisions by dimensions unknown to the compiler \
+            keep the divider busy.",
     plot: Some(
         Plot::bars(
             Axis::linear("the series' tensor (0)"),
-            Axis::log("a read"),
+            Axis::log("time per read"),
             Unit::Nanoseconds,
         )
         .beside(&[Reference {
@@ -68,18 +69,18 @@ pub(crate) const INDEX: Experiment = Experiment {
             "C7.1",
             tensor("part 8 of the series"),
             "with constant dimensions of which only 28 is no power of two, a read of the flat \
-             tensor takes less than 0.8 of the time that prime dimensions take",
+             tensor takes less than 0.8 of the time with prime dimensions",
             |e| {
                 let share = ratio(only(e, FLAT), only(e, PRIMES))?;
                 at_most("remainders by 28 alone over four primes", share, 0.8)
             },
         )
         .then(0.504, "i7-9750H"),
-        // Part 8: 15 % more operations per second with masks, 328 in place of 285.
+        // Part 8: 15 % more operations per second with masks, 328 instead of 285.
         measured(
             "C7.2",
             tensor("part 8 of the series"),
-            "a read of the flat tensor is more than 1.1 times as fast with masks in place of \
+            "a read of the flat tensor is more than 1.1 times as fast with masks as with \
              remainders by powers of two",
             |e| {
                 at_least(
@@ -91,15 +92,14 @@ pub(crate) const INDEX: Experiment = Experiment {
         )
         .then(1.15, "i7-9750H")
         .failing(
-            "Masks save instructions but none of the multiplications, for which reads wait where \
-             the multiplier takes one operation per cycle.",
+            "Masks save instructions but no multiplications, and the reads wait for the \
+             multiplier, which starts one multiplication per cycle.",
         ),
-        // Part 8: 102 operations per second where get and index are not inlined, 285 where they
-        // are.
+        // Part 8: 102 operations per second without inlining of get and index, 285 with it.
         measured(
             "C7.3",
             tensor("part 8 of the series"),
-            "without inlining a read of the flat tensor takes more than 1.5 times as long",
+            "without inlining, a read of the flat tensor takes more than 1.5 times as long",
             |e| {
                 at_least(
                     "not inlined over inlined",
@@ -117,15 +117,15 @@ pub(crate) const INDEX: Experiment = Experiment {
                 "A read takes {now} as long if its index function is not inlined",
             )
             .advice(
-                "Let the compiler inline what computes an index.",
+                "Let the compiler inline the function that computes an index.",
                 "The call hides behind other work here: inlining does not make this read faster.",
             ),
         ),
         measured(
             "C7.4",
-            ours("beyond the series: dimensions that only the running program knows"),
-            "dividing by dimensions that only the running program knows makes a read of the flat \
-             tensor take more than 1.5 times as long as dividing by constants",
+            ours("beyond the series: dimensions that are known only at run time"),
+            "a read of the flat tensor takes more than 1.5 times as long with divisions by \
+             dimensions known only at run time as with divisions by constants",
             |e| {
                 at_least(
                     "divisions over constants",

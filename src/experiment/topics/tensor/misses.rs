@@ -1,4 +1,4 @@
-//! Pages and lines: how few misses there could be, and how many there are. C4 and C6.
+//! Pages and lines: the least possible number of misses, and the actual one. C4 and C6.
 
 use crate::cpu::PageSize;
 use crate::experiment::prelude::*;
@@ -24,15 +24,16 @@ const PAGE_MISSES: &str = "dTLB load misses of an operation counted, flat in pag
 pub(crate) const PAGES: Experiment = Experiment {
     id: "C4",
     name: "tensor-tlb-bound",
-    title: "Pages that a TLB must know",
+    title: "Pages that the reads need in a TLB",
     question: "How many pages do the reads touch, and how often does the TLB miss?",
     source: "mmpataki, part 7: 3 pages of 2 MiB for the array, 1 for the stack, 4 for the code; \
              26.4 dTLB load misses per operation nested, 6.8 flat",
     seen: &[],
-    about: "Pages are counted in the kernels' traces, references and elements, from the start of \
-            a page of 2 MiB. The flat tensor touches every eighth of its pages of 4 KiB, which is \
-            more than the entries of most first dTLBs and far less than those of the second level; \
-            a page walk is needed once, not once per operation.",
+    about: "The experiment counts, in the kernels' traces, the pages that the reads of references \
+            and elements touch, starting at a page of 2 MiB. Nothing is timed. The flat tensor \
+            touches one in eight of its pages of 4 KiB. These are more than the entries of most \
+            first-level dTLBs, and far fewer than those of the second level, so page walks are \
+            needed once and not again in each operation.",
     plot: None,
     cases: |_| {
         let mut cases: Vec<Case> = [
@@ -55,28 +56,29 @@ pub(crate) const PAGES: Experiment = Experiment {
         computed(
             "C4.1",
             tensor("TLB misses"),
-            "the reads of the tensor touch 2 or 3 pages of 2 MiB, flat and nested",
+            "the reads of the tensor touch 2 or 3 pages of 2 MiB, in the flat and in the nested \
+             layout",
             |e| {
                 let pages = |series, least, most| between(series, only(e, series), least, most);
                 all_of([pages(FLAT_2, 2.0, 3.0), pages(NESTED_2, 2.0, 3.0)])
             },
         )
         .then(3.0, ""),
-        // About 8 misses of all TLBs predicted, 6.8 load misses of the dTLB counted.
+        // About 8 misses of all TLBs were predicted, 6.8 load misses of the dTLB counted.
         counted(
             "C4.2",
             tensor("TLB misses; The 60% performance gain"),
-            "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load \
-             misses",
+            "in pages of 2 MiB, an operation on the flat tensor has fewer than 50 dTLB load misses",
             |e| between(PAGE_MISSES, only(e, PAGE_MISSES), 0.0, 50.0),
         )
         .then(6.784, "i7-9750H"),
         computed(
             "C4.3",
             ours(
-                "the post counts pages of 2 MiB: how many are they of 4 KiB, which it began with?",
+                "the post counts pages of 2 MiB: how many pages of 4 KiB, which it began with, do \
+                 the reads touch?",
             ),
-            "the reads touch 112 pages of 4 KiB of the flat tensor and 182 of the nested one",
+            "the reads touch 112 pages of 4 KiB of the flat tensor and 182 of the nested tensor",
             |e| {
                 let pages = |series, count| between(series, only(e, series), count, count);
                 all_of([pages(FLAT_4, 112.0), pages(NESTED_4, 182.0)])
@@ -94,7 +96,7 @@ const SHARED: &str = "nested boxes, shared";
 
 const OTHERS: &str = "other loads and stores a miss beyond 448, in the post";
 
-/// What the post counted of an operation on the flat tensor (`reference/tensor_perfnorm.csv`).
+/// The post's counts per operation on the flat tensor (`reference/tensor_perfnorm.csv`).
 struct Post {
     loads: f64,
     stores: f64,
@@ -117,16 +119,18 @@ impl Post {
 pub(crate) const MYSTERY: Experiment = Experiment {
     id: "C6",
     name: "tensor-d-cache-mystery",
-    title: "7,309 misses where 448 would do",
-    question: "How many misses of L1d do the reads need, and what do those cost that there are?",
-    source: "mmpataki, part 7: 448 misses per operation by simulation, 7,309 counted, left open",
+    title: "7,309 misses where 448 suffice",
+    question: "How many misses of L1d do the reads need, and what do the additional misses cost?",
+    source: "mmpataki, part 7: 448 misses per operation in a simulation, 7,309 counted; the post \
+             leaves the difference open",
     seen: &[],
-    about: "448 is what an empty cache takes. In a cache that has room for the lines LRU misses \
-            none of them later, so that what is counted of later operations is somebody else's \
-            doing: the post's own table has 8,458 loads and 5,928 stores per operation that the \
-            reads do not make, those of interrupts and of the harness. In 32 KiB of 8 ways the 448 \
-            lines take all ways of some sets, where one line more pushes them out one after the \
-            other; the 64 KiB of the post's simulation have room for both.",
+    about: "The reads touch 448 lines, so an empty cache misses 448 times. A cache with room for \
+            all lines and LRU replacement misses none in later operations. Misses counted there \
+            have other causes: the post's own table has 8,458 loads and 5,928 stores per \
+            operation that the reads do not make, from interrupts and the harness. In 32 KiB of 8 \
+            ways, the 448 lines fill all ways of some sets; one additional line there evicts them \
+            one after the other. The 64 KiB of the post's simulation have room for additional \
+            lines.",
     plot: None,
     cases: |machine| {
         let mut cases = Vec::new();
@@ -166,11 +170,11 @@ pub(crate) const MYSTERY: Experiment = Experiment {
         simulated(
             "C6.1",
             ours(
-                "the post simulates 64 KiB: what does this machine's L1d need, and what do later \
-                 operations?",
+                "the post simulates 64 KiB: how many misses have the first and the later \
+                 operations in this machine's L1d?",
             ),
             "in L1d as CPUID describes it, a first operation on the flat tensor misses 448 times, \
-             once per line, and later ones never",
+             once per line, and a later one never",
             |e| {
                 all_of([
                     between(SIMULATED, only(e, SIMULATED), 448.0, 448.0),
@@ -178,23 +182,23 @@ pub(crate) const MYSTERY: Experiment = Experiment {
                 ])
             },
         ),
-        // Not happy with the misses of L1d: 7,309 counted where the simulation has 448.
+        // The post is not content with the misses of L1d: 7,309 counted, 448 simulated.
         counted(
             "C6.2",
             tensor("Concluding remarks"),
             "by the CPU's counters, an operation on the flat tensor misses L1d more than 4,480 \
-             times, ten times what it needs",
+             times, ten times the number of its lines",
             |e| at_least(COUNTED, only(e, COUNTED), 4480.0),
         )
         .then(7309.0, "i7-9750H"),
         computed(
             "C6.3",
             ours(
-                "the post leaves open whose misses they are: its own table counts loads and \
+                "the post leaves the cause of the misses open: its own table counts loads and \
                  stores that the reads do not make",
             ),
-            "for each of the misses that the post counted beyond 448, it counted a load or store, \
-             or more, besides those of the reads",
+            "the post counted at least one load or store beyond those of the reads for each miss \
+             beyond 448",
             |e| at_least(OTHERS, only(e, OTHERS), 1.0),
         ),
         measured(
@@ -203,7 +207,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
                 "what the misses cost can be told without counters, by the same instructions on \
                  fewer lines and pages",
             ),
-            "a read of the flat tensor takes less than 1.25 times as long as one that finds \
+            "a read of the flat tensor takes less than 1.25 times as long as a read that finds \
              everything in 9 lines of 1 page",
             |e| {
                 let all = ratio(only(e, FLAT), only(e, ON_1_PAGE))?;
@@ -216,7 +220,7 @@ pub(crate) const MYSTERY: Experiment = Experiment {
                 "what the misses cost can be told without counters, by the same instructions on \
                  fewer lines and pages",
             ),
-            "a read of the nested tensor takes more than 1.3 times as long as one by the same \
+            "a read of the nested tensor takes more than 1.3 times as long as a read by the same \
              instructions on shared arrays",
             |e| {
                 at_least(

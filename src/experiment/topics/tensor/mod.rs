@@ -1,5 +1,5 @@
-//! The tensor series (mmpataki, part 7, and what its other parts add): arrays that refer to
-//! arrays against one run.
+//! The tensor series (mmpataki, part 7, and additions from its other parts): arrays of references
+//! to arrays compared with one flat array.
 
 pub mod reads;
 pub mod tally;
@@ -75,8 +75,7 @@ fn only(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     e.at(series, 0.0)
 }
 
-/// How many times as long a read of `of` takes as one of `to`, which were measured in turn at
-/// place 0.
+/// The time per read of `of` over that of `to`, which were measured in turn at place 0.
 fn in_turn(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
     crate::experiment::claim::paired::paired(e, of, to, Range { lo: 0.0, hi: 0.0 })
 }

@@ -1,4 +1,4 @@
-//! Time and events of an operation, the post's comparison: C2.
+//! Time and events per operation, the post's comparison: C2.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
@@ -22,18 +22,20 @@ const PAGES: f64 = 6.0;
 pub(crate) const OPERATION: Experiment = Experiment {
     id: "C2",
     name: "tensor-nested-vs-flat",
-    title: "A million reads of arrays of arrays, and of one run",
-    question: "What does it cost to reach an element through references, and what of it is \
-               instructions, and what misses?",
-    source: "mmpataki, part 7: 133 operations per second nested, 288 flat; cycles and events of an \
+    title: "A million reads of nested arrays and of a flat array",
+    question: "What does it cost to reach an element through references, in instructions and in \
+               misses?",
+    source: "mmpataki, part 7: 133 operations per second nested, 288 flat; cycles and events per \
              operation by perfnorm",
     seen: &[],
-    about: "Instructions, branches and loads are not counted by the CPU: they are those of the \
-            kernels, our own assembly, which has what compilers make of the index. The misses of \
-            L1d are simulated, and counted besides where there are counters. The nested tensor's \
-            lines, references and lengths with the elements, are more than twice the 448 of the \
-            flat one, which fill most of a cache of 32 KiB by themselves. No read waits for \
-            another: a CPU that finds the next reads' addresses far ahead overlaps their misses.",
+    about: "An operation is a million reads of a tensor, flat or as nested arrays. The bars show \
+            its core cycles and events. Instructions, branches and loads come from the assembly \
+            kernels, which have the instructions that compilers make for the index. Misses of L1d \
+            are simulated, and also counted if the CPU has counters. The lines of the nested \
+            tensor hold references, lengths and elements, and are more than twice the 448 lines \
+            of the flat tensor, which alone nearly fill a cache of 32 KiB. The reads are \
+            independent of each other: a CPU that computes addresses far ahead overlaps their \
+            misses.",
     plot: Some(
         Plot::bars(
             Axis::linear(
@@ -88,7 +90,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
         measured(
             "C2.1",
             tensor("The 60% performance gain"),
-            "a read of the nested tensor takes more than 1.3 times as long as one of the flat \
+            "a read of the nested tensor takes more than 1.3 times as long as a read of the flat \
              tensor",
             |e| at_least("nested over flat", in_turn(e, NESTED, FLAT), 1.3),
         )
@@ -102,21 +104,20 @@ pub(crate) const OPERATION: Experiment = Experiment {
             )
             .advice(
                 "Use one flat array and compute the index.",
-                "Reads that do not wait for each other overlap: flatten for size and \
-                 simplicity, not for this speed.",
+                "Independent reads overlap: flatten for size and simplicity, not for speed.",
             ),
         )
         .failing(
-            "Reads do not wait for each other: a CPU that finds the next addresses far ahead \
-             overlaps the misses of the nested tensor.",
+            "The reads are independent: a CPU that computes addresses far ahead overlaps the \
+             misses of the nested tensor.",
         ),
-        // An access dereferences 4 pointers, which are 4 extra memory accesses; 7.02 loads per read
-        // counted of the nested array, 1.01 of the flat one.
+        // An access dereferences 4 pointers, which are 4 extra memory accesses. 7.02 loads per read
+        // were counted for the nested array, 1.01 for the flat one.
         computed(
             "C2.2",
             tensor("The problem: Java's multidimensional array layout"),
-            "in our own assembly, a read of the nested tensor takes 4 loads or more where one of \
-             the flat tensor takes 1, and more instructions",
+            "in our assembly, a read of the nested tensor takes at least 4 loads and a read of \
+             the flat tensor 1, and the nested read takes more instructions",
             |e| {
                 let pass = f64::from(ReadTensor::PASS);
                 let loads = |name| Ok(e.at(name, LOADS)?.scaled(1.0 / pass));
@@ -130,12 +131,12 @@ pub(crate) const OPERATION: Experiment = Experiment {
             },
         )
         .then(7.02, "i7-9750H"),
-        // 2,398,892 misses of L1d per operation counted of the nested array, 7,309 of the flat one.
+        // 2,398,892 misses of L1d per operation were counted for the nested array, 7,309 for the flat.
         simulated(
             "C2.3",
             tensor("The 60% performance gain"),
             "in L1d as CPUID describes it, a pass over the nested tensor misses more than 10 \
-             times as often as one over the flat tensor",
+             times as often as a pass over the flat tensor",
             |e| {
                 let misses = |name| e.at(name, SIMULATED);
                 let more = ratio(misses(NESTED), misses(FLAT))?;
@@ -146,7 +147,7 @@ pub(crate) const OPERATION: Experiment = Experiment {
     ],
 };
 
-/// The curves for an operation of the post, which is a pass: times were measured a read.
+/// The curves per operation of the post, which is a pass. Times were measured per read.
 fn an_operation(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves();
     for (place, value) in curves.iter_mut().flat_map(|curve| &mut curve.points) {

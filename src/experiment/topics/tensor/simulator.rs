@@ -13,7 +13,7 @@ use Replacement::{Lru, RoundRobin, TreePlru};
 enum Reads {
     /// The element of a flat tensor, 4 bytes each.
     Flat,
-    /// The same, its index taken for its address, as the series' script has it.
+    /// The same, with its index taken for its address, as in the series' script.
     Indices,
     /// Three references of 4 bytes and the element, on a Java heap.
     Nested,
@@ -22,10 +22,10 @@ enum Reads {
 /// The cache of the series' simulation: KiB and ways, of 64-byte lines.
 const SERIES: (u64, u64) = (64, 4);
 
-/// That of most Intel cores until 2019.
+/// The L1d of most Intel cores until 2019.
 const COMMON: (u64, u64) = (32, 8);
 
-/// Misses that an independent model counted (`reference/tensor_cache_sim_vectors.csv`).
+/// Misses in an independent model (`reference/tensor_cache_sim_vectors.csv`).
 static TABLE: [Counted; 8] = [
     Counted::exactly("flat, 64 KiB, round robin", 448.0, || {
         misses(Flat, SERIES, RoundRobin)
@@ -54,54 +54,56 @@ pub(crate) const SIMULATOR: Experiment = Experiment {
     name: "tensor-cache-simulator",
     title: "448 misses by simulation",
     question: "How often do a million reads miss in the cache of the series' simulation, and does \
-               that depend on its policy?",
-    source: "mmpataki, part 7: 64 KiB, 4 ways chosen in turn, lines of 64 bytes: 448 misses of \
-             1,000,000; and the script behind it",
+               the number depend on the replacement policy?",
+    source: "mmpataki, part 7: 64 KiB, 4 ways filled in turn, lines of 64 bytes: 448 misses of \
+             1,000,000; and the script behind this number",
     seen: &[],
-    about: "Nothing here is timed. The reads touch 448 lines: a policy that misses each of them \
-            once gives 448. The script behind the post takes the index of an element for its \
-            address. Arrays of references to arrays, as Java has them, do tell policies apart; the \
-            numbers for them are those of an independent model.",
+    about: "Nothing is timed. A simulator counts the misses of a million reads for several caches \
+            and replacement policies. The reads touch 448 lines, so every policy that misses each \
+            line once gives 448. The script behind the post takes the index of an element for its \
+            address. Nested arrays, as Java has them, do distinguish policies; their expected \
+            numbers come from an independent model.",
     plot: None,
     cases: |_| counted::cases(&TABLE).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
-        // The simulator counts 448 misses and 999,552 hits for 65,536 bytes, 4 ways and lines of 64
-        // bytes.
+        // The post's simulator counts 448 misses and 999,552 hits for 65,536 bytes, 4 ways and lines
+        // of 64 bytes.
         simulated(
             "C5.1",
             tensor("Cache misses: cache simulator"),
-            "64 KiB of 4 ways, filled in turn, miss 448 of 1,000,000 reads of the flat tensor",
+            "a cache of 64 KiB and 4 ways, filled in turn, misses 448 of 1,000,000 reads of the \
+             flat tensor",
             |e| counted::all(e, &TABLE[..1]),
         )
         .then(448.0, ""),
         simulated(
             "C5.2",
-            ours("does the number test the round robin that the post chose?"),
-            "64 KiB of 4 ways miss 448 of 1,000,000 reads of the flat tensor under LRU and under \
-             tree-PLRU",
+            ours("does the number depend on the round robin of the post?"),
+            "a cache of 64 KiB and 4 ways misses 448 of 1,000,000 reads of the flat tensor under \
+             LRU and under tree-PLRU",
             |e| counted::all(e, &TABLE[1..3]),
         )
-        .holding("Each line is missed once, and the number says nothing of the policy."),
+        .holding("Each line misses once, so the number does not depend on the policy."),
         simulated(
             "C5.3",
             ours(
-                "the post's script takes the index of an element for its address: what does that \
+                "the post's script takes the index of an element for its address: what does this \
                  change?",
             ),
-            "32 KiB of 8 ways miss 448 of 1,000,000 reads of the flat tensor, and 464,526 if \
-             indices are taken for addresses",
+            "a cache of 32 KiB and 8 ways misses 448 of 1,000,000 reads of the flat tensor, and \
+             464,526 if indices are taken for addresses",
             |e| counted::all(e, &TABLE[3..5]),
         ),
         simulated(
             "C5.4",
             ours(
-                "nested arrays tell policies apart, which the post's reads do not: they test the \
+                "unlike the post's reads, nested arrays distinguish policies, and so test the \
                  simulator",
             ),
-            "64 KiB of 4 ways miss 168,023 of the 4,000,000 loads of nested arrays when filled in \
-             turn, 101,073 under LRU and 85,455 under tree-PLRU",
+            "a cache of 64 KiB and 4 ways misses 168,023 of the 4,000,000 loads of nested arrays \
+             if filled in turn, 101,073 under LRU and 85,455 under tree-PLRU",
             |e| counted::all(e, &TABLE[5..]),
         ),
     ],

@@ -1,11 +1,11 @@
-//! How much room the layouts take: C3.
+//! The sizes of the layouts: C3.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::mem::Region;
 use crate::pattern::{Heap, Shape};
 
-/// Where each array's room is added up array by array.
+/// Layouts whose size is added up array by array.
 const WALKED: [(&str, Heap, f64); 3] = [
     (
         "nested, references of 4 bytes, no headers",
@@ -26,7 +26,7 @@ const WALKED: [(&str, Heap, f64); 3] = [
 
 const FLAT: &str = "flat";
 
-/// Shapes for which the formula is held against a walk, besides the series' own.
+/// Shapes for which the formula is compared with such a sum, the series' shape first.
 const SHAPES: [[u16; 4]; 5] = [
     [64, 16, 28, 32],
     [61, 17, 29, 31],
@@ -40,13 +40,14 @@ const FORMULA: &str = "bytes of the arrays over those of the formula";
 pub(crate) const SIZES: Experiment = Experiment {
     id: "C3",
     name: "tensor-size-formulas",
-    title: "What the layouts take",
-    question: "How many bytes do arrays of references to arrays take more than one run?",
+    title: "The sizes of the layouts",
+    question: "How many more bytes do nested arrays with references take than one flat array?",
     source: "mmpataki, part 7: (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 + a1 ... an x 4 bytes",
     seen: &[],
-    about: "Arithmetic: nothing is timed. The formula leaves out what the heap puts in front of \
-            every array, 16 bytes on a 64-bit JVM, which here are four times what the references \
-            take.",
+    about: "Nothing is timed. Arithmetic gives the bytes of the elements, the references and the \
+            array headers of each layout. The post's formula leaves out the header that a Java \
+            heap puts before every array, 16 bytes on a 64-bit JVM. The headers take four times \
+            the space of the references here.",
     plot: None,
     cases: |_| {
         let mut cases = vec![case(FLAT, 0, |_, _| {
@@ -73,7 +74,8 @@ pub(crate) const SIZES: Experiment = Experiment {
         computed(
             "C3.1",
             tensor("The problem: Java's multidimensional array layout"),
-            "flat, the tensor takes 3,670,016 bytes; nested, by the post's formula, 3,789,056",
+            "the flat tensor takes 3,670,016 bytes, and the nested tensor 3,789,056 by the post's \
+             formula",
             |e| {
                 let (formula, _, bytes) = WALKED[0];
                 all_of([
@@ -83,12 +85,12 @@ pub(crate) const SIZES: Experiment = Experiment {
             },
         )
         .then(3670016.0, ""),
-        // The exact size with compressed pointers is (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 and the
+        // The exact size with compressed pointers is (a1 + a1 a2 + ... + a1 ... a(n-1)) x 4 plus the
         // elements.
         computed(
             "C3.2",
             tensor("The problem: Java's multidimensional array layout"),
-            "for five shapes the post's formula gives what the nested arrays take, without \
+            "for five shapes, the post's formula gives the size of the nested arrays without \
              headers",
             |e| {
                 let mut parts = Vec::new();
@@ -100,9 +102,11 @@ pub(crate) const SIZES: Experiment = Experiment {
         ),
         computed(
             "C3.3",
-            ours("the post's formula leaves out what a Java heap puts in front of every array"),
-            "with headers of 16 bytes the nested tensor takes 4,265,232 bytes, and 4,384,272 with \
-             references of 8 bytes",
+            ours(
+                "the post's formula leaves out the header that a Java heap puts before every array",
+            ),
+            "with headers of 16 bytes, the nested tensor takes 4,265,232 bytes, and 4,384,272 \
+             with references of 8 bytes",
             |e| {
                 let with_headers = WALKED.into_iter().enumerate().skip(1);
                 all_of(
@@ -144,8 +148,8 @@ fn formula(shape: Shape) -> usize {
     sum
 }
 
-/// Bytes from the first array to the end of the last one, each placed behind the one that was
-/// allocated before it.
+/// Bytes from the first array to the end of the last, each placed behind the array that was
+/// allocated before.
 fn walked(heap: Heap, shape: Shape) -> usize {
     let ends = (0..4).map(|level| {
         let last = Heap::arrays(shape, level) - 1;

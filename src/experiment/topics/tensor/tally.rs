@@ -1,4 +1,4 @@
-//! What reads of a tensor do, counted: in the kernel's trace, in a simulated cache, by the CPU.
+//! Counts of reads of a tensor: in the kernel's trace, in a simulated cache, by the CPU.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
@@ -11,29 +11,29 @@ use std::collections::BTreeSet;
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tally {
-    /// Units of so many bytes, such as lines or pages, that are touched.
+    /// Touched units of this many bytes, such as lines or pages.
     Units(usize),
-    /// Bytes from the first one touched to the last.
+    /// Bytes from the first touched byte to the last.
     Span,
-    /// Loads of a read.
+    /// Loads per read.
     Loads,
-    /// Loads of a pass.
+    /// Loads per pass.
     LoadsOfAPass,
-    /// Bits in which the sum of a pass, an `f32`, agrees with that of the flat tensor.
+    /// Bits in which the sum of a pass, an `f32`, agrees with the flat tensor's sum.
     EqualBits,
-    /// Instructions of a pass.
+    /// Instructions per pass.
     Instructions,
-    /// Branches of a pass.
+    /// Branches per pass.
     Branches,
-    /// Misses of a pass in a cache that is empty at first and replaces the line used longest ago.
+    /// Misses of a pass in a cache that is empty at first and replaces the least recently used line.
     Misses(Geometry),
     /// Misses of a second pass in the same cache.
     LaterMisses(Geometry),
-    /// An event of a pass, by the CPU's counters.
+    /// Counts of an event per pass, by the CPU's counters.
     Counted(Event),
 }
 
-/// Something that is counted of reads of a tensor.
+/// A count over reads of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TallySetup {
     /// What is read.
@@ -42,7 +42,7 @@ pub struct TallySetup {
     pub what: Tally,
 }
 
-/// The flat tensor with whose sum others are compared.
+/// The flat tensor, with whose sum the others are compared.
 const FLAT: TensorSetup = TensorSetup::flat(Get::Strides);
 
 const PASS: u64 = ReadTensor::PASS as u64;
@@ -85,7 +85,7 @@ impl TallySetup {
         (divisors.period() as u64).min(PASS)
     }
 
-    /// The accesses of that many reads.
+    /// The accesses of as many reads as [`numbers`](Self::numbers) says.
     fn period(&self, mut reads: ReadTensor<'_>) -> Vec<Access> {
         let mut accesses = Vec::new();
         reads.trace(self.numbers(), &mut |access| accesses.push(access));
@@ -102,7 +102,7 @@ fn units(accesses: &[Access], bytes: usize) -> usize {
     touched.collect::<BTreeSet<usize>>().len()
 }
 
-/// Bytes from the first one touched to the last.
+/// Bytes from the first touched byte to the last.
 fn span(accesses: &[Access]) -> usize {
     let first = accesses.iter().map(|access| access.offset).min();
     let end = accesses
@@ -122,8 +122,8 @@ fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
     cache.counters().reads.misses
 }
 
-/// What the CPU counts of a pass: around two passes, less what it counts around one, so that what happens
-/// once leaves.
+/// The CPU's count per pass: the count around two passes minus the count around one, so that events
+/// that happen once cancel.
 fn counted(reads: &mut ReadTensor<'_>, event: &Event) -> Result<f64, Untestable> {
     let counter = Counter::open(event)?;
     reads.run(PASS);
@@ -131,7 +131,7 @@ fn counted(reads: &mut ReadTensor<'_>, event: &Event) -> Result<f64, Untestable>
         let (_, count) = counter.scope(|| reads.run(passes * PASS))?;
         count
             .scaled()
-            .ok_or_else(|| Untestable("the event never had a counter".to_owned()))
+            .ok_or_else(|| Untestable("the event was never assigned a counter".to_owned()))
     };
     let (one, two) = (around(1)?, around(2)?);
     Ok((two - one).max(0.0))

@@ -1,4 +1,4 @@
-//! What the layouts take.
+//! The sizes of the layouts.
 
 use linefill::experiment::Machine;
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Untestable};

@@ -1,30 +1,32 @@
-//! Drepper 6.2.2: taken branches, and short loops.
+//! Drepper 6.2.2: taken branches and short loops.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::code::footprint::{RoutineSetup, name};
 use crate::pattern::{Filler, LOOP, Listing};
 use crate::stats::Side;
 
-/// Bytes from a jump to the next.
+/// Bytes from one jump to the next.
 const SPACINGS: [(&str, usize); 2] = [("a jump every 16 bytes", 16), ("a jump every 64 bytes", 64)];
 
-/// Jumps that any branch target buffer holds.
+/// A number of jumps that any branch target buffer holds.
 const FEW: f64 = 64.0;
 
-/// Jumps that none holds, and L2 does.
+/// A number of jumps that L2 holds and no branch target buffer.
 const MANY: f64 = 32768.0;
 
 pub(crate) const BRANCHES: Experiment = Experiment {
     id: "E20",
     name: "drepper-l1i",
-    title: "Taken branches, few and many",
-    question: "What does a taken branch cost while its target is remembered, and when not?",
+    title: "Few and many taken branches",
+    question: "What does a taken branch cost if its target is remembered, and if not?",
     source: "Drepper 6.2.2: bubbles in the pipeline, branch prediction, and three rules for L1i",
     seen: &[],
-    about: "Targets of jumps are remembered in levels, like data in caches, with steps at some \
-            hundreds and some thousands of jumps; beyond them the front end finds a jump only when \
-            it has decoded it. Predictors of some cores follow more than one jump per cycle. Jumps \
-            a line apart show the misses of L1i in the same curve.",
+    about: "A chain of jumps runs in a loop; the axis is their number. Branch target buffers \
+            remember the targets of jumps in levels, as caches hold data. The cost rises at the \
+            size of each level, at some hundreds and some thousands of jumps. Beyond the last \
+            level the front end finds a jump only after it has decoded it. The predictors of some \
+            cores follow more than one jump per cycle. With a jump every 64 bytes, the same curve \
+            also shows misses of L1i.",
     plot: Some(Plot::lines(
         Axis::log("jumps in a row"),
         Axis::log("time"),
@@ -50,14 +52,14 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         measured(
             "E20.1",
             ours(
-                "the document names the bubbles behind a jump, and not what they cost where the \
-                 target is remembered",
+                "the document names the bubbles after a jump, but not their cost if the target is \
+                 remembered",
             ),
-            "each of 64 taken jumps, whose targets are remembered, costs 0.1 to 2.1 core cycles",
+            "each of 64 taken jumps with remembered targets costs 0.1 to 2.1 core cycles",
             |e| {
                 let parts = SPACINGS.map(|(series, _)| {
                     let cost = e.at(series, FEW)?;
-                    // No front end follows ten jumps a cycle: less is no time at all.
+                    // No front end follows ten jumps per cycle: less than 0.1 is no valid time.
                     between(&format!("{series}, 64 of them"), cost, 0.1, 2.1)
                 });
                 all_of(parts)
@@ -66,10 +68,10 @@ pub(crate) const BRANCHES: Experiment = Experiment {
         measured(
             "E20.2",
             ours(
-                "processors invest heavily in branch prediction, says the document: what does a \
-                 jump cost that is not remembered?",
+                "the document says that processors invest heavily in branch prediction: what does \
+                 a jump cost that is not remembered?",
             ),
-            "each of 32,768 jumps costs twice as much as each of 64, or more",
+            "each of 32,768 jumps costs at least twice as much as each of 64 jumps",
             |e| {
                 let (series, _) = SPACINGS[0];
                 let slower = ratio(e.at(series, MANY), e.at(series, FEW))?;
@@ -85,10 +87,10 @@ pub(crate) const BRANCHES: Experiment = Experiment {
     ],
 };
 
-/// How many times as much a jump costs that was forgotten, or more.
+/// The least cost of a forgotten jump over that of a remembered jump.
 const FORGOTTEN: f64 = 2.0;
 
-/// The most jumps of a series that surely are remembered, and the fewest that surely are not.
+/// The largest number of jumps that are surely remembered, and the smallest that are surely not.
 fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestable> {
     let few = e.at(series, FEW)?;
     let mut most = FEW;
@@ -102,23 +104,24 @@ fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestabl
     Ok((most, None))
 }
 
-/// Instructions of a loop that Core 2's loop stream detector takes, those of the loop included.
+/// Instructions of a loop that fits Core 2's loop stream detector, with those that close the loop.
 const STREAMED: usize = 18;
 
-/// Instructions of one that it does not take.
+/// Instructions of a loop that does not fit it.
 const TOO_LONG: usize = 40;
 
 pub(crate) const LOOPS: Experiment = Experiment {
     id: "E23",
     name: "drepper-lsd",
     title: "Short loops",
-    question: "Is there a size of loop up to which instructions are cheaper?",
+    question: "Up to which size of a loop are its instructions cheaper?",
     source: "Drepper 6.2.2: Core 2's loop stream detector takes loops of up to 18 instructions, \
              four fetches of 16 bytes and four branches",
     seen: &[],
-    about: "A decoded cache has room for some thousand instructions, and a loop stream detector a \
-            few dozen; the detector is switched off in many CPUs since Skylake. A loop ends in a \
-            taken branch, whose cost a short loop spreads over fewer instructions.",
+    about: "Loops of one-byte nop and of three-byte mov instructions run at many sizes; the axis \
+            is the number of instructions in the loop. A loop stream detector replays loops of a \
+            few dozen instructions; many CPUs since Skylake have it switched off. A cache of decoded instructions has room for some thousand. Each loop ends in a taken branch, and a \
+            short loop spreads its cost over fewer instructions.",
     plot: Some(Plot::lines(
         Axis::log("instructions of the loop"),
         Axis::log("time"),
@@ -147,23 +150,23 @@ pub(crate) const LOOPS: Experiment = Experiment {
     curves: plain_curves,
     events: events::CODE,
     claims: &[
-        // A loop of no more than 18 instructions may be locked into the instruction queue of Core
-        // 2, and is then more quickly available.
+        // Core 2 may lock a loop of up to 18 instructions into its instruction queue, where they
+        // are available sooner.
         measured(
             "E23.1",
             drepper("6.2.2"),
-            "an instruction in a loop of 18 takes at least 10 % less time than an instruction in \
-             a loop of 40",
+            "an instruction in a loop of 18 instructions takes at least 10 % less time than one \
+             in a loop of 40",
             |e| {
                 let series = name(Filler::Move3);
                 let slower = ratio(e.at(series, TOO_LONG as f64), e.at(series, STREAMED as f64))?;
                 at_least("40 instructions over 18", slower, 1.1)
             },
         )
-        .holding("Some buffer or cache serves the shorter loop faster.")
+        .holding("A buffer or a cache serves the shorter loop faster.")
         .failing(
-            "The decoded cache serves both loops; what a very short loop shows is its own taken \
-             branch, which costs a cycle.",
+            "The decoded cache serves both loops. Very short loops only show the cost of their \
+             own taken branch.",
         ),
     ],
 };

@@ -1,6 +1,6 @@
-//! Drepper 3.4 and 6.2.2, the instruction side: footprints of code, short loops, taken branches.
+//! Drepper 3.4 and 6.2.2, instruction fetch: footprints of code, short loops, taken branches.
 
-// Vouches for the code that it has just written.
+// Calls code that it has just written.
 #![allow(unsafe_code)]
 
 use crate::cpu::{CacheKind, Identity};
@@ -27,14 +27,14 @@ const fn name(filler: Filler) -> &'static str {
     }
 }
 
-/// How much longer an instruction must take behind a step of the footprint.
+/// How much longer an instruction must take after a step of the footprint.
 const STEP: f64 = 1.2;
 
 const FOOTPRINT: Experiment = Experiment {
     id: "D33",
     name: "drepper-3.4-icache",
     title: "The footprint of straight-line code",
-    question: "What does it cost when code outgrows the decoded cache, L1i and L2?",
+    question: "What does code cost that outgrows the decoded cache, L1i or L2?",
     source: "Drepper 3.4: \"code that fits into L1i\", decoded (trace) caches. Published sizes of \
              the decoded cache, in micro-operations: Sandy Bridge 1536 (Real World Technologies), \
              Haswell and Skylake 1536, Sunny Cove 2304 (AnandTech), Willow Cove 2304 and Golden \
@@ -42,10 +42,12 @@ const FOOTPRINT: Experiment = Experiment {
              Lion Cove 5250 (Wikipedia, from Intel); in instructions: Zen 2048 and Zen 2 4096 \
              (AnandTech), Zen 3 4096 and Zen 4 6912 (WikiChip), Zen 5 6144 (Chips and Cheese)",
     seen: &[],
-    about: "The cache of decoded micro-operations hides the decoders from code that fits: code of \
-            short instructions outgrows it first, code of long ones outgrows L1i before. \
-            Prefetching feeds straight-line code from the next level; code that jumps has no such \
-            help.",
+    about: "Straight-line code of one kind of instruction runs in a loop. The axis is its size in \
+            bytes, the height the time per instruction. A cache of decoded micro-operations \
+            bypasses the decoders for code that fits it. Code of short instructions has many per \
+            byte and outgrows that cache first; code of long instructions outgrows L1i first. \
+            Beyond each cache the time rises, less so if prefetching feeds the straight-line code \
+            from the next level. Code that jumps has less help from prefetching.",
     plot: Some(Plot::lines(
         Axis::bytes("code"),
         Axis::log("time"),
@@ -73,13 +75,13 @@ const FOOTPRINT: Experiment = Experiment {
     },
     events: events::CODE,
     claims: &[
-        // Decoding takes some time, above all on x86; so instructions are cached in decoded form,
-        // which lets the processor skip the first steps of the pipeline.
+        // Decoding takes time, above all on x86. Decoded instructions are therefore cached, which
+        // lets the processor skip the first steps of the pipeline.
         measured(
             "D33.1",
             drepper("3.4"),
-            "of four kinds of straight-line code, one takes 1.2 times as long per instruction in \
-             the upper half of L1i as in 2 KiB, or longer",
+            "at least one of four kinds of straight-line code takes 1.2 times as long per \
+             instruction, or longer, in the upper half of L1i as in 2 KiB",
             |e| {
                 let l1i = l1i(e.machine)?;
                 let range = Range {
@@ -99,11 +101,11 @@ const FOOTPRINT: Experiment = Experiment {
                 at_least(&what, slower, STEP)
             },
         )
-        .holding("Code that the decoded cache does not hold waits for the decoders."),
+        .holding("Code that does not fit the decoded cache waits for the decoders."),
         measured(
             "D33.2",
-            ours("the document gives no size of a decoded cache; others publish them"),
-            "the decoded cache holds as many 3-byte instructions as are published for the core, \
+            ours("the document gives no size of a decoded cache; other sources publish sizes"),
+            "the decoded cache holds the published number of 3-byte instructions for its core, \
              within a quarter",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
@@ -120,8 +122,8 @@ const FOOTPRINT: Experiment = Experiment {
         ),
         measured(
             "D33.3",
-            ours("a step at the size of L1i shows that what is timed is the footprint of code"),
-            "the step out of L1i lies at 0.6 to 1.6 of the size of L1i that CPUID reports",
+            ours("a step at the size of L1i shows that the footprint of code determines the time"),
+            "the step out of L1i lies at 0.6 to 1.6 times the size of L1i that CPUID reports",
             |e| {
                 let l1i = l1i(e.machine)?;
                 let (fits, left) = step(e, Filler::Nop8)?;
@@ -140,19 +142,19 @@ const FOOTPRINT: Experiment = Experiment {
         measured(
             "D33.4",
             drepper("6.2.2"),
-            "straight-line code of 8-byte instructions in L2 takes 1.2 times as long per \
-             instruction as 2 KiB of it, or longer",
+            "straight-line code of 8-byte instructions takes at least 1.2 times as long per \
+             instruction in L2 as in 2 KiB of code",
             |e| {
                 let slower = ratio(in_l2(e), small(e, Filler::Nop8))?;
                 at_least("8-byte nop in L2 over 2 KiB", slower, STEP)
             },
         ),
-        // Larger code means higher pressure on L2 and higher levels, too.
+        // Larger code also means higher pressure on L2 and higher levels.
         measured(
             "D33.5",
             drepper("6.2.2"),
-            "straight-line code of two to four times L2 takes 1.2 times as long per instruction \
-             as code in L2, or longer",
+            "straight-line code of two to four times the size of L2 takes at least 1.2 times as \
+             long per instruction as code in L2",
             |e| {
                 let l2 = l2(e.machine)?;
                 let beyond = e.level(
@@ -172,7 +174,7 @@ const FOOTPRINT: Experiment = Experiment {
     ],
 };
 
-/// The figure that the decoded cache's measured capacity is held against.
+/// The published capacity, with which the measured one is compared.
 const PUBLISHED: &str = "published micro-operations of the decoded cache";
 
 fn published() -> Case {
@@ -180,9 +182,7 @@ fn published() -> Case {
         let core = Identity::detect().core();
         let published = core.and_then(|core| core.decoded_cache.value());
         published.map(f64::from).ok_or_else(|| {
-            Untestable(
-                "no figure is published for this core's decoded cache, or it has none".to_owned(),
-            )
+            Untestable("this core has no decoded cache, or no size of it is published".to_owned())
         })
     };
     let setup = CountSetup {
@@ -220,7 +220,7 @@ fn footprints(machine: &Machine, filler: Filler) -> Vec<usize> {
         sizes.extend((6..=13).map(|sixteenth| l1i * sixteenth / 16));
         sizes
     };
-    // Only the longest instructions can leave L2 with code that is written quickly.
+    // Only code of the longest instructions is written quickly enough at sizes beyond L2.
     if filler != Filler::Nop8 {
         sizes.retain(|&bytes| bytes <= l1i);
     }
@@ -245,15 +245,15 @@ fn l2(machine: &Machine) -> Result<f64, Untestable> {
     machine
         .data_cache(2)
         .map(|cache| cache.size as f64)
-        .ok_or_else(|| Untestable("CPUID reports no second level".to_owned()))
+        .ok_or_else(|| Untestable("CPUID reports no L2 cache".to_owned()))
 }
 
-/// An instruction of code that every level holds.
+/// The time per instruction of code that every level holds.
 fn small(e: &Evidence<'_>, filler: Filler) -> Result<Interval, Untestable> {
     e.at(name(filler), 2048.0)
 }
 
-/// An instruction of code that L2 holds and L1i does not.
+/// The time per instruction of code that L2 holds and L1i does not.
 fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let range = Range {
         lo: 1.9 * l1i(e.machine)?,
@@ -262,7 +262,7 @@ fn in_l2(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     e.level(name(Filler::Nop8), range)
 }
 
-/// The largest footprint before the first step of a kind of code, and the smallest behind it.
+/// The largest footprint before the first step of a kind of code, and the smallest after it.
 fn step(e: &Evidence<'_>, filler: Filler) -> Result<(f64, f64), Untestable> {
     let base = small(e, filler)?;
     let mut fits = 2048.0;
@@ -274,7 +274,7 @@ fn step(e: &Evidence<'_>, filler: Filler) -> Result<(f64, f64), Untestable> {
         }
     }
     Err(Untestable(format!(
-        "no code of `{}` took {STEP} times as long as 2 KiB of it",
+        "no footprint of `{}` took {STEP} times as long per instruction as 2 KiB",
         name(filler)
     )))
 }
@@ -287,7 +287,7 @@ pub struct RoutineSetup {
 }
 
 impl Setup for RoutineSetup {
-    /// A line, of which nothing is used: the code has executable memory of its own.
+    /// A line that is not used: the code has executable memory of its own.
     fn bytes(&self) -> usize {
         LINE
     }

@@ -1,4 +1,4 @@
-//! Drepper 6.3.1, hardware prefetching: what sets it off, what it follows and where it stops, by
+//! Drepper 6.3.1, hardware prefetching: what triggers it, what it follows and where it stops, by
 //! timing alone.
 
 use crate::experiment::prelude::*;
@@ -49,10 +49,10 @@ fn runs(machine: &Machine, elements: usize, path: Path) -> WalkSetup {
     lines(machine, order)
 }
 
-/// Where every claim of this family is to be judged: in memory.
+/// Every claim of this family is judged in memory.
 ///
 /// # Errors
-/// If no more may be allocated than fits the caches.
+/// If the caches hold as much as may be allocated.
 fn in_memory(e: &Evidence<'_>) -> Result<(), Untestable> {
     e.machine.place_in_memory(e.machine.in_memory()).map(|_| ())
 }
@@ -87,7 +87,7 @@ impl Setup for SwitchedOffSetup {
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        // First, because it fails in most places, and laying the walk out takes its time.
+        // First, because it fails on most machines, and laying out the walk takes long.
         let ready = Ready::here()?;
         let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
         let off = ready.switch_off()?;

@@ -16,11 +16,14 @@ pub(crate) const BACKWARD: Experiment = Experiment {
     id: "E32",
     name: "hw-prefetch-backward",
     title: "Towards lower addresses",
-    question: "Does the prefetcher follow a walk that goes backwards?",
-    source: "Drepper 6.3.1: it recognises strides in either direction",
+    question: "Does the prefetcher follow a walk towards lower addresses?",
+    source: "Drepper 6.3.1: prefetchers recognise strides in either direction",
     seen: &[],
-    about: "Both streamers and stride prefetchers go either way; Intel's next-line prefetcher of \
-            L1d goes forwards only.",
+    about: "Three walks visit every line of a working set: forwards, backwards and in random \
+            order. The axis is the size of the working set. Streamers and stride prefetchers \
+            follow either direction; Intel's next-line prefetcher of L1d works forwards only. In \
+            memory, a followed walk costs much less than a random walk, and the distance between \
+            the forward and the backward curve shows what the direction costs.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let seed = machine.seed;
@@ -70,18 +73,22 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
     id: "E33",
     name: "hw-prefetch-non-linear",
     title: "Patterns that are not linear",
-    question: "Does the prefetcher recognise steps of 1, 2, 3 and so on lines inside a page?",
-    source: "Drepper 6.3.1: non-linear patterns are not recognised",
+    question: "Does the prefetcher recognise a pattern of steps of 1, 2, 3 and so on lines inside \
+               a page?",
+    source: "Drepper 6.3.1: non-linear access patterns are not recognised",
     seen: &[seen(
         "Zen 4",
-        "Triangular steps took 0.56 to 0.67 of random ones in eight of ten passes with the core \
-         mostly to itself; beside another thread anything from 0.25 to 2.8 was seen. Why they are \
-         quicker was not found out.",
+        "On a core that had little other load, triangular steps took 0.56 to 0.67 of the time of \
+         random steps in eight of ten passes. Beside another thread the ratio was anywhere from \
+         0.25 to 2.8. The cause is unknown.",
     )],
-    about: "All three walks visit every line of a page before they leave for another page. A \
-            prefetcher that brings what lies around a miss helps with any order of them, so that \
-            even a random one comes out below a random walk of all memory; one that learns \
-            repeated differences of addresses inside a page may learn the triangular one, too.",
+    about: "Memory is divided into runs of neighbouring lines, visited in random order. The axis \
+            is the length of a run; 64 lines are a page. Inside a run, the walk goes forwards, by \
+            triangular steps (1, 2, 3 and so on lines, modulo the run) or at random, and visits \
+            every line before it leaves. A prefetcher that fetches the surroundings of a miss \
+            helps in any order, so even random steps inside a page can cost less than a random \
+            walk of all memory. A prefetcher that learns repeated address differences inside a \
+            page may also learn the triangular steps.",
     plot: plot(Axis::log("lines of a run")),
     cases: |machine| {
         let lengths: &[usize] = if machine.full {
@@ -110,8 +117,8 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
         measured(
             "E33.1",
             drepper("6.3.1"),
-            "inside a page, steps of 1, 2, 3 and so on lines cost at least 0.8 of random ones: \
-             they are not recognised",
+            "inside a page, steps of 1, 2, 3 and so on lines cost at least 0.8 times as much as \
+             random steps: the prefetcher does not recognise them",
             |e| {
                 at_least(
                     "triangular over random",
@@ -123,8 +130,8 @@ pub(crate) const NON_LINEAR: Experiment = Experiment {
         measured(
             "E33.2",
             ours(
-                "a random order inside a page is what the other is held against: it must cost \
-                 more than line after line",
+                "random steps inside a page are the baseline of E33.1: they must cost more than \
+                 steps to the next line",
             ),
             "inside a page, random steps cost more than twice as much as steps to the next line",
             |e| at_least("random over forwards", in_a_page(e, RANDOM, FORWARDS), 2.0),

@@ -15,17 +15,20 @@ pub(crate) const PAGES: Experiment = Experiment {
     id: "E31",
     name: "hw-prefetch-page-boundary",
     title: "The first line of the next page",
-    question: "Does the prefetcher go on into the next page?",
+    question: "Does the prefetcher continue into the next page?",
     source: "Drepper 6.3.1: prefetching cannot cross page boundaries",
     seen: &[],
-    about: "Addresses are physical where the streamers work, and the next page can lie anywhere; \
-            fetching it ahead may also fault. Ivy Bridge and later prefetch the translation of the \
-            next page, and some CPUs its first lines.",
+    about: "A list consists of runs of 32 lines at random places. In one list every run lies \
+            inside a page; in the other, every second run crosses a page boundary. The difference \
+            of the two is the cost of the first line of a page in the middle of a run. Streamers \
+            work on physical addresses, and the next page can lie anywhere in physical memory; \
+            fetching ahead could also fault. Ivy Bridge and later prefetch the translation of the \
+            next page, and some CPUs also its first lines.",
     plot: plot(Axis::linear("lines of a run")),
     cases: |machine| {
         let run = |length| runs(machine, length, Path::Forward);
         let inside = run(LONG);
-        // A quarter of a page on, every other run goes over the end of one.
+        // Shifted by a quarter of a page, every second run crosses the end of a page.
         let mut across = inside;
         across.layout = across.layout.skewed(PAGE / 4);
         let (half, long) = (LONG as f64 / 2.0, LONG as f64);
@@ -38,8 +41,8 @@ pub(crate) const PAGES: Experiment = Experiment {
     curves: plain_curves,
     events: events::WALK,
     claims: &[
-        // The program will experience misses at page boundaries unless it prefetches or reads from
-        // the new page itself.
+        // A program has misses at page boundaries unless it prefetches or reads from the new page
+        // itself.
         measured(
             "E31.1",
             drepper("6.3.1"),
@@ -56,11 +59,11 @@ pub(crate) const PAGES: Experiment = Experiment {
                     hi: length,
                 };
                 let dearer = paired(e, ACROSS, INSIDE, here)?;
-                // Of two runs one crosses.
+                // Every second run crosses.
                 let crossing = |ratio: f64| 2.0 * (ratio - 1.0) * whole.middle();
                 let first =
                     Interval::new(crossing(dearer.lo) + line.lo, crossing(dearer.hi) + line.hi);
-                // Not their quotient: where whole runs come in one go, the others cost next to nothing.
+                // No quotient: a prefetcher that brings whole runs leaves almost no cost per line.
                 let judged = at_least(
                     "first line less three of the others",
                     minus(first, line.scaled(3.0)),

@@ -10,16 +10,19 @@ const INTERLEAVED: &str = "streams walked in turn";
 pub(crate) const STREAMS: Experiment = Experiment {
     id: "E30",
     name: "hw-prefetch-streams",
-    title: "Streams that the prefetcher follows at a time",
-    question: "How many sequential walks can be interleaved before they cost more?",
-    source: "Drepper 6.3.1: 8 to 16 streams",
+    title: "Streams that the prefetcher follows at the same time",
+    question: "How many sequential walks can be interleaved before a line costs more?",
+    source: "Drepper 6.3.1: prefetchers follow 8 to 16 streams",
     seen: &[],
-    about: "The Pentium 4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 \
-            Optimization Reference Manual, 2006). Intel's streamer keeps 32 since Sandy Bridge, \
-            one forward or backward in a page (the same manual, Sandy Bridge, data prefetching); \
-            AMD publishes no number. A few streams can cost more than one or sixteen: the more \
-            there are, the more time passes between two steps of one, and the further ahead its \
-            prefetches come.",
+    about: "Memory is divided into equal parts, and one walk visits a line of each part in turn. \
+            The axis is the number of parts (streams). While the prefetcher follows all streams, \
+            a line costs little; with more streams than it can track, the cost rises. A few \
+            streams can cost more than one or sixteen: with more streams, more time passes \
+            between two steps of the same stream, and its prefetches arrive earlier. The Pentium \
+            4 followed 8 streams, the Pentium M 12 forwards and 4 backwards (IA-32 Optimization \
+            Reference Manual, 2006). Intel's streamer follows 32 since Sandy Bridge, one forward \
+            or backward stream per page (the same manual, Sandy Bridge, data prefetching). AMD \
+            publishes no number.",
     plot: plot(Axis::log("streams")),
     cases: |machine| {
         let streams: &[usize] = if machine.full {
@@ -43,7 +46,7 @@ pub(crate) const STREAMS: Experiment = Experiment {
         measured(
             "E30.1",
             drepper("6.3.1"),
-            "8 to 16 streams walked in turn are followed before a line costs more",
+            "the prefetcher follows 8 to 16 streams walked in turn before the cost per line rises",
             |e| {
                 in_memory(e)?;
                 knee(&e.series(INTERLEAVED)?)
@@ -53,16 +56,16 @@ pub(crate) const STREAMS: Experiment = Experiment {
     ],
 };
 
-/// Lines of a stream, about `lines`: so many that streams beside each other start an odd number of
-/// lines apart, and share no set of a cache of up to 2048 sets, nor leave their pages together.
+/// Lines per stream, about `lines`. Neighbouring streams then start an odd number of lines apart:
+/// they share no set of a cache of up to 2048 sets and do not leave their pages together.
 fn staggered(lines: usize) -> usize {
     const SETS: usize = 2048;
     const ODD: usize = 33;
     (lines / SETS * SETS + ODD).min(lines.max(1))
 }
 
-/// Judges that the streams of which there can be most, before a line costs more for good than the
-/// geometric mean of the least and the most that it costs anywhere, are 8 to 16.
+/// Judges that the knee lies at 8 to 16 streams. The knee is the largest number of streams before
+/// the cost of a line stays above the geometric mean of its least and greatest cost.
 fn knee(points: &[(f64, Interval)]) -> Judged {
     let costs = || points.iter().map(|point| point.1);
     let ([(first, _), .., (last, _)], Some(least), Some(most)) = (
@@ -71,7 +74,7 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
         costs().reduce(Interval::most),
     ) else {
         return Err(Untestable(
-            "it takes two numbers of streams to find a knee between".to_owned(),
+            "a knee needs at least two measured numbers of streams".to_owned(),
         ));
     };
     let rise = at_least(
@@ -92,6 +95,6 @@ fn knee(points: &[(f64, Interval)]) -> Judged {
     let judged = between("streams at the knee", Interval::new(lo, hi), 8.0, 16.0);
     noted(
         judged,
-        format!("{least} core cycles per line at the least, {most} at the most"),
+        format!("{least} core cycles per line at least, {most} at most"),
     )
 }

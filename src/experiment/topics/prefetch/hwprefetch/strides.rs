@@ -14,13 +14,17 @@ pub(crate) const STRIDES: Experiment = Experiment {
     id: "E29",
     name: "hw-prefetch-strides",
     title: "Strides that the prefetcher follows",
-    question: "Up to which distance do equal steps cost less than random ones?",
-    source: "Drepper 6.3.1: strides are recognised in a window of 512 bytes, and none across a \
-             page",
+    question: "Up to which stride do equal steps cost less than random steps?",
+    source: "Drepper 6.3.1: strides are recognised within a window of 512 bytes, and never across \
+             a page boundary",
     seen: &[],
-    about: "A prefetcher that tells strides by the instruction that loads follows them up to 2 \
-            KiB on Intel, inside a page. AMD's works on virtual addresses and may follow a stride \
-            of a page and more, which makes it translate addresses ahead, too.",
+    about: "A walk visits every line of a large list by equal steps. The axis is the size of a \
+            step; the points at 64 bytes also show a random walk. A stride that the prefetcher \
+            follows costs much less than a random step. Intel's stride prefetcher, which learns a \
+            stride per load instruction, follows strides of up to 2 KiB inside a page. AMD's \
+            works on virtual addresses and may follow strides of a page and more; it then also \
+            translates addresses ahead. The walks in 2 MiB pages separate the effect of the page \
+            boundary from the effect of the stride.",
     plot: plot(Axis::bytes("stride")),
     cases: |machine| {
         let strides: &[usize] = if machine.full {
@@ -63,12 +67,12 @@ pub(crate) const STRIDES: Experiment = Experiment {
                 )
             },
         ),
-        // Prefetching has a big weakness: it cannot cross page boundaries.
+        // Prefetching's big weakness is that it cannot cross page boundaries.
         measured(
             "E29.2",
             drepper("6.3.1"),
-            "in memory, steps of one page and of two cost 0.7 to 1.3 of a random step: strides \
-             across pages are not followed",
+            "in memory, steps of one page and of two pages cost 0.7 to 1.3 times as much as a \
+             random step: the prefetcher does not follow strides across pages",
             |e| {
                 let part = |stride| {
                     let share = strided_over_random(e, STRIDED, RANDOM, stride)?;
@@ -78,22 +82,23 @@ pub(crate) const STRIDES: Experiment = Experiment {
             },
         )
         .failing(
-            "A prefetcher of this core works on virtual addresses, or the pages lie side by side.",
+            "A prefetcher of this core works on virtual addresses, or neighbouring pages also lie \
+             side by side in physical memory.",
         ),
         measured(
             "E29.3",
             ours(
-                "in pages of 2 MiB a step of 4 KiB stays inside: is it the page or the size of \
-                 the stride?",
+                "a step of 4 KiB stays inside a page of 2 MiB: does the page or the size of the \
+                 stride set the limit?",
             ),
-            "in pages of 2 MiB, a step of 4 KiB costs 0.7 to 1.3 of a random step",
+            "in pages of 2 MiB, a step of 4 KiB costs 0.7 to 1.3 times as much as a random step",
             |e| {
                 let share = strided_over_random(e, STRIDED_HUGE, RANDOM_HUGE, PAGE)?;
                 between("stride 4096 over random", share, 0.7, 1.3)
             },
         ),
-        // Strides are recognised as well: skipping a fixed number of lines is handled as a pattern,
-        // in a window that is often 512 bytes.
+        // Strides are recognised as well: skipping a fixed number of lines counts as a pattern,
+        // within a window that is often 512 bytes.
         measured(
             "E29.4",
             drepper("6.3.1"),
@@ -106,7 +111,7 @@ pub(crate) const STRIDES: Experiment = Experiment {
                 }))
             },
         ),
-        // It probably does not make much sense to go beyond the window of 512 bytes.
+        // Going beyond the window of 512 bytes probably makes little sense.
         measured(
             "E29.5",
             drepper("6.3.1"),
@@ -123,11 +128,11 @@ pub(crate) const STRIDES: Experiment = Experiment {
                 )
             },
         )
-        .failing("The window in which this core follows strides is wider."),
+        .failing("This core follows strides in a wider window."),
     ],
 };
 
-/// The window in which the document has strides recognised, in bytes.
+/// The document's window for strides, in bytes.
 const WINDOW: usize = 512;
 
 /// The strides between two bounds that were measured.

@@ -14,16 +14,17 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     id: "E35",
     name: "hw-prefetch-disable",
     title: "The same walks with the prefetchers switched off",
-    question: "How much of the speed of a sequential walk is the prefetchers' work?",
+    question: "How much of a sequential walk's speed comes from the prefetchers?",
     source: "Drepper 6.3.1: prefetching can be switched off by a model-specific register, \
              IA32_MISC_ENABLE bits 9 and 19 on the CPUs of 2007",
     seen: &[],
-    about: "The register of today is 1A4h on Intel since Nehalem, with a bit for each of four \
-            prefetchers and more, and C000_0108h on AMD since Zen 3. Writing it takes root, the \
-            option --allow-msr and a kernel or hypervisor that lets it through; few virtual \
-            machines do. Without prefetchers the core looks ahead by itself, but a walk along a \
-            list waits for each line. What is left of the difference is memory's: neighbouring \
-            lines come from an open row of DRAM, and share a translation.",
+    about: "The same sequential and random walks run with all hardware prefetchers on, then with \
+            all off. A walk along a list waits for each line, so without prefetchers a step to \
+            the next line should cost nearly as much as a random step. DRAM keeps a difference: \
+            neighbouring lines come from an open row and share an address translation. The switch \
+            is register 1A4h on Intel since Nehalem, with one bit per prefetcher, and C000_0108h \
+            on AMD since Zen 3. Writing it needs root, the option --allow-msr, and a kernel or \
+            hypervisor that lets the write through; few virtual machines do.",
     plot: Some(Plot::bars(
         Axis::linear("prefetchers on (0), off (1)"),
         Axis::linear("time per line"),
@@ -45,7 +46,7 @@ pub(crate) const SWITCHED_OFF: Experiment = Experiment {
     claims: &[
         measured(
             "E35.1",
-            ours("what the switch is held against"),
+            ours("the walks with the prefetchers on are the baseline of E35.2"),
             "with the prefetchers on, a step to the next line costs less than half of a random \
              step",
             |e| at_most("forwards over random, on", forwards_over_random(e, ON), 0.5),

@@ -1,4 +1,4 @@
-//! How many misses set the prefetcher off.
+//! How many misses trigger the prefetcher.
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::hwprefetch::{in_memory, minus, per, plot, runs};
@@ -10,14 +10,17 @@ const RUNS: &str = "runs at random places";
 pub(crate) const TRIGGER: Experiment = Experiment {
     id: "E28",
     name: "hw-prefetch-trigger",
-    title: "How many misses set the prefetcher off",
-    question: "Which line of a run that starts anywhere is the first to come early?",
-    source: "Drepper 6.3.1: two misses or more",
+    title: "How many misses trigger the prefetcher",
+    question: "In a run of lines at a random place, which line is the first to arrive early?",
+    source: "Drepper 6.3.1: two or more misses trigger prefetching",
     seen: &[],
-    about: "Intel's streamer wants two misses in a page or more, but its spatial prefetcher \
-            brings the other line of an aligned pair of 128 bytes after one, which is half of the \
-            second lines here. AMD's region prefetcher learns which lines an instruction tends to \
-            touch around a miss, and brings them after one miss, in whatever order they come.",
+    about: "A list consists of runs of neighbouring lines at random places. The axis is the \
+            length of the runs. Each point shows the cost per line that a run gains over the next \
+            shorter run, so a drop shows the first line that a prefetcher brings early. Intel's \
+            streamer waits for at least two misses in a page. Intel's spatial prefetcher brings \
+            the other line of an aligned 128-byte pair after one miss; in runs of two, the second \
+            line is always such a line. AMD's region prefetcher learns which lines an instruction \
+            tends to touch around a miss, and fetches them after one miss in any order.",
     plot: plot(Axis::linear("lines of a run")),
     cases: |machine| {
         run_lengths(machine)
@@ -36,13 +39,13 @@ pub(crate) const TRIGGER: Experiment = Experiment {
     },
     events: events::WALK,
     claims: &[
-        // To start prefetching at least two misses are needed, or every random access would trigger
+        // Prefetching starts after two misses or more; otherwise every random access would trigger
         // it.
         measured(
             "E28.1",
             drepper("6.3.1"),
-            "the second line of a run at a random place costs at least half of the first: a \
-             single miss does not set the prefetcher off",
+            "the second line of a run at a random place costs at least half as much as the first: \
+             a single miss does not trigger the prefetcher",
             |e| {
                 in_memory(e)?;
                 let lines = added_lines(e)?;
@@ -65,11 +68,11 @@ pub(crate) const TRIGGER: Experiment = Experiment {
                 let misses = misses.map_or(1.0, |line| line.0);
                 noted(
                     judged,
-                    format!("the first {misses} cost half a miss or more each"),
+                    format!("lines from the first that cost half a miss or more each: {misses}"),
                 )
             },
         )
-        .failing("One miss is enough here to bring the line behind it."),
+        .failing("On this CPU one miss is enough to fetch the next line."),
     ],
 };
 
@@ -81,7 +84,7 @@ fn run_lengths(machine: &Machine) -> &'static [usize] {
     }
 }
 
-/// What a line costs by which a run is longer than the next shorter one, in core cycles.
+/// The cost per line that a run has more than the next shorter run, in core cycles.
 fn added_lines(e: &Evidence<'_>) -> Result<Vec<(f64, Interval)>, Untestable> {
     e.series(RUNS)?;
     let mut shorter = (0.0, Interval::exact(0.0));

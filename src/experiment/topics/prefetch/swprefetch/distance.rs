@@ -1,4 +1,4 @@
-//! How far ahead a prefetch pays, by the work at each node.
+//! The distance at which a prefetch pays, by the work at each node.
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
@@ -7,11 +7,11 @@ use crate::kernel::{Ahead, Dependence};
 use crate::model::{step_with_prefetch, steps_ahead};
 use crate::stats::Interval;
 
-/// A setting of the dial.
+/// One amount of work per node.
 struct Dial {
-    /// Multiplications a node, 3 core cycles each.
+    /// Multiplications per node, 3 core cycles each.
     work: u32,
-    /// The series of walks with a prefetch, that of the walk in L1d, and the model's curve.
+    /// The series of walks with a prefetch, the series of the walk in L1d, and the model's curve.
     series: &'static str,
     near: &'static str,
     model: &'static str,
@@ -66,14 +66,16 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     name: "drepper-6.3-prefetch",
     title: "How far ahead to prefetch",
     question: "From which distance on does a prefetch hide the latency of memory?",
-    source: "Drepper 6.3: prefetching hides latency if it is begun early enough; the walk is that \
+    source: "Drepper 6.3: prefetching hides latency if it starts early enough; the walk is that \
              of Figure 6.7",
     seen: &[],
-    about: "A step takes its work or, where that is longer, the latency over the distance: with d \
-            prefetches under way a line comes every d-th of the latency, and the work hides behind \
-            it or it behind the work. The formula asks for latency over work, rounded up. With so \
-            little work that a dozen misses must be in flight, the core's fill buffers come into \
-            sight.",
+    about: "A random walk in memory works at each node and prefetches the node some steps ahead. \
+            The axis is that distance, and each curve has another amount of work per node. With d \
+            prefetches under way, one line arrives per d-th part of the latency. A step therefore \
+            takes its work or the latency over the distance, whichever is longer; the model's \
+            curves show this. Latency over work, rounded up, is the distance that the formula \
+            asks for. If the work is so short that this is a dozen nodes, the number of fill \
+            buffers of the core may limit the prefetches in flight.",
     plot: Some(Plot::lines(
         Axis::log("nodes ahead"),
         Axis::log("time per node"),
@@ -85,9 +87,9 @@ pub(crate) const DISTANCE: Experiment = Experiment {
     claims: &[
         measured(
             "E27.1",
-            ours("a prefetch can be early by no more than the work before the node is needed"),
+            ours("a prefetch is at most as early as the work before the node is long"),
             "in a random walk, a prefetch one node ahead hides at most 1.25 times as much of the \
-             latency as the work of a node takes",
+             latency as the work per node takes",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -100,13 +102,13 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        // The distance must be chosen with care: with 160 cycles of work per node five nodes are
+        // The distance must be chosen with care: with 160 cycles of work per node, five nodes are
         // enough.
         measured(
             "E27.2",
             drepper("6.3.2"),
-            "in a random walk, a prefetch as many nodes ahead as latency over work, rounded up, \
-             hides four fifths of the latency or more",
+            "in a random walk, a prefetch at a distance of latency over work, rounded up, hides \
+             at least four fifths of the latency",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -117,7 +119,8 @@ pub(crate) const DISTANCE: Experiment = Experiment {
                     let Some(&distance) = distance.into_iter().find(|d| **d >= enough as usize)
                     else {
                         return Err(Untestable(format!(
-                            "{enough} nodes ahead are more than were measured with {}",
+                            "the formula asks for {enough} nodes ahead, more than any distance \
+                             that was measured with {}",
                             dial.series
                         )));
                     };
@@ -132,11 +135,11 @@ pub(crate) const DISTANCE: Experiment = Experiment {
         measured(
             "E27.3",
             ours(
-                "with fewer prefetches under way than hide the latency, each line takes its share \
-                 of it",
+                "with too few prefetches under way to hide the latency, each line takes an equal \
+                 share of it",
             ),
-            "with a prefetch half as many nodes ahead as latency over work, or fewer, a node of a \
-             random walk takes the latency over the distance, to within a quarter",
+            "with a prefetch at most half as far ahead as latency over work, a node of a random \
+             walk takes the latency over the distance, within a quarter",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -156,9 +159,10 @@ pub(crate) const DISTANCE: Experiment = Experiment {
         ),
         measured(
             "E27.4",
-            ours("is the distance that pays the distance of the formula?"),
-            "the least distance of a prefetch at which a node of a random walk takes no more than \
-             1.1 times the best is latency over work, rounded up, to a factor of 1.5",
+            ours("is the shortest distance that pays the distance of the formula?"),
+            "the shortest distance of a prefetch at which a node of a random walk takes no more \
+             than 1.1 times the best time is latency over work, rounded up, within a factor of \
+             1.5",
             |e| {
                 let latency = latency(e)?;
                 let mut parts = Vec::new();
@@ -185,24 +189,26 @@ pub(crate) const DISTANCE: Experiment = Experiment {
             },
         )
         .failing(
-            "Latency is a mean, and half of the lines take longer: some nodes more than the \
-             formula asks for bring the rest.",
+            "The latency is a mean, and many lines take longer: a distance somewhat beyond the \
+             formula also covers them.",
         ),
     ],
 };
 
-/// What a miss adds to a step that waits for it.
+/// The time that a miss adds to a step that waits for it.
 fn latency(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     e.machine.place_in_memory(e.machine.in_memory())?;
     let waiting = e.at(PLAIN, NONE)?;
     let latency = minus(waiting, DIALS[1].step(e)?);
     if latency.lo <= 0.0 {
-        return Err(Untestable(format!("a miss takes {latency} core cycles")));
+        return Err(Untestable(format!(
+            "a miss in memory costs {latency} core cycles, which is too little to judge",
+        )));
     }
     Ok(latency)
 }
 
-/// The model's distance at either end of what was measured.
+/// The model's distance at either end of the measured intervals.
 fn formula(latency: Interval, work: Interval) -> (u32, u32) {
     (
         steps_ahead(latency.lo, work.hi),
@@ -210,7 +216,7 @@ fn formula(latency: Interval, work: Interval) -> (u32, u32) {
     )
 }
 
-/// The least distance from which on a node takes no more than 1.1 times as long as at the best.
+/// The least distance at which a node takes no more than 1.1 times the best time.
 fn nearest_good(e: &Evidence<'_>, dial: &Dial) -> Result<Interval, Untestable> {
     const GOOD: f64 = 1.1;
     let mut times = Vec::new();
@@ -240,7 +246,7 @@ fn minus(of: Interval, less: Interval) -> Interval {
     Interval::new(of.lo - less.hi, of.hi - less.lo)
 }
 
-/// The quotient of what may be negative and what is not.
+/// The quotient of an interval that may be negative and one that is not.
 fn signed_ratio(of: Interval, to: Interval) -> Interval {
     let lo = of.lo / if of.lo < 0.0 { to.lo } else { to.hi };
     let hi = of.hi / if of.hi < 0.0 { to.hi } else { to.lo };
@@ -264,7 +270,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The walks with a prefetch, and what the model says of them.
+/// The walks with a prefetch, and the model's times for them.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = Vec::new();
     for dial in &DIALS {

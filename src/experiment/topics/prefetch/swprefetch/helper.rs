@@ -8,7 +8,7 @@ use crate::kernel::{Ahead, Dependence};
 use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
 
-/// Nodes that the helper may be ahead.
+/// The most nodes that the helper may be ahead.
 const LEAD: u32 = 100;
 
 const AHEAD: &str = "5 ahead";
@@ -19,21 +19,21 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     id: "E42",
     name: "drepper-fig-6.8",
     title: "A helper thread that reads ahead of the walk",
-    question: "Does a second thread that only reads ahead make the first one faster?",
+    question: "Does a second thread that only reads ahead make the first thread faster?",
     source: "Drepper 6.3.4, Figure 6.8: the walk of Figure 6.7, and a helper on the other \
              hyper-thread that reads both lines of each node about 100 nodes ahead, held back by a \
              futex",
     seen: &[],
-    about: "The helper sleeps when it is 100 nodes ahead and is woken when 50 of them are left; \
-            the walk says every 10 nodes where it is, and does not wait. While the list is in the \
-            cache the helper does nothing for it, and waking it costs a system call every 50 \
-            nodes, in a guest one that interrupts another virtual CPU. Beyond the caches the \
-            helper walks the same chain of misses and cannot be quicker than one per node, so that \
-            the walk goes at the helper's pace and saves what its own work takes; the document's \
-            curve keeps rising, too. The leads in the record show how far ahead it is. A software \
-            prefetch by jump pointers has no chain to follow. On another core the helper fills the \
-            last level that both share, lines and page tables, and its own L2, so that the walk \
-            has to pay the way from there.",
+    about: "A helper thread reads the nodes of a random walk up to 100 nodes ahead of it. The \
+            axis is the size of the list. The helper sleeps when it is 100 nodes ahead, and is \
+            woken when 50 of them are left. The walk reports its place every 10 nodes and never \
+            waits. In the caches the helper has nothing to save, and waking it costs a system \
+            call every 50 nodes, in a guest also an interrupt of another virtual CPU. Beyond the \
+            caches the helper follows the same chain of misses and needs a full miss per node; \
+            the walk goes at the helper's pace and saves at most its own work. The document's \
+            curve also rises there. A software prefetch by jump pointers follows no chain. A \
+            helper on another core fills only its own caches and the shared last level, so the \
+            walk loads each line from there.",
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-6.8.csv",
         machine: "Pentium 4 with hyper-threads, 512 KiB L2 (2007)",
@@ -48,12 +48,12 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
     curves: plain_curves,
     events: &[],
     claims: &[
-        // If the working set fits into L2 the helper reduces performance by 10 to 60 %.
+        // If the working set fits into L2, the helper reduces performance by 10 to 60 %.
         measured(
             "E42.1",
             drepper("6.3.4, Figure 6.8"),
-            "in L1d and L2 a helper thread that reads ahead makes a random walk slower: it takes \
-             1 to 2 times as long",
+            "in L1d and L2, a helper thread that reads ahead slows a random walk down: it takes 1 \
+             to 2 times as long",
             |e| {
                 let helpers = helpers(e.machine);
                 if helpers.is_empty() {
@@ -76,29 +76,32 @@ pub(crate) const FIG_6_8: Experiment = Experiment {
         measured(
             "E42.2",
             drepper("6.3.4, Figure 6.8"),
-            "in memory a helper thread on the same core saves more than 5 % of the time of a \
+            "in memory, a helper thread on the same core saves more than 5 % of the time of a \
              random walk",
             |e| saves(e, SIBLING),
         )
         .then_between(0.74, 0.78, "Pentium 4 with hyper-threads, 512 KiB L2"),
         measured(
             "E42.3",
-            ours("few guests have a hyper-thread to give away: does a helper on another core pay?"),
-            "in memory a helper thread on another core that shares a cache saves more than 5 % of \
-             the time of a random walk",
+            ours(
+                "few virtual machines have a spare hyper-thread: does a helper on another core \
+                 pay?",
+            ),
+            "in memory, a helper thread on another core that shares a cache saves more than 5 % \
+             of the time of a random walk",
             |e| saves(e, OTHER),
         ),
         computed(
             "E42.4",
-            ours("a helper that is not held back could evict what it fetched"),
-            "no helper thread is ever more than 100 nodes ahead of its walk",
+            ours("a helper without a limit could evict the lines that it fetched"),
+            "a helper thread is never more than 100 nodes ahead of its walk",
             bounded,
         ),
     ],
 };
 
 fn no_core() -> Untestable {
-    Untestable("it takes two CPUs that share a cache, and there are none".to_owned())
+    Untestable("the helper needs two CPUs that share a cache, and this process has none".to_owned())
 }
 
 /// Helpers that share a cache with the walk: on its own core, and on the nearest other one.
@@ -115,7 +118,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     for bytes in machine.working_sets_or_one_a_range() {
         let x = bytes as f64;
         let walk = |ahead| setup(machine, bytes, WORK, ahead, Dependence::Serial);
-        // Those that are compared are measured one after the other.
+        // Walks that are compared are measured one after the other.
         cases.push(Case::new(PLAIN, x, walk(None)).in_turn());
         for (series, cpus) in helpers(machine) {
             let setup = HelperSetup {
@@ -140,7 +143,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
 }
 
 fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
-    // Its own reason, if nothing at all could be measured.
+    // If nothing could be measured, the points' own reason is reported.
     e.series(PLAIN)?;
     if !helpers(e.machine).iter().any(|(name, _)| *name == series) {
         let why = if series == SIBLING {
@@ -160,7 +163,7 @@ fn saves(e: &Evidence<'_>, series: &'static str) -> Judged {
     )
 }
 
-/// Claims that none of the leads that were counted exceeds the bound.
+/// Judges that no counted lead exceeds the bound.
 fn bounded(e: &Evidence<'_>) -> Judged {
     let helpers = helpers(e.machine);
     if helpers.is_empty() {
@@ -168,7 +171,7 @@ fn bounded(e: &Evidence<'_>) -> Judged {
     }
     let mut most: Option<u32> = None;
     for (series, _) in &helpers {
-        // Its own reason, if it has no points.
+        // If the series has no points, its own reason is reported.
         e.series(series)?;
         for point in e.points.iter().filter(|point| point.series == *series) {
             if let State::Measured(measured) = &point.state {

@@ -20,7 +20,7 @@ const SWEPT: f64 = 0.0;
 
 const NULL: &str = "prefetches of bad addresses that did not fault";
 
-/// What passes between two laps of the hot set, a lap at a time.
+/// What passes between two laps of the hot set.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after prefetcht0 and loads", Passage::T0),
@@ -31,21 +31,24 @@ pub(crate) const HINTS: Experiment = Experiment {
     id: "E36",
     name: "drepper-prefetch-hints",
     title: "What each prefetch hint does",
-    question: "Does a prefetched line hit later, may the address be bad, and does NTA spare L2?",
+    question: "Does a prefetched line hit later, may its address be invalid, and does NTA leave \
+               L2 alone?",
     source: "Drepper 6.3.2, on _mm_prefetch and its hints",
     seen: &[seen(
         "Zen 4",
-        "prefetcht1 and prefetcht2 were dropped, always both, for a twentieth of a second to \
-         three seconds at a time, also when nothing came before, and whether or not a hyper-thread \
-         computed beside. Of points measured after a sequential sweep 2 of 97 met such a drop, \
-         after a random walk 57 of 99.",
+        "prefetcht1 and prefetcht2 were at times dropped, always both together, for a twentieth \
+         of a second to three seconds, also when no walk came before, and whether or not another \
+         hyper-thread computed. After a sequential sweep 2 of 97 points met such a drop, after a \
+         random walk 57 of 99.",
     )],
-    about: "Which level a hint fills is up to the CPU. T0 fills L1d everywhere. T1 and T2 mean L2 \
-            on Intel, and L2 or further out on AMD. NTA fills L1d; Intel's CPUs spare L2 and most \
-            of the last level, others let the line pass through L2 like any. A CPU may also drop a \
-            hint, and the line is then as far away as if nothing had been asked for; others saw \
-            drops without finding when they come (Wang and others, arXiv 2411.02814). The lines \
-            are asked for after a sequential sweep here.",
+    about: "A line is flushed from all caches, prefetched with one hint, and loaded after the \
+            prefetch had time to arrive. The bars compare the load's time with that of a flushed \
+            line and of a line loaded before. The CPU decides which level a hint fills. T0 fills \
+            L1d everywhere. T1 and T2 fill L2 on Intel, and L2 or an outer level on AMD. NTA \
+            fills L1d; Intel's CPUs then bypass L2 and most of the last level, others fill L2 as \
+            well. A CPU may drop a hint, and the load then takes a full miss; Wang and others \
+            (arXiv 2411.02814) saw drops without finding a cause. A sequential sweep comes first, \
+            because a CPU may judge prefetches by what preceded them.",
     plot: Some(Plot::bars(
         Axis::linear("after a sequential sweep (0)"),
         Axis::linear("time of the first load"),
@@ -59,12 +62,12 @@ pub(crate) const HINTS: Experiment = Experiment {
     },
     events: events::PREFETCHES,
     claims: &[
-        // Most processors, certainly all x86 and x86-64 ones, ignore errors that result from
-        // invalid pointers.
+        // Most processors, all x86 and x86-64 ones among them, ignore errors caused by invalid
+        // pointers.
         computed(
             "E36.1",
             drepper("6.3.2"),
-            "a prefetch of an address that no program may load does not fault, by any of five \
+            "a prefetch of an address that no program may load does not fault, with any of five \
              hints",
             |e| {
                 let survived = e.at(NULL, BAD.len() as f64)?;
@@ -72,13 +75,13 @@ pub(crate) const HINTS: Experiment = Experiment {
                 between("prefetches survived", survived, all, all)
             },
         ),
-        // The prefetch unit is instructed to load the data into a cache; which level is up to the
-        // hint and the processor.
+        // The prefetch unit loads the data into a cache; the level depends on the hint and the
+        // processor.
         measured(
             "E36.2",
             drepper("6.3.2"),
-            "a line hits after prefetcht0, prefetcht1, prefetcht2 and prefetchnta behind a \
-             sequential sweep: its load takes less than half of a miss",
+            "after a sequential sweep, a line hits after prefetcht0, prefetcht1, prefetcht2 and \
+             prefetchnta: its load takes less than half of a miss",
             |e| {
                 let mut parts = Vec::new();
                 for (series, _) in &AFTER[..4] {
@@ -88,15 +91,16 @@ pub(crate) const HINTS: Experiment = Experiment {
             },
         )
         .failing(
-            "The CPU drops some of the hints, or brings the line no nearer than half of a miss.",
+            "The CPU drops some of the hints, or brings the line to a level that costs half of a \
+             miss or more.",
         ),
-        // NTA asks for polluting caches as little as possible: data evicted from L1d need not be
-        // pushed into L2 or higher.
+        // NTA asks the CPU to pollute caches as little as possible: data evicted from L1d need not
+        // move to L2 or higher.
         measured(
             "E36.3",
             drepper("6.3.2"),
-            "a stream fetched by prefetchnta leaves a hot set in L2 alone: a lap of it takes less \
-             than 1.3 times as long as undisturbed",
+            "a stream fetched by prefetchnta leaves a hot set in L2: a walk through the hot set \
+             takes less than 1.3 times as long as undisturbed",
             |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
                 at_most(
@@ -106,13 +110,13 @@ pub(crate) const HINTS: Experiment = Experiment {
                 )
             },
         )
-        .failing("Lines fetched by NTA pass through L2 like any."),
+        .failing("Lines fetched by NTA fill L2 like any other line."),
         // A prefetch loads the data into cache and, if necessary, evicts other data.
         measured(
             "E36.4",
             drepper("6.3.2"),
-            "a stream fetched by prefetcht0 evicts a hot set in L2: a lap of it takes 1.3 times \
-             as long as undisturbed, or longer",
+            "a stream fetched by prefetcht0 evicts a hot set from L2: a walk through the hot set \
+             takes at least 1.3 times as long as undisturbed",
             |e| {
                 let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
                 at_least(
@@ -125,8 +129,8 @@ pub(crate) const HINTS: Experiment = Experiment {
     ],
 };
 
-/// Addresses that no program may load: null, the last page below the hole, a kernel's, and one
-/// that is not canonical.
+/// Addresses that no program may load: null, the last page below the hole, an address of the
+/// kernel, and one that is not canonical.
 const BAD: [usize; 4] = [
     0,
     0x7FFF_FFFF_F000,

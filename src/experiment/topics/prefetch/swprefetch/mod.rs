@@ -1,4 +1,4 @@
-//! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and how far ahead it pays.
+//! Drepper 6.3.2, software prefetching: the hints, Figure 6.7, and the distance that pays.
 
 use crate::experiment::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Figure 6.7: a random walk with work at each node, and the ways to prefetch ahead of it.
+//! Figure 6.7: a random walk with work at each node, and ways to prefetch ahead of it.
 
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
@@ -9,10 +9,10 @@ use crate::pattern::{Layout, Order};
 /// The paper's distance.
 const FIVE: usize = 5;
 
-/// The distances of the sweep, in memory alone. E27 has those between.
+/// The distances of the sweep, in memory only. E27 has the distances between.
 pub(crate) const DISTANCES: [usize; 6] = [1, 2, 5, 8, 16, 128];
 
-/// Multiplications a node: 53 dependent ones take 159 core cycles, the paper's 160.
+/// Multiplications per node: 53 dependent ones take 159 core cycles, the paper's 160.
 pub(crate) const WORK: u32 = 53;
 
 pub(crate) const PLAIN: &str = "no prefetch";
@@ -30,18 +30,20 @@ const HINTED: [(&str, Hint); 4] = [
 pub(crate) const FIG_6_7: Experiment = Experiment {
     id: "E37",
     name: "drepper-fig-6.7",
-    title: "A random walk with work at each node, and a prefetch ahead of it",
+    title: "A random walk with work at each node and a prefetch ahead",
     question: "How much of a miss does a software prefetch hide behind 160 cycles of work?",
-    source: "Drepper 6.3.2, Figure 6.7: 128-byte elements, about 160 cycles of work a node, the \
-             node 5 ahead is prefetched; ours finds it by a jump pointer in the node",
+    source: "Drepper 6.3.2, Figure 6.7: 128-byte elements, about 160 cycles of work per node, the \
+             node 5 ahead is prefetched; here a jump pointer in each node holds the address of \
+             that node",
     seen: &[],
-    about: "At a distance of latency over work the miss is gone, as long as the core can have \
-            that many misses in flight. Where work decides which node is next, even the way from \
-            L2 can be hidden. A core that runs out of order fetches the next node while it works, \
-            if the work does not decide which node that is; the curves say which is which. Work \
-            that decides it is the document's case, and the case that is judged. Too far ahead is \
-            dearer again, first by the L1 dTLB: its translations are gone before the node is \
-            visited.",
+    about: "A random walk works about 160 cycles at each node, without and with a prefetch of a \
+            later node. The axis is the size of the list. At a distance of latency over work the \
+            prefetch hides the whole miss, if the core can keep that many misses in flight. In \
+            the judged walks the work decides which node is next, as in the document; there a \
+            prefetch can hide even the latency of L2. The curves named overlapped have \
+            independent work: an out-of-order core then fetches the next node during the work \
+            without any prefetch. A distance that is too long costs more again: the L1 dTLB is \
+            the first to evict a translation before the walk reaches its node.",
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-6.7.csv",
         machine: "512 KiB L2 (2007)",
@@ -52,13 +54,13 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
     curves: plain_curves,
     events: events::PREFETCHES,
     claims: &[
-        // As long as the working set does not exceed the last level the numbers are identical: the
-        // prefetches add no measurable burden.
+        // As long as the working set does not exceed the last level, the numbers are identical: the
+        // prefetches cost nothing that can be measured.
         measured(
             "E37.1",
             drepper("6.3.2, Figure 6.7"),
-            "in L1d and L2 a prefetch 5 nodes ahead changes the time per node of a random walk by \
-             less than 3 %",
+            "in L1d and L2, a prefetch 5 nodes ahead changes the time per node of a random walk \
+             by less than 3 %",
             |e| {
                 let mut parts = Vec::new();
                 for (name, range) in [("L1d", e.machine.ranges.l1), ("L2", e.machine.ranges.l2)] {
@@ -78,7 +80,7 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
         measured(
             "E37.2",
             drepper("6.3.2, Figure 6.7"),
-            "in memory a prefetch 5 nodes ahead saves more than 5 % of the time per node of a \
+            "in memory, a prefetch 5 nodes ahead saves more than 5 % of the time per node of a \
              random walk",
             |e| {
                 let memory = e.machine.ranges.memory;
@@ -100,18 +102,18 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             )
             .advice(
                 "Prefetch where you know addresses several steps ahead, and tune the distance.",
-                "Leave software prefetch out of such walks unless you measure a gain.",
+                "Do not add software prefetches to such walks unless you measure a gain.",
             ),
         )
         .holding(
-            "What it saves is bound by the misses that the core and its memory can have in \
-             flight.",
+            "The number of misses that the core and its memory can have in flight limits what a \
+             prefetch saves.",
         ),
         measured(
             "E37.3",
-            ours("the document measured one hint"),
-            "in memory prefetcht1, prefetcht2 and prefetchnta 5 nodes ahead save more than 5 % of \
-             the time per node of a random walk",
+            ours("the document used one hint only"),
+            "in memory, prefetcht1, prefetcht2 and prefetchnta 5 nodes ahead save more than 5 % \
+             of the time per node of a random walk",
             |e| {
                 let mut parts = Vec::new();
                 for (series, hint) in &HINTED[..3] {
@@ -122,28 +124,28 @@ pub(crate) const FIG_6_7: Experiment = Experiment {
             },
         )
         .holding(
-            "A hint that the CPU drops may do that, too: it still brings the translation, and \
-             hides the page walk without the miss.",
+            "Even a hint that the CPU drops can save time: it brings the translation, and hides \
+             the page walk but not the miss.",
         ),
-        // prefetchw prefetches the line into L1 just like the other prefetch instructions.
+        // prefetchw brings the line into L1 like the other prefetch instructions.
         measured(
             "E37.4",
             drepper("6.3.2"),
-            "in memory a random walk takes as long with prefetchw 5 nodes ahead as with \
-             prefetcht0, to within a tenth",
+            "in memory, a random walk takes as long with prefetchw 5 nodes ahead as with \
+             prefetcht0, within a tenth",
             |e| {
                 let memory = e.machine.ranges.memory;
                 let change = paired(e, HINTED[3].0, &ahead(FIVE), memory)?;
                 between("prefetchw over prefetcht0", change, 0.9, 1.1)
             },
         ),
-        // Too little and the memory is not loaded in time; too far and the line may have been
+        // With too short a distance the line does not arrive in time; with too long a one it may be
         // evicted again.
         measured(
             "E37.5",
             drepper("6.3.4"),
-            "in memory there is a best distance: a random walk takes more than 3 % longer with a \
-             prefetch 1 node ahead, and 128 ahead, than with the best between them",
+            "in memory, a random walk takes more than 3 % longer with a prefetch 1 node ahead, \
+             and with one 128 nodes ahead, than with the best distance between them",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let time = |distance: usize| e.at(&ahead(distance), x);
@@ -166,7 +168,7 @@ fn ahead(distance: usize) -> String {
     format!("{distance} ahead")
 }
 
-/// A walk of `bytes` with `work` multiplications at each node, and a prefetch of this many nodes
+/// A walk of `bytes` with `work` multiplications at each node, and a prefetch this many nodes
 /// ahead, if any.
 pub(crate) fn setup(
     machine: &Machine,
@@ -197,8 +199,8 @@ fn cases(machine: &Machine) -> Vec<Case> {
     };
     let sizes = machine.few_working_sets(2).into_iter().rev();
     let mut cases = Vec::new();
-    // Those that are compared are measured one after the other. No claim is about the overlapped
-    // walks, so half of the sizes do, the largest among them; the other hints are judged there.
+    // Compared walks are measured one after the other. No claim needs the overlapped walks:
+    // half of the sizes suffice for them, with the largest, where the other hints are judged.
     for (index, bytes) in sizes.enumerate() {
         cases.push(case(PLAIN, bytes, None, Dependence::Serial));
         cases.push(case(&ahead(FIVE), bytes, five, Dependence::Serial));
