@@ -4,6 +4,8 @@
 # interrupts off): the PVH note, which QEMU's `-kernel` takes, and the Multiboot2 header, which
 # GRUB takes on real hardware.
 #
+# It is assembled behind exceptions.S.
+#
 # Rust is entered in ring 0, or in ring 3 if the command line says so. All that needs ring 0 is
 # therefore done here, before any compiled code: where a nested hypervisor interprets ring 0, it
 # knows too few instructions for what a compiler emits.
@@ -26,8 +28,6 @@
     .set TASK,              0x28
     .set USER_FLAGS,        0x2         # interrupts off
     .set INTERRUPT_GATE,    0x8e01      # present, 64-bit, entry 1 of the interrupt stack table
-    .set VECTORS,           32
-    .set STUB_BYTES,        16
     .set STACK_BYTES,       0x10000
     .set START_MAGIC,       0x336ec578  # XEN_HVM_START_MAGIC_VALUE (xen .../start_info.h)
     .set START_CMDLINE,     24          # offset of cmdline_paddr (same source)
@@ -186,33 +186,6 @@ enter_rust:
     movl boot_info, %edi
     xorl %ebp, %ebp
     call kernel_main
-    ud2
-
-# --- exceptions ------------------------------------------------------------------------------
-
-# One 16-byte stub a vector. Each leaves the vector number and an error code (0 where the CPU
-# pushes none) on the stack below the CPU's own frame.
-    .text
-    .balign STUB_BYTES
-exception_stubs:
-    .set vector, 0
-    .rept VECTORS
-    .balign STUB_BYTES
-    .if (vector == 8) || ((vector >= 10) && (vector <= 14)) || (vector == 17) || (vector == 21) || (vector == 29) || (vector == 30)
-    .else
-    pushq $0
-    .endif
-    pushq $vector
-    jmp exception_common
-    .set vector, vector + 1
-    .endr
-
-exception_common:
-    movq %rsp, %rdi
-    movq %cr2, %rsi
-    andq $-16, %rsp
-    cld
-    call exception_entry
     ud2
 
 # --- tables and stack ------------------------------------------------------------------------

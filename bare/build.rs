@@ -1,11 +1,25 @@
-//! Links the image as a static ELF file with our own entry and layout, and notes the compiler.
+//! Links the image for a loader as a static ELF file with our own entry and layout, and notes the
+//! compiler.
 
 use std::process::Command;
 
 fn main() {
-    let root = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     println!("cargo::rerun-if-changed=link.ld");
-    println!("cargo::rerun-if-changed=boot.S");
+    // The firmware's own format needs no layout.
+    if variable("CARGO_CFG_TARGET_OS") == "none" {
+        lay_out();
+    }
+    let version = Command::new(variable("RUSTC"))
+        .arg("--version")
+        .output()
+        .ok()
+        .and_then(|output| String::from_utf8(output.stdout).ok())
+        .unwrap_or_default();
+    println!("cargo::rustc-env=LINEFILL_RUSTC={}", version.trim());
+}
+
+fn lay_out() {
+    let root = variable("CARGO_MANIFEST_DIR");
     for arg in [
         // The image runs where it is linked, identity mapped at 1 MiB: no address is left to be
         // relocated, as the target's static-pie programs have them.
@@ -18,13 +32,8 @@ fn main() {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
     println!("cargo::rustc-link-arg-bins=-T{root}/link.ld");
+}
 
-    let rustc = std::env::var("RUSTC").expect("set by cargo");
-    let version = Command::new(rustc)
-        .arg("--version")
-        .output()
-        .ok()
-        .and_then(|output| String::from_utf8(output.stdout).ok())
-        .unwrap_or_default();
-    println!("cargo::rustc-env=LINEFILL_RUSTC={}", version.trim());
+fn variable(name: &str) -> String {
+    std::env::var(name).expect("set by cargo")
 }

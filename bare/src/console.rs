@@ -1,44 +1,51 @@
 //! What the image says: lines for people, checks, and how they decide the end.
 
-use core::fmt::{Arguments, Display, Write};
+use core::fmt::{Arguments, Display};
 
 use serde::Serialize;
-
-use crate::exit::{Status, exit};
-use crate::serial::Serial;
 
 /// Room for the longest record line: a point with all its samples.
 const LINE_BYTES: usize = 16 << 10;
 
-/// The serial port, and whether everything checked so far was right.
-pub struct Console {
-    serial: Serial,
+/// Where it is said: what a platform has for people, and what it has for the record.
+pub trait Output {
+    /// A line for people.
+    fn say(&mut self, text: Arguments<'_>);
+
+    /// A check, as it ends.
+    fn check(&mut self, name: Arguments<'_>, ok: bool);
+
+    /// A line of the record, and whether it is where it can be read later.
+    fn record(&mut self, line: &str) -> bool;
+}
+
+/// An output, and whether everything checked so far was right.
+pub struct Console<'o> {
+    output: &'o mut dyn Output,
     checks: u32,
     failures: u32,
 }
 
-impl Console {
-    /// Opens the serial port.
-    pub fn open() -> Self {
+impl<'o> Console<'o> {
+    /// Nothing is checked yet.
+    pub fn new(output: &'o mut dyn Output) -> Self {
         Self {
-            serial: Serial::first(),
+            output,
             checks: 0,
             failures: 0,
         }
     }
 
-    /// A line for people: whatever is no record line starts with `# `.
+    /// A line for people.
     pub fn say(&mut self, text: Arguments<'_>) {
-        // The port never fails.
-        let _ = writeln!(self.serial, "# {text}");
+        self.output.say(text);
     }
 
-    /// Reports a check, `# check NAME: ok` or `# check NAME: FAILED`, and remembers a failure.
+    /// Reports a check, and remembers a failure.
     pub fn check(&mut self, name: impl Display, ok: bool) {
-        let result = if ok { "ok" } else { "FAILED" };
         self.checks += 1;
         self.failures += u32::from(!ok);
-        self.say(format_args!("check {name}: {result}"));
+        self.output.check(format_args!("{name}"), ok);
     }
 
     /// Writes a record line.
@@ -48,24 +55,17 @@ impl Console {
             .ok()
             .and_then(|bytes| core::str::from_utf8(&buffer[..bytes]).ok());
         match text {
-            Some(text) => {
-                // The port never fails.
-                let _ = writeln!(self.serial, "{text}");
-            }
+            Some(text) if self.output.record(text) => {}
+            Some(_) => self.check("a record line is written", false),
             None => self.check("a record line fits its buffer", false),
         }
     }
 
-    /// Says how the checks went, and leaves with the status that follows.
-    pub fn finish(mut self) -> ! {
-        let Self {
-            checks, failures, ..
-        } = self;
-        self.say(format_args!("{checks} checks, {failures} failed"));
-        exit(if failures == 0 && checks > 0 {
-            Status::Passed
-        } else {
-            Status::Failed
-        })
+    /// Says how the checks went, and whether all of them passed.
+    pub fn finish(self) -> bool {
+        let (checks, failures) = (self.checks, self.failures);
+        self.output
+            .say(format_args!("{checks} checks, {failures} failed"));
+        failures == 0 && checks > 0
     }
 }

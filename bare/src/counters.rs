@@ -3,8 +3,6 @@
 use linefill::pmu::{Capabilities, Counters, Cpu, Encoding, Maker, Microarch, Quantity, Slot};
 use linefill::record::{CountLine, CountingLine};
 
-use crate::exit;
-
 /// What is counted of every walk.
 pub const COUNTED: [Quantity; 3] = [
     Quantity::Cycles,
@@ -24,7 +22,7 @@ const ROUNDS: usize = 6;
 
 /// Counters for an emulator that has none but takes the registers for granted, as QEMU does:
 /// programmed like any others, they stand at 0.
-pub const PLANTED: Capabilities = Capabilities {
+const PLANTED: Capabilities = Capabilities {
     maker: Maker::Intel,
     version: 2,
     general: 4,
@@ -33,12 +31,13 @@ pub const PLANTED: Capabilities = Capabilities {
     fixed_bits: 48,
 };
 
-/// The CPU's counters, or the planted ones, if they can be programmed.
-pub fn detect(planted: Option<Capabilities>) -> Result<Capabilities, &'static str> {
+/// The CPU's counters, or on demand the planted ones, if `ring` can program them.
+pub fn detect(planted: bool, ring: u16) -> Result<Capabilities, &'static str> {
     let capabilities = planted
+        .then_some(PLANTED)
         .or_else(Capabilities::detect)
         .ok_or("no PMU: CPUID reports no counters")?;
-    match exit::ring() {
+    match ring {
         0 => Ok(capabilities),
         _ => Err("counters are programmed in ring 0 alone"),
     }

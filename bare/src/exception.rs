@@ -1,16 +1,10 @@
-//! Exceptions: say what happened and where, then leave with a failure.
-//!
-//! `boot.S` has a stub for every vector. Each switches to a stack of its own, so that a wild
-//! stack pointer is reported like anything else, and none returns.
+//! Exceptions, as the stubs of `exceptions.S` report them.
 
-use core::fmt::Write;
-
-use crate::exit::{Status, exit};
-use crate::serial::Serial;
+use core::fmt::{Display, Formatter, Result};
 
 /// What the stub and the CPU leave on the stack (Intel SDM volume 3A, section 7.14.2).
 #[repr(C)]
-struct Frame {
+pub struct Frame {
     vector: u64,
     error: u64,
     rip: u64,
@@ -20,24 +14,21 @@ struct Frame {
     ss: u64,
 }
 
-/// Called by the stubs with the frame and CR2, the address of a page fault.
-#[unsafe(no_mangle)]
-extern "C" fn exception_entry(frame: &Frame, cr2: u64) -> ! {
-    let mut serial = Serial::first();
-    // The port never fails.
-    let _ = writeln!(
-        serial,
-        "# exception: vector {} ({}) error {:#x} rip {:#x} cs {:#x} rflags {:#x} rsp {:#x} ss {:#x} cr2 {cr2:#x}",
-        frame.vector,
-        name(frame.vector),
-        frame.error,
-        frame.rip,
-        frame.cs,
-        frame.rflags,
-        frame.rsp,
-        frame.ss,
-    );
-    exit(Status::Exception)
+impl Display for Frame {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(
+            f,
+            "exception: vector {} ({}) error {:#x} rip {:#x} cs {:#x} rflags {:#x} rsp {:#x} ss {:#x}",
+            self.vector,
+            name(self.vector),
+            self.error,
+            self.rip,
+            self.cs,
+            self.rflags,
+            self.rsp,
+            self.ss,
+        )
+    }
 }
 
 /// The mnemonic of a vector (Intel SDM volume 3A, table 7-1).

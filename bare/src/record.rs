@@ -29,33 +29,25 @@ pub struct Run {
     pub seed: u64,
     /// The largest working set in bytes.
     pub largest: usize,
-    /// The ring that the kernels run in.
-    pub ring: u16,
+    /// Seconds since 1970 at its begin, 0 if nothing knows the date.
+    pub started: u64,
+    /// What a reader has to know of it.
+    pub notes: &'static [&'static str],
 }
 
-/// The first line: this image on this CPU. Nothing here knows the date: `started` is 0.
+/// The first line: this image on this CPU.
 pub fn header<'a>(
     identity: &'a Identity,
     run: &Run,
     counting: [Counting; COUNTED.len()],
 ) -> impl Serialize + use<'a> {
     let (features, caches, tlbs) = (Features::detect(), Caches::detect(), Tlbs::detect());
-    let notes: &[&str] = match run.ring {
-        0 => &[
-            "no operating system: ring 0, interrupts off",
-            "the date of the run is not known",
-        ],
-        _ => &[
-            "no operating system: ring 3, interrupts off",
-            "the date of the run is not known",
-        ],
-    };
     Line::<_, (), ()>::Header(Header {
         format: FORMAT,
         linefill: env!("CARGO_PKG_VERSION"),
         revision: None,
         rustc: env!("LINEFILL_RUSTC"),
-        started: 0,
+        started: run.started,
         resumed: None,
         earlier: 0.0,
         cpu: CpuLine {
@@ -90,7 +82,7 @@ pub fn header<'a>(
         counting,
         placement: None,
         prefetchers: None,
-        notes,
+        notes: run.notes,
     })
 }
 

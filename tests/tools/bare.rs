@@ -66,7 +66,7 @@ fn image() -> &'static Path {
             .status()
             .expect("cargo starts");
         assert!(status.success(), "the bare image does not build: {status}");
-        target.join(TARGET).join("release/linefill-bare")
+        target.join(TARGET).join("release/linefill")
     })
 }
 
@@ -415,7 +415,7 @@ fn planted_faults_end_the_run_with_their_own_status() {
         (
             "plant=failure largest=65536",
             FAILED,
-            "# check planted by the command line: FAILED",
+            "# check planted on purpose: FAILED",
         ),
         ("plant=exception", EXCEPTION, "# exception: vector 6 (#UD"),
         (

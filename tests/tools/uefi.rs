@@ -1,11 +1,12 @@
-//! Links a UEFI program that holds every kernel, and runs it on UEFI firmware in QEMU.
+//! Runs UEFI programs on firmware in QEMU: one that embeds the library, and the stick that `bare/stick`
+//! makes.
 //!
-//! The program is of COFF objects: those that rustc and those that the C compiler wrote. Without the
-//! Rust target, clang, QEMU or the firmware the test is passed over; where the environment says `CI`
-//! it fails instead.
+//! The first is of COFF objects: those that rustc and those that the C compiler wrote. QEMU interprets
+//! both, so nothing here is about speed. Without the Rust target, clang, QEMU or the firmware the tests
+//! are passed over; where the environment says `CI` they fail instead.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use crate::common::target;
@@ -13,11 +14,12 @@ use crate::common::untested::{self, starts};
 use iced_x86::{Decoder, DecoderOptions};
 use linefill::kernel::symbols;
 
-const TARGET: &str = "x86_64-unknown-uefi";
+pub const TARGET: &str = "x86_64-unknown-uefi";
 const QEMU: &str = "qemu-system-x86_64";
 /// Where Debian, Fedora and Arch keep the firmware.
-const FIRMWARE: [&str; 4] = [
+const FIRMWARE: [&str; 5] = [
     "/usr/share/OVMF/OVMF_CODE.fd",
+    "/usr/share/OVMF/OVMF_CODE_4M.fd",
     "/usr/share/ovmf/OVMF.fd",
     "/usr/share/edk2/ovmf/OVMF_CODE.fd",
     "/usr/share/edk2/x64/OVMF_CODE.4m.fd",
@@ -46,6 +48,32 @@ fn program() -> PathBuf {
     folder.join(TARGET).join("release/linefill-uefi.efi")
 }
 
+/// Boots a disk, a `-drive` of QEMU, until the machine is off; `None` if a tool is missing.
+#[track_caller]
+pub fn boot(disk: &str) -> Option<Output> {
+    let Some(firmware) = FIRMWARE.iter().find(|path| Path::new(path).exists()) else {
+        untested::tool("OVMF");
+        return None;
+    };
+    if !starts(QEMU) {
+        return None;
+    }
+    let output = assert_cmd::Command::new(QEMU)
+        .args(["-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", "256"])
+        .args(["-nodefaults", "-no-user-config", "-display", "none"])
+        .args(["-serial", "stdio", "-no-reboot"])
+        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
+        .arg("-drive")
+        .arg(format!("if=pflash,format=raw,readonly=on,file={firmware}"))
+        .args(["-drive", disk])
+        .timeout(Duration::from_secs(600))
+        .output()
+        .expect("qemu starts");
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    Some(output)
+}
+
 #[test]
 fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     if !target::installed(TARGET) || !starts("clang") {
@@ -55,31 +83,15 @@ fn a_uefi_program_links_and_its_kernels_agree_with_their_twins() {
     let image = std::fs::read(&program).expect("the program");
     assert!(image.starts_with(b"MZ"), "not a PE file");
 
-    let Some(firmware) = FIRMWARE.iter().find(|path| Path::new(path).exists()) else {
-        return untested::tool("OVMF");
-    };
-    if !starts(QEMU) {
-        return;
-    }
     // The firmware starts `\EFI\BOOT\BOOTX64.EFI` of the first disk, a folder that QEMU shows as FAT.
     let disk = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uefi-disk");
-    let boot = disk.join("EFI/BOOT");
-    std::fs::create_dir_all(&boot).unwrap();
-    std::fs::copy(&program, boot.join("BOOTX64.EFI")).unwrap();
-    let output = assert_cmd::Command::new(QEMU)
-        .args(["-accel", "tcg", "-cpu", "max", "-M", "q35", "-m", "256"])
-        .args(["-nodefaults", "-no-user-config", "-display", "none"])
-        .args(["-serial", "stdio", "-no-reboot"])
-        .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
-        .arg("-drive")
-        .arg(format!("if=pflash,format=raw,readonly=on,file={firmware}"))
-        .arg("-drive")
-        .arg(format!("format=raw,file=fat:rw:{}", disk.display()))
-        .timeout(Duration::from_secs(600))
-        .output()
-        .expect("qemu starts");
-    let console = String::from_utf8_lossy(&output.stdout).into_owned();
-    println!("{console}{}", String::from_utf8_lossy(&output.stderr));
+    let folder = disk.join("EFI/BOOT");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(&program, folder.join("BOOTX64.EFI")).unwrap();
+    let Some(output) = boot(&format!("format=raw,file=fat:rw:{}", disk.display())) else {
+        return;
+    };
+    let console = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(PASSED));
     let said = |line: &str| console.lines().any(|said| said.contains(line));
     assert!(said("linefill: 1048576 steps took "), "no ticks");

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::spin_loop;
 
-use crate::port;
+use super::port;
 
 const BASE: u16 = 0x3f8;
 const DATA: u16 = BASE;

@@ -3,7 +3,7 @@
 use core::arch::asm;
 use core::hint::spin_loop;
 
-use crate::port;
+use super::port;
 
 /// Where the runner puts QEMU's `isa-debug-exit` device.
 const DEBUG_EXIT: u16 = 0xf4;

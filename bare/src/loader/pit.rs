@@ -4,7 +4,7 @@
 use linefill::stats::median;
 use linefill::time::{Rate, start};
 
-use crate::port;
+use super::port;
 
 /// Counts a second (Intel 8254 data sheet, driven at a third of the NTSC colour carrier).
 const HZ: f64 = 1_193_181.666;

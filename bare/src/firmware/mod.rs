@@ -1,0 +1,159 @@
+//! The program of UEFI firmware: the screen and a file.
+//!
+//! Boot services stay, because only they can write to the stick. Between two lines of output the CPU
+//! is ours alone ([`takeover`]): no interrupt, pages of 2 MiB, all vector registers.
+
+mod clock;
+mod folder;
+mod pages;
+mod screen;
+mod takeover;
+
+use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use uefi::prelude::*;
+use uefi::runtime::{self, ResetType};
+
+use crate::console::{Console, Output};
+use crate::exception::Frame;
+use crate::measure::{self, Here};
+use crate::options::Options;
+use folder::Folder;
+use pages::{Arena, Tables};
+use screen::Screen;
+
+core::arch::global_asm!(include_str!("../../exceptions.S"), options(att_syntax));
+
+/// The words of this platform.
+const OWN: &str = "end=off end=key";
+/// At the end the machine is switched off. Otherwise a key leads back to the firmware.
+const END_OFF: &str = "end=off";
+
+const NOTES: &[&str] = &[
+    "no operating system: a UEFI program, ring 0, interrupts off",
+    "the date is that of the firmware's clock",
+];
+
+/// Whether the words ask for [`END_OFF`].
+static SWITCH_OFF: AtomicBool = AtomicBool::new(false);
+
+#[entry]
+fn begin() -> Status {
+    // Firmware resets the machine after five minutes unless told otherwise.
+    let _ = boot::set_watchdog_timer(0, 0x1_0000, None);
+    let mut screen = Screen::open();
+    let passed = run(&mut screen);
+    finish(&mut screen);
+    match passed {
+        true => Status::SUCCESS,
+        false => Status::ABORTED,
+    }
+}
+
+/// Measures, and whether all checks passed.
+fn run(screen: &mut Screen) -> bool {
+    let mut folder = Folder::of_program();
+    let mut room = [0; folder::WORDS_BYTES];
+    let words = match &mut folder {
+        Ok(folder) => folder.words(&mut room),
+        Err(_) => "",
+    };
+    if words.split_ascii_whitespace().any(|word| word == END_OFF) {
+        SWITCH_OFF.store(true, Ordering::Relaxed);
+    }
+    match folder
+        .as_mut()
+        .map_err(|status| *status)
+        .and_then(Folder::new_record)
+    {
+        Ok((file, name)) => screen.keep(file, name),
+        Err(status) => screen.say(format_args!(
+            "The record is not kept: no file beside the program can be written ({status})"
+        )),
+    }
+    screen.say(format_args!(
+        "linefill {} on UEFI firmware",
+        env!("CARGO_PKG_VERSION")
+    ));
+    screen.say(format_args!("words: {words}"));
+    let options = Options::parse(words, OWN, |line| screen.say(line));
+    let here = Here {
+        rate: clock::tsc_rate(),
+        ring: 0,
+        started: clock::date(),
+        notes: NOTES,
+    };
+    let mut arena = match Arena::of(options.largest) {
+        Ok(arena) => arena,
+        Err(status) => {
+            screen.say(format_args!("The firmware lends no memory ({status})"));
+            return false;
+        }
+    };
+    if let Some(largest) = options
+        .largest
+        .filter(|&largest| largest > arena.bytes().len())
+    {
+        let lent = arena.bytes().len();
+        screen.say(format_args!(
+            "largest={largest} is more than the firmware lends: {lent} bytes"
+        ));
+    }
+    let tables = match Tables::identity() {
+        Ok(tables) => tables,
+        Err(status) => {
+            screen.say(format_args!(
+                "The firmware lends no memory for page tables ({status})"
+            ));
+            return false;
+        }
+    };
+    let mut console = Console::new(screen);
+    takeover::begin(tables.root());
+    measure::everything(&mut console, arena.bytes(), &options, &here);
+    let passed = console.finish();
+    takeover::end();
+    screen.tell_record();
+    passed
+}
+
+/// Lets people read the screen, or switches the machine off.
+fn finish(screen: &mut Screen) {
+    if SWITCH_OFF.load(Ordering::Relaxed) {
+        runtime::reset(ResetType::SHUTDOWN, Status::SUCCESS, None);
+    }
+    screen.say(format_args!("Press a key to go back to the firmware."));
+    screen.wait_for_key();
+}
+
+/// Ends the program from any depth.
+fn abort(what: core::fmt::Arguments<'_>) -> ! {
+    takeover::end();
+    let mut screen = Screen::again();
+    screen.say(what);
+    finish(&mut screen);
+    // SAFETY: nothing of the program runs afterwards, and what it holds is the firmware's to take back.
+    let _ = unsafe {
+        boot::exit(
+            boot::image_handle(),
+            Status::ABORTED,
+            0,
+            core::ptr::null_mut(),
+        )
+    };
+    loop {
+        core::hint::spin_loop();
+    }
+}
+
+/// Called by the stubs; `cr2` is the address of a page fault.
+#[unsafe(no_mangle)]
+extern "sysv64" fn exception_entry(frame: &Frame, cr2: u64) -> ! {
+    abort(format_args!("{frame} cr2 {cr2:#x}"))
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    abort(format_args!("panic: {info}"))
+}

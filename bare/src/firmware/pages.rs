@@ -1,0 +1,163 @@
+//! Memory of the firmware, and page tables of our own in it.
+
+use core::ptr::NonNull;
+use core::slice;
+
+use linefill::cpu::Caches;
+use linefill::kernel::verify::ROOM;
+use uefi::boot::{self, AllocateType, MemoryType, PAGE_SIZE};
+use uefi::mem::memory_map::{MemoryMap, MemoryMapOwned};
+use uefi::{Result, Status};
+
+use super::takeover;
+
+const GIB: u64 = 1 << 30;
+const LARGE_PAGE: usize = 2 << 20;
+/// The least that the walks go through unless the words say otherwise, and how many times the last
+/// level of the caches.
+const LEAST: usize = 32 << 20;
+const LAST_LEVELS: usize = 4;
+
+/// Entries of page tables (Intel SDM volume 3A, section 5.5): present and writable, and with bit 7 a
+/// page. Its memory type is that of the MTRRs, as all other bits are 0.
+const TABLE: u64 = 0x03;
+const PAGE: u64 = 0x83;
+
+type Table = [u64; PAGE_SIZE / 8];
+
+/// Pages of 4 KiB, which go back to the firmware in the end.
+struct Pages {
+    at: NonNull<u8>,
+    count: usize,
+}
+
+impl Pages {
+    fn new(bytes: usize) -> Result<Self> {
+        let count = bytes.div_ceil(PAGE_SIZE);
+        let at = boot::allocate_pages(AllocateType::AnyPages, MemoryType::LOADER_DATA, count)?;
+        // SAFETY: the firmware has just lent these pages.
+        unsafe { at.write_bytes(0, count * PAGE_SIZE) };
+        Ok(Self { at, count })
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: `new` got exactly these, and whoever borrowed them is gone.
+        let _ = unsafe { boot::free_pages(self.at, self.count) };
+    }
+}
+
+/// The memory that is measured: whole large pages.
+pub struct Arena {
+    pages: Pages,
+    bytes: usize,
+}
+
+impl Arena {
+    /// Room for working sets of up to `largest` bytes, or well beyond the caches. If the firmware has
+    /// not that much it is half of it, or a half of that.
+    pub fn of(largest: Option<usize>) -> core::result::Result<Self, Status> {
+        let caches = Caches::detect();
+        let last = caches.last_level().map_or(0, |cache| cache.size as usize);
+        let beyond = (LAST_LEVELS * last).next_power_of_two().max(LEAST);
+        let mut bytes = largest.unwrap_or(beyond).max(ROOM);
+        loop {
+            let whole = bytes.checked_next_multiple_of(LARGE_PAGE);
+            // A large page more, so that some address in it is aligned.
+            let pages = whole
+                .and_then(|whole| whole.checked_add(LARGE_PAGE))
+                .map(Pages::new);
+            match (whole, pages) {
+                (Some(bytes), Some(Ok(pages))) => return Ok(Self { pages, bytes }),
+                (_, Some(Err(error))) if bytes <= ROOM => return Err(error.status()),
+                _ => bytes = (bytes / 2).max(ROOM),
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        let at = self.pages.at;
+        // SAFETY: the pages hold a large page more than that, and `self` is borrowed as long as this.
+        unsafe {
+            let aligned = at.add(at.align_offset(LARGE_PAGE));
+            slice::from_raw_parts_mut(aligned.as_ptr(), self.bytes)
+        }
+    }
+}
+
+/// Page tables that map all memory onto itself, as the firmware's do, in pages of 2 MiB throughout.
+pub struct Tables {
+    _pages: Pages,
+    root: u64,
+}
+
+impl Tables {
+    /// Builds them.
+    pub fn identity() -> core::result::Result<Self, Status> {
+        let map = boot::memory_map(MemoryType::LOADER_DATA).map_err(|error| error.status())?;
+        // A directory maps 1 GiB, and a directory pointer table 512 of them.
+        let directories = end(&map).div_ceil(GIB).max(4) as usize;
+        let pointers = directories.div_ceil(512);
+        let bytes = (directories + pointers + 2) * PAGE_SIZE;
+        let pages = Pages::new(bytes).map_err(|error| error.status())?;
+        let at = pages.at.cast::<Table>().as_ptr();
+        // SAFETY: the pages are zeroed, and hold as many tables.
+        let tables = unsafe { slice::from_raw_parts_mut(at, bytes / PAGE_SIZE) };
+
+        let (directories, tables) = tables.split_at_mut(directories);
+        let (pointers, top) = tables.split_at_mut(pointers);
+        let [level_4, level_5] = top else {
+            return Err(Status::ABORTED);
+        };
+        for (index, entry) in directories.as_flattened_mut().iter_mut().enumerate() {
+            *entry = (index * LARGE_PAGE) as u64 | PAGE;
+        }
+        link(pointers.as_flattened_mut(), directories);
+        link(level_4, pointers);
+        link(level_5, slice::from_ref(level_4));
+        let root = match takeover::five_levels() {
+            true => level_5,
+            false => level_4,
+        };
+        Ok(Self {
+            root: address(root),
+            _pages: pages,
+        })
+    }
+
+    /// The address of the root, for CR3.
+    pub fn root(&self) -> u64 {
+        self.root
+    }
+}
+
+/// Lets the first entries point to `tables`.
+fn link(entries: &mut [u64], tables: &[Table]) {
+    for (entry, table) in entries.iter_mut().zip(tables) {
+        *entry = address(table) | TABLE;
+    }
+}
+
+/// Virtual and physical addresses are the same, in the firmware's tables and in ours.
+fn address(table: &Table) -> u64 {
+    table.as_ptr().addr() as u64
+}
+
+/// Where the memory ends that holds code, data and tables of anybody.
+fn end(map: &MemoryMapOwned) -> u64 {
+    let used = map.entries().filter(|part| {
+        !matches!(
+            part.ty,
+            MemoryType::RESERVED
+                | MemoryType::UNUSABLE
+                | MemoryType::MMIO
+                | MemoryType::MMIO_PORT_SPACE
+                | MemoryType::PERSISTENT_MEMORY
+        )
+    });
+    used.map(|part| part.phys_start + part.page_count * PAGE_SIZE as u64)
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,221 @@
+//! The CPU, with the firmware out of its way: interrupts off, page tables of our own, every vector
+//! register switched on, and exceptions reported.
+//!
+//! Boot services and their drivers live on timer interrupts and on their own page tables: whoever needs
+//! the firmware calls it by [`in_firmware`].
+
+use core::arch::asm;
+use core::arch::x86_64::{__cpuid, __cpuid_count};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// CR4 (Intel SDM volume 3A, section 2.5): global pages, five-level paging, XSAVE.
+const CR4_PGE: u64 = 1 << 7;
+const CR4_LA57: u64 = 1 << 12;
+const CR4_OSXSAVE: u64 = 1 << 18;
+const CPUID_1_ECX_XSAVE: u32 = 1 << 26;
+/// x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM.
+const XCR0_WANTED: u64 = 0xe7;
+const RFLAGS_IF: u64 = 1 << 9;
+
+const VECTORS: usize = 32;
+const STUB_BYTES: usize = 16;
+/// Present, 64-bit interrupt gate, on the stack in use.
+const INTERRUPT_GATE: u64 = 0x8e00;
+
+unsafe extern "C" {
+    /// The first of the stubs in `exceptions.S`.
+    static exception_stubs: u8;
+}
+
+/// What LIDT loads and SIDT stores.
+#[derive(Clone, Copy)]
+#[repr(C, packed)]
+struct Idt {
+    limit: u16,
+    base: u64,
+}
+
+/// What differs between the firmware's time and ours.
+#[derive(Clone, Copy)]
+struct State {
+    cr3: u64,
+    idt: Idt,
+    interrupts: bool,
+}
+
+/// What the takeover has to remember.
+struct Memory {
+    firmware: State,
+    ours: State,
+    cr4: u64,
+    xcr0: Option<u64>,
+    gates: [[u64; 2]; VECTORS],
+}
+
+const NOTHING: State = State {
+    cr3: 0,
+    idt: Idt { limit: 0, base: 0 },
+    interrupts: false,
+};
+
+struct Cell(UnsafeCell<Memory>);
+
+// SAFETY: one CPU runs the program, and no interrupt comes into its functions: none is registered.
+unsafe impl Sync for Cell {}
+
+static MEMORY: Cell = Cell(UnsafeCell::new(Memory {
+    firmware: NOTHING,
+    ours: NOTHING,
+    cr4: 0,
+    xcr0: None,
+    gates: [[0; 2]; VECTORS],
+}));
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether page tables have five levels.
+pub fn five_levels() -> bool {
+    cr4() & CR4_LA57 != 0
+}
+
+/// Takes the CPU over, with the page tables at `root`.
+pub fn begin(root: u64) {
+    // SAFETY: nobody else holds a reference while this function runs.
+    let memory = unsafe { &mut *MEMORY.0.get() };
+    let code: u16;
+    // SAFETY: reads a segment register.
+    unsafe { asm!("mov {0:x}, cs", out(reg) code, options(nomem, nostack, preserves_flags)) };
+    let stubs = (&raw const exception_stubs).addr();
+    for (vector, gate) in memory.gates.iter_mut().enumerate() {
+        let stub = (stubs + vector * STUB_BYTES) as u64;
+        let low = stub & 0xffff | u64::from(code) << 16 | INTERRUPT_GATE << 32;
+        *gate = [low | (stub >> 16 & 0xffff) << 48, stub >> 32];
+    }
+    memory.firmware = State::now();
+    memory.ours = State {
+        cr3: root,
+        idt: Idt {
+            limit: (size_of_val(&memory.gates) - 1) as u16,
+            base: memory.gates.as_ptr().addr() as u64,
+        },
+        interrupts: false,
+    };
+    memory.cr4 = cr4();
+    let has_xsave = __cpuid(1).ecx & CPUID_1_ECX_XSAVE != 0;
+    // Pages that are global in the firmware's tables would outlive the change to ours.
+    let ours = memory.cr4 & !CR4_PGE | if has_xsave { CR4_OSXSAVE } else { 0 };
+    memory.xcr0 = None;
+    // SAFETY: the tables map everything as the firmware's do, the gates lead to our stubs, and CPUID has
+    // the state components that XCR0 gets.
+    unsafe {
+        memory.ours.load();
+        set_cr4(ours);
+        if has_xsave {
+            memory.xcr0 = Some(xcr0());
+            let supported = __cpuid_count(0x0d, 0);
+            let supported = u64::from(supported.edx) << 32 | u64::from(supported.eax);
+            set_xcr0(supported & XCR0_WANTED);
+        }
+    }
+    TAKEN.store(true, Ordering::Relaxed);
+}
+
+/// Gives the CPU back, if it is taken.
+pub fn end() {
+    if !TAKEN.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: as in `begin`.
+    let memory = unsafe { &*MEMORY.0.get() };
+    // SAFETY: all is as it was.
+    unsafe {
+        if let Some(before) = memory.xcr0 {
+            set_xcr0(before);
+        }
+        set_cr4(memory.cr4);
+        memory.firmware.load();
+    }
+}
+
+/// Calls `work` on the firmware's own terms, whether the CPU is taken or not.
+pub fn in_firmware<R>(work: impl FnOnce() -> R) -> R {
+    if !TAKEN.load(Ordering::Relaxed) {
+        return work();
+    }
+    let (firmware, ours) = {
+        // SAFETY: as in `begin`; the reference ends here.
+        let memory = unsafe { &*MEMORY.0.get() };
+        (memory.firmware, memory.ours)
+    };
+    // SAFETY: the firmware's own state.
+    unsafe { firmware.load() };
+    let result = work();
+    // SAFETY: as in `begin`.
+    unsafe { ours.load() };
+    result
+}
+
+impl State {
+    fn now() -> Self {
+        let (cr3, flags): (u64, u64);
+        let mut idt = NOTHING.idt;
+        // SAFETY: reads registers, and writes what SIDT stores.
+        unsafe {
+            asm!("mov {}, cr3", out(reg) cr3, options(nomem, nostack, preserves_flags));
+            asm!("sidt [{}]", in(reg) &raw mut idt, options(nostack, preserves_flags));
+            asm!("pushfq", "pop {}", out(reg) flags);
+        }
+        Self {
+            cr3,
+            idt,
+            interrupts: flags & RFLAGS_IF != 0,
+        }
+    }
+
+    /// # Safety
+    /// The tables map the program, its stack and all that it uses onto themselves, and the gates lead
+    /// to handlers.
+    unsafe fn load(&self) {
+        // SAFETY: the caller's; nothing comes between as interrupts are off.
+        unsafe {
+            asm!("cli");
+            asm!("mov cr3, {}", in(reg) self.cr3, options(nostack, preserves_flags));
+            asm!("lidt [{}]", in(reg) &raw const self.idt, options(nostack, preserves_flags));
+            if self.interrupts {
+                asm!("sti");
+            }
+        }
+    }
+}
+
+fn cr4() -> u64 {
+    let value;
+    // SAFETY: reads a register in ring 0.
+    unsafe { asm!("mov {}, cr4", out(reg) value, options(nomem, nostack, preserves_flags)) };
+    value
+}
+
+/// # Safety
+/// The CPU knows the bits, and what they change is meant.
+unsafe fn set_cr4(value: u64) {
+    // SAFETY: the caller's.
+    unsafe { asm!("mov cr4, {}", in(reg) value, options(nostack, preserves_flags)) };
+}
+
+fn xcr0() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: CR4.OSXSAVE is set wherever this is called.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags))
+    };
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// # Safety
+/// CR4.OSXSAVE is set, and CPUID has these state components.
+unsafe fn set_xcr0(value: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        asm!("xsetbv", in("ecx") 0, in("eax") value as u32, in("edx") (value >> 32) as u32, options(nostack, preserves_flags))
+    };
+}

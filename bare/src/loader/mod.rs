@@ -1,0 +1,99 @@
+//! The image of a PVH or Multiboot2 loader: nothing but the CPU.
+//!
+//! `boot.S` enters [`kernel_main`] in 64-bit mode with 4 GiB identity mapped and interrupts off.
+//! Everything the image has to say goes out on the first serial port; it leaves through QEMU's
+//! `isa-debug-exit` device, or halts where there is none.
+
+mod arena;
+mod command_line;
+mod exit;
+mod pit;
+mod port;
+mod serial;
+
+use core::fmt::{Arguments, Write};
+use core::panic::PanicInfo;
+
+use crate::console::{Console, Output};
+use crate::exception::Frame;
+use crate::measure::{self, Here};
+use crate::options::Options;
+use exit::{Status, exit};
+use serial::Serial;
+
+core::arch::global_asm!(
+    include_str!("../../exceptions.S"),
+    include_str!("../../boot.S"),
+    options(att_syntax)
+);
+
+/// Words that `boot.S` has seen to.
+const OWN: &str = "ring=0 ring=3";
+
+const NOTES_RING_0: &[&str] = &[
+    "no operating system: ring 0, interrupts off",
+    "the date of the run is not known",
+];
+const NOTES_RING_3: &[&str] = &[
+    "no operating system: ring 3, interrupts off",
+    "the date of the run is not known",
+];
+
+/// The first Rust that runs; called once by `boot.S` with what the loader left in EBX.
+#[unsafe(no_mangle)]
+extern "C" fn kernel_main(start_info: u32) -> ! {
+    let mut serial = Serial::first();
+    let mut console = Console::new(&mut serial);
+    // SAFETY: `boot.S` passes the loader's own address, and maps memory as it lies.
+    let command_line = unsafe { command_line::read(start_info) };
+    let version = env!("CARGO_PKG_VERSION");
+    let ring = exit::ring();
+    console.say(format_args!("linefill bare image {version} in ring {ring}"));
+    console.say(format_args!("command line: {command_line}"));
+    let options = Options::parse(command_line, OWN, |line| console.say(line));
+    let here = Here {
+        rate: pit::tsc_rate(),
+        ring,
+        started: 0,
+        notes: match ring {
+            0 => NOTES_RING_0,
+            _ => NOTES_RING_3,
+        },
+    };
+    let arena = arena::take().expect("nobody took the arena before");
+    measure::everything(&mut console, arena, &options, &here);
+    exit(match console.finish() {
+        true => Status::Passed,
+        false => Status::Failed,
+    })
+}
+
+/// Lines for people begin with `# `, and every other line is one of the record. The port never fails.
+impl Output for Serial {
+    fn say(&mut self, text: Arguments<'_>) {
+        let _ = writeln!(self, "# {text}");
+    }
+
+    fn check(&mut self, name: Arguments<'_>, ok: bool) {
+        let result = if ok { "ok" } else { "FAILED" };
+        self.say(format_args!("check {name}: {result}"));
+    }
+
+    fn record(&mut self, line: &str) -> bool {
+        writeln!(self, "{line}").is_ok()
+    }
+}
+
+/// Called by the stubs, on a stack of its own, so that a wild stack pointer is reported like anything
+/// else; `cr2` is the address of a page fault.
+#[unsafe(no_mangle)]
+extern "sysv64" fn exception_entry(frame: &Frame, cr2: u64) -> ! {
+    Serial::first().say(format_args!("{frame} cr2 {cr2:#x}"));
+    exit(Status::Exception)
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    Serial::first().say(format_args!("panic: {info}"));
+    exit(Status::Panicked)
+}

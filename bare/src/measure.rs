@@ -1,0 +1,148 @@
+//! What the image does, on whatever platform: checks, walks, and their record.
+
+use core::arch::asm;
+
+use linefill::cpu::{Features, Identity, tsc_hz};
+use linefill::kernel::symbols;
+use linefill::kernel::verify::check_all;
+use linefill::mem::Region;
+use linefill::pmu::Cpu;
+use linefill::time::{Rate, start};
+
+use crate::console::Console;
+use crate::counters::{self, Programmed};
+use crate::instructions;
+use crate::options::{Options, Plant};
+use crate::record::{self, Run};
+use crate::walk::{self, Walked};
+
+/// Decides every ring.
+const SEED: u64 = 1;
+
+/// What a platform tells of the place where it measures.
+pub struct Here {
+    /// The rate of the time-stamp counter, if the platform has a clock that works.
+    pub rate: Option<Rate>,
+    /// The ring that the kernels run in.
+    pub ring: u16,
+    /// Seconds since 1970, 0 if the platform does not know the date.
+    pub started: u64,
+    /// What a reader of the record has to know.
+    pub notes: &'static [&'static str],
+}
+
+/// Checks every instruction and kernel, times the walks in `memory`, and writes the record.
+///
+/// Nothing else runs on this CPU but what `console` does, and `memory` lies in pages of 2 MiB.
+pub fn everything(console: &mut Console<'_>, memory: &mut [u8], options: &Options, here: &Here) {
+    match options.plant {
+        None => {}
+        Some(Plant::Failure) => console.check("planted on purpose", false),
+        Some(Plant::Panic) => panic!("planted on purpose"),
+        // SAFETY: it raises #UD, whose handler does not return.
+        Some(Plant::Exception) => unsafe { asm!("ud2", options(noreturn)) },
+    }
+    let mut region = Region::new(memory).expect("the memory is whole lines");
+    instructions::check_all(&Features::detect(), &mut |what, ok| {
+        console.check(format_args!("instructions: {what}"), ok);
+    });
+    verify(console, &mut region);
+    walks(console, &mut region, options, here);
+}
+
+/// Checks every kernel that this CPU can run against its reference implementation.
+fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
+    let mut agreed = 0;
+    check_all(region, &Features::detect(), &mut |kernel, result| {
+        console.check(format_args!("kernel {kernel}"), result.is_ok());
+        match result {
+            Ok(()) => agreed += 1,
+            Err(mismatch) => console.say(format_args!("{mismatch}")),
+        }
+    });
+    let all = symbols::all().count();
+    console.say(format_args!(
+        "{agreed} of {all} kernels agree with their reference implementations"
+    ));
+}
+
+/// Times the walk over every working set, counts it if there are counters, and writes the record.
+fn walks(console: &mut Console<'_>, region: &mut Region<'_>, options: &Options, here: &Here) {
+    let began = start();
+    let Some(rate) = here.rate.or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
+        console.check("the rate of the time-stamp counter is known", false);
+        return;
+    };
+    let largest = options.largest.unwrap_or(usize::MAX).min(region.len());
+    let identity = Identity::detect();
+    let run = Run {
+        tick_hz: rate.hz(),
+        core_per_tick: walk::core_per_tick(),
+        seed: SEED,
+        largest,
+        started: here.started,
+        notes: here.notes,
+    };
+    let mut cpu = Cpu;
+    let (mut programmed, counting) = match counters::detect(options.plant_pmu, here.ring) {
+        Ok(capabilities) => {
+            let (general, fixed) = (capabilities.general, capabilities.fixed);
+            console.say(format_args!(
+                "PMU: {general} general counters, {fixed} fixed"
+            ));
+            let (programmed, counting) = Programmed::new(&mut cpu, capabilities);
+            (Some(programmed), counting)
+        }
+        Err(reason) => {
+            console.say(format_args!("{reason}"));
+            (None, counters::refused(reason))
+        }
+    };
+    console.record(&record::header(&identity, &run, counting));
+    console.say(format_args!(
+        "A random walk:  working set   ns per step   core cycles per step"
+    ));
+    let mut store = walk::Store::new();
+    for bytes in walk::working_sets(largest) {
+        let walked = walk::walk(
+            region.reborrow(),
+            bytes,
+            SEED,
+            rate.hz(),
+            &mut store,
+            programmed.as_mut(),
+        );
+        let Some(walked) = walked else {
+            console.check(format_args!("walk {bytes}"), false);
+            continue;
+        };
+        let (visited, elements) = (walked.visited, walked.elements);
+        console.check(
+            format_args!("walk {bytes} visits {visited} of {elements}"),
+            visited == elements,
+        );
+        console.record(&record::point(bytes, &walked));
+        // Whole octaves are enough for a screen.
+        if bytes.is_power_of_two() {
+            say(console, bytes, &walked, rate);
+        }
+    }
+    let ticks = start() - began;
+    console.record(&record::end(rate.nanos(ticks as f64) / 1e9));
+}
+
+/// A line of the table of walks.
+fn say(console: &mut Console<'_>, bytes: usize, walked: &Walked<'_>, rate: Rate) {
+    let ticks = walked.outcome.ticks.median;
+    let kib = bytes >> 10;
+    let ns = rate.nanos(ticks);
+    match walked.outcome.core_per_tick {
+        Some(ratio) => {
+            let cycles = ticks * ratio;
+            console.say(format_args!("{kib:>23} KiB {ns:>13.2} {cycles:>22.2}"));
+        }
+        None => console.say(format_args!(
+            "{kib:>23} KiB {ns:>13.2}                unknown"
+        )),
+    }
+}

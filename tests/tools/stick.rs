@@ -1,0 +1,187 @@
+//! Makes a stick by `bare/stick`, boots it on UEFI firmware in QEMU, and reads its record back.
+#![cfg(feature = "lab")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::uefi;
+use crate::common::cli::Folder;
+use crate::common::target;
+use linefill::experiment::LADDER;
+use linefill::kernel::symbols;
+use linefill::lab::read::parse;
+use linefill::lab::record::MACHINE;
+
+/// The words of a run that takes a second.
+const SHORT: [&str; 2] = ["largest=65536", "end=off"];
+
+/// Runs `bare/stick`, in the target directory of the other tests of `bare/`.
+fn stick(folder: &Folder, arguments: &[&str]) -> Output {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/stick");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
+    let output = Command::new(script)
+        .args(arguments)
+        .current_dir(folder.at(""))
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .expect("bare/stick starts");
+    println!("{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// What the screen shows after a boot, the machine being off by itself; `None` if a tool is missing.
+#[track_caller]
+fn screen(folder: &Folder) -> Option<String> {
+    let image = folder.at("stick.img");
+    let output = uefi::boot(&format!("format=raw,file={}", image.display()))?;
+    assert_eq!(output.status.code(), Some(0));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// A file beside the program.
+fn read(folder: &Folder, name: &str) -> String {
+    let output = stick(folder, &["--read", "stick.img", name]);
+    assert!(output.status.success(), "{name}");
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+#[test]
+fn a_stick_boots_and_its_record_is_reported() {
+    if !target::installed(uefi::TARGET) {
+        return;
+    }
+    let folder = Folder::new("stick");
+    let made = stick(&folder, &[&["stick.img"][..], &SHORT].concat());
+    assert!(made.status.success(), "bare/stick: {}", made.status);
+    let Some(screen) = screen(&folder) else {
+        return;
+    };
+    let record = read(&folder, "record.jsonl");
+
+    // Screen and record tell people the same.
+    for line in [
+        " kernels agree with their reference implementations",
+        " checks, 0 failed",
+    ] {
+        assert!(screen.contains(line), "no `{line}` on the screen");
+        assert!(record.contains(line), "no `{line}` in the record");
+    }
+    assert!(screen.contains("The record is record.jsonl, beside this program."));
+    assert!(!screen.contains("FAILED") && !screen.contains("not understood"));
+
+    // The program has switched on what firmware leaves off, so all kernels run but those that QEMU
+    // cannot interpret.
+    let reading = parse(record.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(reading.cut_off, None);
+    let read = reading.record;
+    let has = |feature: &str| read.header.cpu.features.iter().any(|name| name == feature);
+    assert!(has("avx2") && has("fma"), "{:?}", read.header.cpu.features);
+    let all = symbols::all().count();
+    let agreed = screen
+        .split(&format!(" of {all} kernels agree"))
+        .next()
+        .unwrap();
+    let agreed: usize = agreed
+        .rsplit(['\n', '\r', ' '])
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(agreed > all * 3 / 4 && agreed <= all, "{agreed} of {all}");
+
+    // A header with a date, a rate and pages, a point per half octave, and an end.
+    assert_eq!(read.header.profile, "bare");
+    assert_eq!(read.header.hypervisor.as_deref(), Some("QEMU TCG"));
+    assert!(
+        read.header.started > 1_700_000_000,
+        "{}",
+        read.header.started
+    );
+    assert!(
+        (1e8..1e11).contains(&read.header.tick_hz),
+        "{}",
+        read.header.tick_hz
+    );
+    assert!(read.header.notes.iter().any(|note| note.contains("UEFI")));
+    let rungs: Vec<usize> = read
+        .points
+        .iter()
+        .map(|line| line.point.x as usize)
+        .collect();
+    let half_octaves = (24..=32).map(|half| 2f64.powf(f64::from(half) / 2.0) as usize / 64 * 64);
+    assert_eq!(rungs, half_octaves.collect::<Vec<_>>());
+    for line in &read.points {
+        assert_eq!((&*line.experiment, &*line.point.series), (MACHINE, LADDER));
+        assert!(line.point.measured().is_some());
+    }
+    assert!(!read.end.as_ref().expect("an end").interrupted);
+
+    // The lab makes a report of the file as it is.
+    std::fs::write(folder.at("record.jsonl"), &record).unwrap();
+    let reported = folder.run(&["report", "record.jsonl"]);
+    assert_eq!(reported.status, Some(0), "{reported:?}");
+    let page = std::fs::read_to_string(folder.at("report.html")).unwrap();
+    assert!(
+        page.contains("QEMU TCG version"),
+        "the page names another CPU"
+    );
+    let machine = folder.run(&["machine", "--record", "record.jsonl"]);
+    assert_eq!(machine.status, Some(0), "{machine:?}");
+    assert!(
+        machine.out.contains("random step in L1d"),
+        "{}",
+        machine.out
+    );
+}
+
+/// An exception comes to the screen and, line by line, into a record of its own. The record of before
+/// stays.
+#[test]
+fn an_exception_is_reported_and_no_record_is_written_over() {
+    if !target::installed(uefi::TARGET) {
+        return;
+    }
+    let folder = Folder::new("stick-exception");
+    let made = stick(
+        &folder,
+        &["stick.img", "plant=exception", "end=off", "ring=3"],
+    );
+    assert!(made.status.success(), "bare/stick: {}", made.status);
+    for name in ["record.jsonl", "record-2.jsonl"] {
+        let Some(screen) = screen(&folder) else {
+            return;
+        };
+        let record = read(&folder, name);
+        let trace = "exception: vector 6 (#UD";
+        assert!(screen.contains(trace) && record.contains(trace), "{record}");
+        let word = "not understood: ring=3 (accepted: ";
+        assert!(screen.contains(word) && record.contains(word), "{record}");
+    }
+}
+
+/// What cannot be made or read ends with status 2 and a sentence with what is accepted.
+#[test]
+fn a_stick_refuses_what_it_cannot_do() {
+    if !target::installed(uefi::TARGET) {
+        return;
+    }
+    let folder = Folder::new("stick-refused");
+    std::fs::write(folder.at("short.img"), "no image").unwrap();
+    let long = "x".repeat(1024);
+    for (arguments, said) in [
+        (&[][..], "accepted: bare/stick IMAGE"),
+        (&["--read"], "accepted: bare/stick IMAGE"),
+        (&["--write", "a"], "accepted: bare/stick IMAGE"),
+        (&["--read", "none.img"], "cannot read none.img"),
+        (
+            &["--read", "short.img"],
+            "short.img has 8 bytes; accepted: ",
+        ),
+        (&["stick.img", &long], "accepted: fewer than 1024 letters"),
+    ] {
+        let output = stick(&folder, arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
+        assert!(errors.contains(said), "{arguments:?}: {errors}");
+    }
+}
