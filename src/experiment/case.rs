@@ -59,6 +59,8 @@ pub struct Case {
     pub in_turn: bool,
     /// From where laps go on until two agree; `None` if it is sampled after one lap from memory.
     pub laps_from: Option<LapsFrom>,
+    /// Operations of a run where runs are timed one by one as well, to see how they spread.
+    pub runs_of: Option<u64>,
 }
 
 /// Where the lines of a working set are before its first lap.
@@ -81,6 +83,7 @@ impl Case {
             own_pages: false,
             in_turn: false,
             laps_from: None,
+            runs_of: None,
         }
     }
 
@@ -109,6 +112,14 @@ impl Case {
     pub fn laps_from(self, start: LapsFrom) -> Self {
         Case {
             laps_from: Some(start),
+            ..self
+        }
+    }
+
+    /// The same case, of which runs of so many operations are timed one by one as well.
+    pub fn run_by_run(self, operations: u64) -> Self {
+        Case {
+            runs_of: Some(operations),
             ..self
         }
     }

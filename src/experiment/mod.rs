@@ -12,6 +12,7 @@ pub mod shared;
 pub mod topics;
 
 mod case;
+mod distribution;
 mod machine;
 mod point;
 mod prelude;
@@ -44,6 +45,7 @@ pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
 pub use case::{Case, Context, LapsFrom, PageRequest, Run, Setup, Timing, Untestable, Workload};
+pub use distribution::{Distribution, Percentile, in_words};
 pub use machine::Machine;
 pub use point::{Confidence, Measured, Point, State};
 pub use registry::{Named, all, find, find_claim, nearest};

@@ -1,6 +1,7 @@
 //! A case after it was measured.
 
-use super::{Count, Pass, Quality, ThreadStats, Unit, Untestable};
+use super::distribution::percentile;
+use super::{Count, Distribution, Pass, Percentile, Quality, ThreadStats, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample, slowed};
 use crate::stats::{Interval, Prior, Summary};
@@ -53,6 +54,10 @@ pub struct Measured {
     pub passes: Vec<Pass>,
     /// What was counted of an operation, in stretches of their own beside the timed ones.
     pub counts: Vec<Count>,
+    /// Single runs of each pass, where the case asks for them.
+    pub runs: Vec<Distribution>,
+    /// Interrupts that the CPU took while the point was sampled, where they were counted.
+    pub interrupts: Option<u64>,
     /// The threads, if there were several.
     pub crew: Option<ThreadStats>,
     /// What claims are judged on, besides the interval of the ticks, which is then that of the value
@@ -118,6 +123,20 @@ impl Measured {
         let ticks = Interval::exact(self.ticks.median);
         self.convert(ticks, self.cycles(ticks), unit, rate)
             .map(Interval::middle)
+    }
+
+    /// What this place in the distribution of single runs comes to in `unit`, for a run: an interval that
+    /// holds that of each pass.
+    ///
+    /// # Errors
+    /// If runs were not timed one by one, or the unit is none of time.
+    pub fn percentile(
+        &self,
+        place: Percentile,
+        unit: Unit,
+        rate: Rate,
+    ) -> Result<Interval, Untestable> {
+        percentile(&self.runs, place, unit, rate, self.core_per_tick)
     }
 
     /// Supposes that intervals have `share` of their width: what further passes would come to.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::consistency::{Disagreement, disagreements, share};
 use super::inferred::Inferred;
 use super::machine::machine_of;
+use super::quiet::Quiet;
 use super::record::{MACHINE, Record, VerdictLine};
 use super::selection::select;
 use super::sheet::{self, Row};
@@ -144,12 +145,15 @@ impl Analysis {
 
     /// The machine sheet.
     pub fn sheet(&self) -> Vec<Row> {
-        sheet::sheet(
-            &self.record.header,
-            &self.machine,
-            &self.ladder,
-            &self.inferred,
-        )
+        let header = &self.record.header;
+        let mut rows = sheet::sheet(header, &self.machine, &self.ladder, &self.inferred);
+        rows.extend(sheet::isolation(header, self.quiet()));
+        rows
+    }
+
+    /// What came to the measuring CPU between the samples, if it was isolated.
+    pub(crate) fn quiet(&self) -> Option<Quiet> {
+        Quiet::of(&self.record.header, &self.record.points)
     }
 }
 

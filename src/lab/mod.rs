@@ -23,6 +23,7 @@ mod listing;
 pub mod machine;
 pub mod plain;
 mod progress;
+mod quiet;
 pub mod read;
 pub mod record;
 pub mod reference;

@@ -28,6 +28,9 @@ pub type CpuLine = format::CpuLine<String, Vec<String>, Vec<CacheLine>, Vec<TlbL
 /// Whether the machine counts something, as [`Counting`](crate::experiment::Counting) has it.
 pub type CountingLine = format::CountingLine<String>;
 
+/// How a CPU was isolated for a run.
+pub type IsolationLine = format::IsolationLine<String>;
+
 /// How the hardware prefetchers are set, in words.
 pub type PrefetchersLine = format::PrefetchersLine<String>;
 

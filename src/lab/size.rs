@@ -36,6 +36,19 @@ pub fn show(bytes: f64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
+/// A whole number with its thousands apart: `392,469`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +74,11 @@ mod tests {
             sizes.map(show),
             ["64 B", "4 KiB", "48 KiB", "5.7 KiB", "1 MiB", "3.5 GiB"]
         );
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        let texts = [7, 999, 4096, 392_469, 1_000_000].map(grouped);
+        assert_eq!(texts, ["7", "999", "4,096", "392,469", "1,000,000"]);
     }
 }

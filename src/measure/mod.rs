@@ -19,6 +19,8 @@ mod steady;
 mod whole;
 
 pub use line::FunctionLine;
+#[cfg(all(feature = "std", target_os = "linux"))]
+pub(crate) use one_shot::each_shot;
 pub use one_shot::{Shot, distribution, one_shot};
 pub use paired::{Paired, in_turn};
 pub use plan::Plan;

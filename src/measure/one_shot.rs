@@ -92,6 +92,16 @@ pub fn distribution(
     histogram: &mut Histogram,
     stop: &mut dyn FnMut() -> bool,
 ) {
+    each_shot(shot, shots, &mut |ticks| histogram.record(ticks), stop);
+}
+
+/// The same, where `record` gets the ticks of each shot.
+pub(crate) fn each_shot(
+    shot: &mut dyn Shot,
+    shots: u64,
+    record: &mut dyn FnMut(u64),
+    stop: &mut dyn FnMut() -> bool,
+) {
     let mut overhead = [(); 15].map(|()| {
         shot.prepare();
         timed(shot);
@@ -105,7 +115,7 @@ pub fn distribution(
         }
         shot.prepare();
         let (ticks, _) = timed(shot);
-        histogram.record(ticks.saturating_sub(overhead));
+        record(ticks.saturating_sub(overhead));
     }
 }
 

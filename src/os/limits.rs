@@ -17,6 +17,16 @@ pub fn locked_memory() -> Option<u64> {
     soft_limit(libc::RLIMIT_MEMLOCK)
 }
 
+/// Whether this process may lock more memory than that (`CAP_IPC_LOCK`).
+pub(super) fn may_lock_any_memory() -> bool {
+    const CAP_IPC_LOCK: u32 = 14;
+    let status = read(&Root::live().proc.join("self/status")).unwrap_or_default();
+    let mut lines = status.lines();
+    let effective = lines.find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    effective.is_some_and(|mask| mask >> CAP_IPC_LOCK & 1 == 1)
+}
+
 /// `getrlimit(RLIMIT_STACK)`: bytes that the main thread's stack may have; `None` when unlimited.
 #[doc(alias = "RLIMIT_STACK")]
 pub fn stack() -> Option<u64> {

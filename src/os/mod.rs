@@ -19,12 +19,17 @@ pub mod clock;
 pub mod code;
 #[doc(hidden)]
 pub mod futex;
+mod guardian;
 #[doc(hidden)]
 pub mod health;
 #[doc(hidden)]
 pub mod hugepages;
 #[doc(hidden)]
 pub mod interrupt;
+#[doc(hidden)]
+pub mod irq;
+#[doc(hidden)]
+pub mod isolation;
 #[doc(hidden)]
 pub mod leash;
 #[doc(hidden)]

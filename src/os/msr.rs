@@ -2,9 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::root::Root;
 
@@ -70,6 +69,11 @@ impl Msr {
         }
     }
 
+    /// The device.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// `rdmsr`.
     ///
     /// # Errors
@@ -105,11 +109,5 @@ impl Msr {
             written,
             problem: error.to_string(),
         }
-    }
-}
-
-impl AsFd for Msr {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
     }
 }

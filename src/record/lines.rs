@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpu::{Cache, Ports};
 #[cfg(feature = "lab")]
+use crate::experiment::Distribution;
+#[cfg(feature = "lab")]
 use crate::os::sysfs::CpuLocation;
 
 /// A line of a record.
@@ -94,11 +96,27 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(feature = "lab")]
     #[serde(default)]
     pub kernel_caches: std::vec::Vec<CacheLine<Text>>,
+    /// How the pinned CPU was isolated, if it was.
+    #[cfg(feature = "lab")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<IsolationLine<Text>>,
     /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
     pub prefetchers: Option<PrefetchersLine<Text>>,
     /// What a reader must know before trusting the numbers: why the thread was not pinned, ...
     #[serde(default)]
     pub notes: Texts,
+}
+
+/// How a CPU was isolated for a run.
+#[cfg(feature = "lab")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IsolationLine<Text> {
+    /// What kept the scheduler away: `isolcpus` or `cpuset partition`.
+    pub by: Text,
+    /// Interrupts of devices that were sent to other CPUs.
+    pub moved: usize,
+    /// Whether all memory of the program was locked.
+    pub locked: bool,
 }
 
 /// What the CPU says of itself.
@@ -269,6 +287,14 @@ pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     /// What was counted beside the time; left out where nothing was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
+    /// Runs that were timed one by one, if the case asks for them.
+    #[cfg(feature = "lab")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Distribution>,
+    /// Interrupts of the CPU while the point was sampled, if they were counted.
+    #[cfg(feature = "lab")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts: Option<u64>,
     /// The samples in order, each a [row](super::sample_row).
     pub samples: Samples,
 }

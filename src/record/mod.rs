@@ -7,6 +7,8 @@
 mod lines;
 
 #[cfg(feature = "record")]
+#[cfg(feature = "lab")]
+pub use lines::IsolationLine;
 pub use lines::{
     CacheLine, CountLine, CountingLine, CpuLine, EndLine, Header, Line, PrefetchersLine, RawPoint,
     RawTimed, TlbLine,

@@ -37,6 +37,7 @@ fn rows() -> Vec<Row> {
         jump::rows(),
         kmeans::rows(),
         lanes::rows(),
+        accuracy::rows(),
         loaded::rows(),
         late::rows(),
         loaduse::rows(),

@@ -1,7 +1,9 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
 use crate::counters::Quantity;
-use crate::experiment::{Count, Machine, Pass, Point, Range, State, Unit, Untestable, Value};
+use crate::experiment::{
+    Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Unit, Untestable, Value,
+};
 use crate::stats::Interval;
 
 /// The least uncertainty of a number that is compared with another case's, as a share of it. The
@@ -111,6 +113,47 @@ impl Evidence<'_> {
         point
             .interval(self.unit, self.machine.rate)
             .map(|value| widened(point, value))
+    }
+
+    /// What this place in the distribution of single runs of a series at `x` comes to, for a run.
+    ///
+    /// # Errors
+    /// If it was not measured there, or not run by run.
+    pub(crate) fn percentile(
+        &self,
+        label: &str,
+        x: f64,
+        place: Percentile,
+    ) -> Result<Interval, Untestable> {
+        match &self.point(label, x)?.state {
+            State::Measured(measured) => measured.percentile(place, self.unit, self.machine.rate),
+            State::Untestable(reason) => Err(reason.clone()),
+            State::Counted(_) => Err(Untestable("it was counted, not timed".to_owned())),
+        }
+    }
+
+    /// How this place in the distributions of single runs of a series at `x` compares with their median,
+    /// pass by pass: an interval that holds all of their ratios.
+    ///
+    /// # Errors
+    /// As above, and if a median is not positive.
+    pub(crate) fn over_median(
+        &self,
+        label: &str,
+        x: f64,
+        place: Percentile,
+    ) -> Result<Interval, Untestable> {
+        // The reason why there is none.
+        self.percentile(label, x, place)?;
+        let measured = self.point(label, x)?.measured();
+        let runs = measured.map_or(&[][..], |of| &of.runs);
+        let of = |pass: &Distribution| {
+            let [value, median] = [place, Percentile::P50].map(|place| pass.at(place) as f64);
+            ratio(Interval::exact(value), Interval::exact(median))
+        };
+        let ratios = runs.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+        let all = ratios.into_iter().reduce(Interval::hull);
+        all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
     }
 
     fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {

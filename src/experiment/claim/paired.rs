@@ -130,6 +130,8 @@ mod tests {
                 pages: "4 KiB".into(),
                 passes: Vec::new(),
                 counts: Vec::new(),
+                runs: Vec::new(),
+                interrupts: None,
                 crew: None,
                 confidence: None,
             })),

@@ -150,6 +150,9 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
     let each = each.collect();
     let disturbed = passes.iter().map(|pass| pass.disturbed).sum();
     let counts = counted_together(&passes);
+    let runs = passes.iter().flat_map(|pass| pass.runs.clone()).collect();
+    let interrupts = passes.iter().map(|pass| pass.interrupts);
+    let interrupts = interrupts.sum::<Option<u64>>();
     let crew = counted.iter().filter_map(|pass| pass.crew);
     let crew = crew.reduce(ThreadStats::with);
     let first = passes.swap_remove(0);
@@ -163,6 +166,8 @@ fn together(mut passes: Vec<Measured>) -> Option<Measured> {
         samples: Vec::new(),
         passes: each,
         counts,
+        runs,
+        interrupts,
         crew,
         ..first
     })
@@ -229,6 +234,8 @@ pub(crate) mod tests {
             pages: "4 KiB".into(),
             passes: Vec::new(),
             counts: Vec::new(),
+            runs: Vec::new(),
+            interrupts: None,
             crew: None,
             confidence: None,
         };

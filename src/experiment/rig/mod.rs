@@ -3,6 +3,7 @@
 pub mod arena;
 pub mod counting;
 pub mod prepared;
+mod runs;
 pub mod threads;
 
 use crate::bench::DisturbanceMonitor;
@@ -14,8 +15,9 @@ use crate::experiment::{
     Workload, rung_of,
 };
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
-use crate::os::Pages;
+use crate::os::irq::Interrupts;
 use crate::os::perf::{Event, Refusal};
+use crate::os::{Pages, Root};
 use crate::time::Rate;
 use core::sync::atomic::AtomicBool;
 
@@ -73,6 +75,8 @@ pub struct Rig<'a> {
     pages: Option<PageRequest>,
     /// What can be counted, and by which event.
     counters: Vec<(Quantity, Event)>,
+    /// The CPU whose interrupts are counted, and where.
+    interrupts: Option<(Root, usize)>,
     samples: Vec<Sample>,
     scratch: Vec<f64>,
 }
@@ -90,6 +94,7 @@ impl<'a> Rig<'a> {
             arena: Arena::default(),
             pages: None,
             counters: Vec::new(),
+            interrupts: None,
             samples: vec![Sample::default(); MOST_SAMPLES],
             scratch: vec![0.0; MOST_SAMPLES],
         }
@@ -107,6 +112,11 @@ impl<'a> Rig<'a> {
     /// Counts by these events what cases are asked to have counted.
     pub fn with_counters(self, counters: Vec<(Quantity, Event)>) -> Self {
         Rig { counters, ..self }
+    }
+
+    /// Counts the interrupts of this CPU while each point is sampled: it has to be the one that measures.
+    pub fn with_interrupts(self, interrupts: Option<(Root, usize)>) -> Self {
+        Rig { interrupts, ..self }
     }
 
     /// Has sampling take this share of its time from the next case on.
@@ -158,11 +168,26 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
+        let interrupts = self.interrupts.as_ref();
+        let taken = || {
+            let (root, cpu) = interrupts?;
+            Some(Interrupts::of(root, *cpu).ok()?.total())
+        };
+        let before = taken();
         let Some(outcome) = prepared.time(self.rate, &plan, &mut self.monitor, buffers)? else {
             return Ok(None);
         };
+        let runs = match outcome.ended {
+            Ended::Stopped => None,
+            _ => prepared.run_by_run(case.runs_of)?,
+        };
+        let after = taken();
         let samples = self.samples[..outcome.taken].to_vec();
         let mut measured = measured(outcome, &prepared, samples);
+        measured.runs.extend(runs);
+        measured.interrupts = before
+            .zip(after)
+            .map(|(before, after)| after.saturating_sub(before));
         if outcome.ended != Ended::Stopped {
             let operations = COUNTED_SAMPLES * outcome.operations;
             measured.counts = counts(&mut prepared, &wanted, operations);
@@ -282,6 +307,8 @@ fn measured(outcome: Outcome, prepared: &PreparedCase<'_>, samples: Vec<Sample>)
         pages: prepared.granted.to_string(),
         passes: Vec::new(),
         counts: Vec::new(),
+        runs: Vec::new(),
+        interrupts: None,
         crew: prepared.threads,
         confidence: None,
     }

@@ -5,10 +5,10 @@
 
 use crate::bench::{DisturbanceMonitor, cold};
 use crate::counters::{Each, of_kernel, of_shot};
-use crate::experiment::rig::threads;
+use crate::experiment::rig::{runs, threads};
 use crate::experiment::{
-    Arena, Case, Context, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing, Untestable,
-    Workload,
+    Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
+    Untestable, Workload,
 };
 use crate::kernel::Work;
 use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
@@ -138,6 +138,19 @@ impl<'m> PreparedCase<'m> {
             self.threads = Some(stats);
             outcome
         }))
+    }
+
+    /// How runs of so many operations spread, each timed by itself; `None` if nobody asks, or if it is a
+    /// workload that is not timed so. Its threads do nothing else afterwards.
+    ///
+    /// # Errors
+    /// If it takes threads that cannot be had.
+    pub fn run_by_run(
+        &mut self,
+        operations: Option<u64>,
+    ) -> Result<Option<Distribution>, Untestable> {
+        let of = operations.map(|operations| runs::one_by_one(&mut self.workload, operations));
+        of.unwrap_or(Ok(None))
     }
 
     /// What an operation does.

@@ -10,10 +10,10 @@ use crate::os::health::examine;
 
 /// Say what distorts a measurement on this machine, and how to fix it.
 ///
-/// Looks at isolation, clock frequency, hyper-threads, hypervisor, huge pages, limits, counters,
-/// prefetchers and other load, as seen from the CPU that would measure. It changes nothing: each
-/// fix is for you to run. The exit status is 1 if something is BAD, and with --strict also if there
-/// is a warning.
+/// Looks at isolation, interrupts, clock frequency, hyper-threads, hypervisor, huge pages, limits,
+/// counters, prefetchers and other load, as seen from the CPU that would measure. It changes nothing:
+/// each fix is for you to run. `linefill run --isolated` insists on a CPU that is isolated, tickless and
+/// quiet. The exit status is 1 if something is BAD, and with --strict also if there is a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

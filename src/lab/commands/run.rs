@@ -38,6 +38,7 @@ Examples:
   linefill run F1 X13 --threads far       with threads on the other package, if there is one
   linefill run --resume                   go on with the last run
   linefill run --fail-if 'D14 = does not hold' --format github     in continuous integration
+  sudo linefill run X15 --isolated=3      on CPU 3, with nobody else there and no interrupts
   sudo linefill run E35 --allow-msr       with the hardware prefetchers off and on
 
 LINEFILL_MASK names CPU features to do without, such as avx512,avx2.")]
@@ -59,6 +60,11 @@ pub(super) struct Args {
     /// The CPU to measure on [default: an isolated one, else the last one allowed].
     #[arg(long, value_name = "N", value_parser = cpu_number, allow_negative_numbers = true)]
     cpu: Option<usize>,
+    /// Measure on a CPU that nobody else uses: refuse unless it is isolated, tickless and quiet, and say
+    /// which setting is missing. Where this program may, it isolates the CPU by a cpuset partition and
+    /// sends interrupts of devices elsewhere, until it ends. [default: as --cpu]
+    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, value_parser = cpu_number)]
+    isolated: Option<Option<usize>>,
     /// Where the further threads of an experiment go [default: near].
     #[arg(long, value_enum, value_name = "WHERE")]
     threads: Option<Threads>,
@@ -145,6 +151,9 @@ pub(super) fn run(args: Args) -> Result<Status> {
         },
         recorder,
     );
+    if let Some(quiet) = finished.analysis.quiet() {
+        tell(format_args!("isolated: {quiet}"));
+    }
     let whole = finished.unwritten.is_none();
     let (record, report) = (&finished.record, &finished.report);
     let report = whole.then(|| report.clone());
@@ -183,7 +192,8 @@ struct Prepared {
 fn fresh(args: &Args) -> Result<Prepared> {
     let experiments = select(&args.patterns)?;
     let request = Request {
-        cpu: args.cpu,
+        cpu: measuring(args)?,
+        isolated: args.isolated.is_some(),
         memory: args.memory,
         profile: args.profile.unwrap_or_default(),
         budget: args.budget,
@@ -213,6 +223,18 @@ fn fresh(args: &Args) -> Result<Prepared> {
     })
 }
 
+/// The CPU to measure on, if somebody says.
+fn measuring(args: &Args) -> Result<Option<usize>> {
+    match (args.cpu, args.isolated.flatten()) {
+        (Some(cpu), Some(isolated)) if cpu != isolated => {
+            bail!(
+                "--cpu {cpu} and --isolated={isolated} name two CPUs to measure on: leave one out"
+            )
+        }
+        (cpu, isolated) => Ok(isolated.or(cpu)),
+    }
+}
+
 fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let mut record = unfinished.record;
     let old = record.header.clone();
@@ -220,6 +242,7 @@ fn resumed(args: &Args, unfinished: Unfinished) -> Result<Prepared> {
     let experiments = select(&old.selection)?;
     let request = Request {
         cpu: old.pinned,
+        isolated: old.isolation.is_some(),
         memory: None,
         profile: profile_of(&old)?,
         masked: old.masked.clone(),
@@ -284,8 +307,16 @@ fn agree(args: &Args, old: &Header) -> Result<()> {
         ),
         (
             "--cpu",
-            args.cpu.map(|cpu| cpu.to_string()),
+            measuring(args)?.map(|cpu| cpu.to_string()),
             old.pinned.map_or("none".into(), |cpu| cpu.to_string()),
+        ),
+        (
+            "--isolated",
+            args.isolated.map(|_| "given".to_owned()),
+            match old.isolation {
+                Some(_) => "given".to_owned(),
+                None => "none".to_owned(),
+            },
         ),
         (
             "--threads",

@@ -7,6 +7,7 @@ mod sets;
 
 use crate::experiment::shared::pending::PendingSetup;
 use crate::experiment::topics::hierarchy::replacement;
+use crate::experiment::topics::threads::accuracy;
 use crate::experiment::{Case, Evidence, Machine, Point, Unit, find};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
@@ -58,6 +59,8 @@ pub struct Inferred {
     pub combining: Option<Found<u32>>,
     /// Misses of L1d that are on their way at once: at least, and at most.
     pub parallel: Option<Interval>,
+    /// How single runs spread, series by series, in words.
+    pub accuracy: Vec<(&'static str, String)>,
     /// Core cycles per tick.
     pub clock: Option<Found<f64>>,
 }
@@ -100,6 +103,7 @@ impl Inferred {
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
             parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
+            accuracy: accuracy::in_words(machine, points(accuracy::ID)),
             clock: ladders::clock(ladder),
         }
     }
@@ -178,6 +182,7 @@ pub fn probes(machine: &Machine) -> Vec<(&'static str, Vec<Case>)> {
         }),
         needed(STREAMS, |case| case.series == IN_TURN && case.x <= 24.0),
         needed(WALKS, |case| case.series == SIDE_BY_SIDE),
+        needed(accuracy::ID, |_| true),
         needed(SEQUENCES, |case| replacement::is_of(&case.series)),
     ]
     .into_iter()

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::point::{Raw, Timed};
 use super::{EndLine, Header, Line, MACHINE, PointLine};
-use crate::experiment::{LADDER, Placement, SPARSE, ThreadStats};
+use crate::experiment::{Distribution, LADDER, Placement, SPARSE, ThreadStats};
 use crate::lab::plain;
 use crate::os::leash::RunAhead;
 
@@ -347,7 +347,28 @@ fn check_timed(timed: &Timed) -> Check {
         within(&name("hi"), count.hi, ticks.clone())?;
         ascending(&[(&name("lo"), count.lo), (&name("hi"), count.hi)])?;
     }
+    if let Some(runs) = &timed.runs {
+        check_runs(runs)?;
+    }
+    if let Some(interrupts) = timed.interrupts {
+        within("timed.interrupts", interrupts, 0..=MOST_EXACT)?;
+    }
     timed.crew.as_ref().map_or(Ok(()), check_crew)
+}
+
+fn check_runs(runs: &Distribution) -> Check {
+    within("timed.runs.count", runs.count, 1..=MOST_EXACT)?;
+    within("timed.runs.operations", runs.operations, 1..=MOST_EXACT)?;
+    within("timed.runs.max", runs.max, 0..=MOST_EXACT)?;
+    let places = [
+        ("timed.runs.min", runs.min),
+        ("timed.runs.p50", runs.p50),
+        ("timed.runs.p90", runs.p90),
+        ("timed.runs.p99", runs.p99),
+        ("timed.runs.p99.9", runs.p999),
+        ("timed.runs.max", runs.max),
+    ];
+    ascending(&places.map(|(field, ticks)| (field, ticks as f64)))
 }
 
 fn check_crew(crew: &ThreadStats) -> Check {

@@ -155,6 +155,9 @@ fn timed_of(measured: Measured, same_as: Option<String>) -> Timed {
         crew: measured.crew,
         flags,
         counts: Some(counts).filter(|counts| !counts.is_empty()),
+        // A line is of one pass.
+        runs: measured.runs.first().copied(),
+        interrupts: measured.interrupts,
         samples: measured.samples.iter().map(sample_row).collect(),
     }
 }
@@ -210,6 +213,8 @@ fn measured_of(timed: Timed) -> Measured {
         counts: timed.counts.iter().flatten().filter_map(count).collect(),
         pages: timed.pages,
         passes: Vec::new(),
+        runs: timed.runs.into_iter().collect(),
+        interrupts: timed.interrupts,
         crew: timed.crew,
         confidence: None,
     }
@@ -218,6 +223,7 @@ fn measured_of(timed: Timed) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Distribution;
     use crate::lab::record::Line;
     use crate::os::leash::RunAhead;
 
@@ -254,6 +260,10 @@ mod tests {
                     value: Interval::new(0.9, 1.1),
                     multiplexed: true,
                 }],
+                runs: Distribution::of(&mut [100, 101, 250], 100)
+                    .into_iter()
+                    .collect(),
+                interrupts: Some(3),
                 crew: Some(ThreadStats {
                     members: 4,
                     cpus: 2,

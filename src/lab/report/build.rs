@@ -1,7 +1,6 @@
 //! What a report shows of an analysis.
 
 use super::counted::{counted, uncounted};
-use super::ladder::grouped;
 use super::view::{
     AxisView, CurveView, Figure, Form, PredictionView, ReferenceView, ReportView, Rule, Section,
     UntestableView, Value,
@@ -16,7 +15,7 @@ use crate::lab::date::Date;
 use crate::lab::record::{EndLine, Header, MACHINE, PointLine, Record};
 use crate::lab::reference::{self, ReferenceError};
 use crate::lab::sheet::level_name;
-use crate::lab::size::show;
+use crate::lab::size::{grouped, show};
 use crate::stats::{Interval, NOISY};
 
 /// What the report of a record shows: every experiment that has points, in the order of the registry.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::lab::answer::{Ladder, Latency, Level, digits};
-use crate::lab::size::show;
+use crate::lab::size::{grouped, show};
 use crate::stats::Interval;
 
 /// A drawing's measures. A phone gets one of its own, whose letters are larger for its size.
@@ -311,28 +311,9 @@ fn range(of: Interval) -> String {
     }
 }
 
-/// A whole number with its thousands apart: `392,469`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_stand_apart() {
-        let texts = [7, 999, 4096, 392_469, 1_000_000].map(grouped);
-        assert_eq!(texts, ["7", "999", "4,096", "392,469", "1,000,000"]);
-    }
 
     #[test]
     fn axes_have_round_ticks() {

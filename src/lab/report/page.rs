@@ -5,7 +5,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::contents::contents;
 use super::first::{findings, holding, masthead, patterns};
 use super::glossary::glossary;
-use super::ladder::grouped;
 use super::paper::{annotated, link};
 use super::policy::policy;
 use super::section::section;
@@ -13,6 +12,7 @@ use super::text::prose;
 use super::view::{PredictionView, ReportView, Section};
 use crate::lab::chart;
 use crate::lab::sheet::Row;
+use crate::lab::size::grouped;
 
 pub(in crate::lab) const STYLE: &str = include_str!("style.css");
 const NAVIGATION: &str = include_str!("page.js");

@@ -297,7 +297,10 @@ fn one(
     case: &Case,
     progress: &mut Progress,
 ) -> Result<()> {
-    let key = format!("{:?} in {:?}, {:?}", case.setup, case.pages, case.laps_from);
+    let key = format!(
+        "{:?} in {:?}, {:?}, {:?}",
+        case.setup, case.pages, case.laps_from, case.runs_of
+    );
     let place = place(experiment.id, pass, &case.series, case.x);
     if let Some(line) = notebook.book.find(&place) {
         let known = (experiment.id.to_owned(), line.point.state.clone());

@@ -156,6 +156,7 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     Rig::new(rate, session.context, profile(header).effort(), stop)
         .with_pages(pages)
         .with_counters(session.counters.clone())
+        .with_interrupts(session.interrupts.clone())
 }
 
 /// Writes the report on a record.

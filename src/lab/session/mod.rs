@@ -9,12 +9,13 @@ use anyhow::{Context as _, Result};
 
 use super::date;
 use super::machine::{counting_lines, cpu_line, kernel_cache_line};
-use super::record::{CacheLine, FORMAT, Header, PrefetchersLine};
+use super::record::{CacheLine, FORMAT, Header, IsolationLine, PrefetchersLine};
 use crate::bench::DisturbanceMonitor;
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
 use crate::experiment::{self, Context, Counting, Effort, Placement};
 use crate::os::health::{self, State};
+use crate::os::isolation::Isolated;
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
 use crate::os::sysfs::CpuLocation;
@@ -72,6 +73,8 @@ impl Profile {
 pub struct Request {
     /// The CPU to measure on; the least disturbed one if nobody says.
     pub cpu: Option<usize>,
+    /// Whether nobody else may use that CPU meanwhile.
+    pub isolated: bool,
     /// Bytes of the largest working set, if somebody says.
     pub memory: Option<u64>,
     /// How much time it takes.
@@ -101,7 +104,11 @@ pub struct Session {
     pub counters: Vec<(Quantity, Event)>,
     /// Ticks per second.
     pub rate: Rate,
+    /// The CPU whose interrupts are counted, and where.
+    pub interrupts: Option<(Root, usize)>,
+    // Gives the thread its CPUs back before the partition goes.
     _pinned: Option<Pinned>,
+    _isolated: Option<Isolated>,
 }
 
 /// Where the kernel describes the machine: `/`, or the recording that `LINEFILL_ROOT` names.
@@ -147,6 +154,25 @@ pub fn hold(wanted: Option<usize>, root: &Root) -> Result<(Option<Pinned>, Vec<S
     }
 }
 
+/// Isolates `wanted`, or the CPU least likely to be disturbed.
+///
+/// # Errors
+/// Every setting that is missing, and how to set it.
+fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
+    let cpu = wanted
+        .or_else(|| default_cpu(root))
+        .context("--isolated: the system names no CPU")?;
+    Isolated::enter(root, cpu).context("--isolated")
+}
+
+fn isolation_line(isolated: &Isolated) -> IsolationLine {
+    IsolationLine {
+        by: isolated.by.to_owned(),
+        moved: isolated.moved,
+        locked: isolated.locked(),
+    }
+}
+
 fn unpinned(reason: &dyn core::fmt::Display) -> String {
     format!("not pinned, so the scheduler may move the measurement: {reason}")
 }
@@ -165,13 +191,24 @@ impl Session {
         let memory = limits::machine_memory(root).unwrap_or_else(|_| limits::memory_here());
         let largest = limit::largest(request, memory.available, limits::address_space())?;
         // Everything after this line describes the CPU that measures.
-        let (pinned, mut notes) = hold(request.cpu, root)?;
+        let isolated = request
+            .isolated
+            .then(|| isolate(request.cpu, root))
+            .transpose()?;
+        let wanted = isolated.as_ref().map(Isolated::cpu).or(request.cpu);
+        let (pinned, mut notes) = hold(wanted, root)?;
         let identity = Identity::detect();
         let rate = calibrate().context("the time-stamp counter cannot be calibrated")?;
         let cpu = pinned.as_ref().map(Pinned::cpu);
         let (counting, counters) = Counting::probe(&place(root, cpu, identity));
         notes.extend(unwatched());
         notes.extend(spoilers(root, cpu));
+        notes.extend(isolated.iter().flat_map(|of| of.notes.clone()));
+        // Threads of this process are in the partition, too.
+        let seats = match &isolated {
+            Some(isolated) if isolated.alone() => seats_of(root, &[isolated.cpu()]),
+            _ => seats(root, cpu),
+        };
         let budget = request.budget.unwrap_or(request.profile.length());
         let header = Header {
             format: FORMAT,
@@ -198,11 +235,12 @@ impl Session {
             load_to_use: identity.load_to_use(),
             ports: identity.ports(),
             counting: counting_lines(&counting),
-            seats: seats(root, cpu),
+            seats,
             passes: experiment::LOOKS.into_iter().max().unwrap_or(0),
             budget: Some(budget.as_secs_f64()),
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
+            isolation: isolated.as_ref().map(isolation_line),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
         };
@@ -211,7 +249,9 @@ impl Session {
             counters,
             context: Context { features },
             rate,
+            interrupts: isolated.as_ref().map(|of| (root.clone(), of.cpu())),
             _pinned: pinned,
+            _isolated: isolated,
         })
     }
 }
@@ -271,7 +311,11 @@ pub(super) fn largest(root: &Root) -> Result<u64> {
 pub(super) fn seats(root: &Root, cpu: Option<usize>) -> Vec<CpuLocation> {
     let mut cpus = allowed();
     cpus.extend(cpu.filter(|cpu| !cpus.contains(cpu)));
-    Sysfs::at(&root.sys).seats(&cpus)
+    seats_of(root, &cpus)
+}
+
+fn seats_of(root: &Root, cpus: &[usize]) -> Vec<CpuLocation> {
+    Sysfs::at(&root.sys).seats(cpus)
 }
 
 fn kernel_caches(root: &Root, cpu: Option<usize>) -> Vec<CacheLine> {

@@ -104,6 +104,11 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             differs.map(|_| "not the number published"),
         )
     }));
+    rows.extend(inferred.accuracy.iter().map(|(series, words)| Row {
+        name: format!("single runs, {series}"),
+        measured: Some(words.clone()),
+        ..Row::default()
+    }));
     rows.extend(inferred.parallel.map(|Interval { lo, hi }| {
         let known = published(|core| core.outstanding_misses);
         // X10 judges them alike.

@@ -7,6 +7,7 @@ pub(crate) use print::MachineSheet;
 
 use crate::experiment::{Evidence, LADDER, Left, Machine, Point, Range, Unit};
 use crate::lab::inferred::Inferred;
+use crate::lab::quiet::Quiet;
 use crate::lab::record::{CacheLine, Header, PrefetchersLine, TlbLine};
 use crate::lab::size::show;
 use crate::stats::Interval;
@@ -66,6 +67,25 @@ pub fn sheet(
     });
     found::add(&mut rows, header, inferred);
     rows
+}
+
+/// How the measuring CPU was isolated, if it was, and what came to it all the same.
+pub(crate) fn isolation(header: &Header, quiet: Option<Quiet>) -> Option<Row> {
+    let isolation = header.isolation.as_ref()?;
+    let memory = if isolation.locked {
+        "locked"
+    } else {
+        "not locked"
+    };
+    Some(Row {
+        name: "isolated CPU".into(),
+        measured: quiet.map(|quiet| quiet.to_string()),
+        kernel: Some(format!(
+            "{}, {} device interrupts moved away, memory {memory}",
+            isolation.by, isolation.moved
+        )),
+        ..Row::default()
+    })
 }
 
 /// What predictions go by besides the levels: steps that the prefetchers foresee, and a

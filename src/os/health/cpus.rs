@@ -4,12 +4,16 @@
 use std::path::Path;
 
 use super::{Check, Observed, Subject};
+use crate::os::irq;
 use crate::os::root::{Root, Unreadable, read};
 use crate::os::sysfs::{Sysfs, list};
 
+/// The check of the CPU itself, by name.
+pub(in crate::os) const CHOSEN: &str = "CPUs";
+
 pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
     let subject = Subject {
-        name: "CPUs",
+        name: CHOSEN,
         why: "A measurement is pinned to one CPU. With no second one the rest of the system runs \
               on it too, and what two threads do to each other cannot be measured.",
     };
@@ -43,30 +47,78 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
     subject.good(format!("CPU {cpu}, one of {} ({listed})", online.len()))
 }
 
+/// The check of the scheduler, by name.
+pub(in crate::os) const ISOLATED: &str = "isolated CPU";
+
+/// The check of the kernel's tick, by name.
+pub(in crate::os) const TICKLESS: &str = "tickless CPU";
+
 pub(super) fn scheduler(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
-        name: "isolated CPU",
+        name: ISOLATED,
         why: "Without isolation the scheduler puts other programs on the measuring CPU, which \
               evict its caches and lengthen single samples.",
     };
-    judge(&subject, root, cpu, "isolated", "isolcpus")
+    // A partition of cgroup v2 isolates its CPUs as well; Linux 6.8 and later list them.
+    let partitions = root.sys.join("fs/cgroup/cpuset.cpus.isolated");
+    match listed(&partitions) {
+        Ok(cpus) if cpus.contains(&cpu) => subject.good(format!(
+            "isolated in a cpuset partition: {}",
+            list::format(&cpus)
+        )),
+        _ => judge(&subject, root, cpu, "isolated", "isolcpus"),
+    }
 }
 
 pub(super) fn tick(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
-        name: "tickless CPU",
+        name: TICKLESS,
         why: "The kernel's timer interrupts each busy CPU 100 to 1000 times per second; each \
               interrupt costs microseconds and some cache lines.",
     };
     judge(&subject, root, cpu, "nohz_full", "nohz_full")
 }
 
-fn judge(subject: &Subject, root: &Root, cpu: usize, file: &str, parameter: &str) -> Check {
+pub(super) fn interrupts(root: &Root, cpu: usize) -> Check {
+    let subject = Subject {
+        name: "device interrupts",
+        why: "An interrupt of a device on the measuring CPU costs the sample that it falls into some \
+              microseconds and some cache lines.",
+    };
     let mend = format!(
+        "sudo linefill run --isolated={cpu} sends them elsewhere while it measures; or name the other \
+         CPUs by irqaffinity= on the kernel's command line, and stop irqbalance: sudo systemctl stop \
+         irqbalance"
+    );
+    let mut irqs = match irq::aimed_at(root, cpu) {
+        Ok(irqs) => irqs,
+        Err(error) => return subject.unknown(error, mend),
+    };
+    irqs.retain(|irq| irq.comes);
+    match irqs.len() {
+        0 => subject.good(format!("no device interrupts CPU {cpu}")),
+        1 => subject.warn(
+            format!("interrupt {} goes to CPU {cpu}", irq::numbers(&irqs)),
+            mend,
+        ),
+        _ => subject.warn(
+            format!("interrupts {} go to CPU {cpu}", irq::numbers(&irqs)),
+            mend,
+        ),
+    }
+}
+
+/// What isolates a CPU from the start of the system on.
+pub(in crate::os) fn boot_settings(cpu: usize) -> String {
+    format!(
         "add isolcpus={cpu} nohz_full={cpu} rcu_nocbs={cpu} to the kernel's command line \
          (GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo update-grub and reboot), and \
          measure with --cpu {cpu}"
-    );
+    )
+}
+
+fn judge(subject: &Subject, root: &Root, cpu: usize, file: &str, parameter: &str) -> Check {
+    let mend = boot_settings(cpu);
     let from_file = listed(&root.sys.join("devices/system/cpu").join(file));
     let cpus = from_file.or_else(|_| from_command_line(&root.proc.join("cmdline"), parameter));
     match cpus {

@@ -11,6 +11,7 @@ mod prefetcher;
 mod smt;
 mod stat;
 
+pub(super) use cpus::{CHOSEN, ISOLATED, TICKLESS, boot_settings};
 pub use observed::Observed;
 
 use super::root::Root;
@@ -99,12 +100,25 @@ pub fn examine(root: &Root, cpu: usize) -> Vec<Check> {
     judge(root, cpu, &Observed::now(root, cpu))
 }
 
+/// What an isolated CPU has to be: the first two [by name](ISOLATED) in any case, and the others not bad.
+pub(super) fn of_isolation(root: &Root, cpu: usize, observed: &Observed) -> [Check; 6] {
+    [
+        cpus::scheduler(root, cpu),
+        cpus::tick(root, cpu),
+        cpus::chosen(root, cpu, observed),
+        load::chosen(cpu, observed),
+        smt::sibling(root, cpu, observed),
+        hypervisor::steal(cpu, observed),
+    ]
+}
+
 /// Every check, from the files of `root` and from what was `observed` beside them.
 pub fn judge(root: &Root, cpu: usize, observed: &Observed) -> Vec<Check> {
     vec![
         cpus::chosen(root, cpu, observed),
         cpus::scheduler(root, cpu),
         cpus::tick(root, cpu),
+        cpus::interrupts(root, cpu),
         load::chosen(cpu, observed),
         load::machine(root, observed),
         smt::sibling(root, cpu, observed),

@@ -4,7 +4,7 @@
 
 use std::{io, thread};
 
-use super::mapping::BASE_PAGE;
+use super::mapping::{BASE_PAGE, give_back};
 use crate::os::affinity::pin;
 
 /// `madvise(MADV_DONTNEED)`, and a first touch by a thread on `cpu`: the whole 4 KiB pages of `bytes`
@@ -15,7 +15,7 @@ use crate::os::affinity::pin;
 /// touched for all is near to that thread, and far from others on other nodes.
 ///
 /// # Errors
-/// The kernel's answer: pages that are locked stay, and hugetlb pages before Linux 5.18; or no thread
+/// The kernel's answer: locked pages and hugetlb pages stay before Linux 5.18; or no thread
 /// can be had, or kept on `cpu`.
 #[doc(alias = "MADV_DONTNEED")]
 pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
@@ -28,7 +28,7 @@ pub fn first_touched_on(bytes: &mut [u8], cpu: usize) -> io::Result<&mut [u8]> {
     let (first, length) = (pages.as_mut_ptr().cast(), pages.len());
     // SAFETY: the pages are borrowed mutably, so that nobody else sees them change; whatever they
     // become is bytes.
-    let answer = unsafe { libc::madvise(first, length, libc::MADV_DONTNEED) };
+    let answer = unsafe { give_back(first, length) };
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }

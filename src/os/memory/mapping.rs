@@ -146,7 +146,7 @@ impl Mapping {
         let start = self.area.as_ptr().cast();
         // SAFETY: the area is this mapping's own, and `&mut self` says that nothing refers to its
         // content, which becomes zero.
-        check(unsafe { libc::madvise(start, self.len, libc::MADV_DONTNEED) })
+        check(unsafe { give_back(start, self.len) })
     }
 
     /// `mlock` on the area.
@@ -202,6 +202,25 @@ unsafe fn unmap(start: *mut u8, len: usize) {
         // SAFETY: the caller's.
         let status = unsafe { libc::munmap(start.cast(), len) };
         debug_assert_eq!(status, 0, "munmap: {}", io::Error::last_os_error());
+    }
+}
+
+/// `MADV_DONTNEED_LOCKED` of Linux 5.18, from `include/uapi/asm-generic/mman-common.h`.
+const MADV_DONTNEED_LOCKED: libc::c_int = 24;
+
+/// `madvise(MADV_DONTNEED)`, also of pages that are locked where the kernel (from 5.18 on) can do that.
+///
+/// # Safety
+/// As of the call: nobody else sees the pages, which become zero.
+pub(super) unsafe fn give_back(start: *mut libc::c_void, length: usize) -> libc::c_int {
+    // SAFETY: handed on.
+    let answer = unsafe { libc::madvise(start, length, libc::MADV_DONTNEED) };
+    match io::Error::last_os_error().raw_os_error() {
+        // SAFETY: handed on.
+        Some(libc::EINVAL) if answer != 0 => unsafe {
+            libc::madvise(start, length, MADV_DONTNEED_LOCKED)
+        },
+        _ => answer,
     }
 }
 

@@ -195,7 +195,7 @@ impl Memory {
     /// faults when it is touched next, as in a mapping that is new.
     ///
     /// # Errors
-    /// The kernel's answer: pages that are locked stay, and hugetlb pages before Linux 5.18.
+    /// The kernel's answer: locked pages and hugetlb pages stay before Linux 5.18.
     #[doc(alias = "MADV_DONTNEED")]
     pub fn give_back(&mut self) -> io::Result<()> {
         self.mapping.discard()

@@ -4,16 +4,14 @@
 //! Safe by construction: before the register is written, a child process stands ready to write it
 //! back ([`Off`] tells when). A crash, a panic, Ctrl-C and SIGKILL all leave it as it was.
 
-mod guardian;
-
 use std::fmt;
 use std::sync::OnceLock;
 
 use super::affinity;
+use super::guardian::{Guardian, Undo};
 use super::msr::{Msr, MsrError};
 use super::root::Root;
 use crate::cpu::{Identity, PrefetchSwitches};
-use guardian::Guardian;
 
 /// What the register says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,7 +178,9 @@ impl Ready {
             before,
             wanted,
         } = self;
-        let guardian = Guardian::post(&msr, register, before)
+        let undo = Undo::write(msr.path(), register.into(), &before.to_le_bytes());
+        let guardian = undo
+            .and_then(|undo| Guardian::post(&[undo]))
             .map_err(|error| Refused::NoGuardian(error.to_string()))?;
         let off = Off {
             msr,

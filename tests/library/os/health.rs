@@ -134,6 +134,7 @@ fn a_machine_without_files_is_unknown_and_not_a_panic() {
         "CPUs",
         "isolated CPU",
         "tickless CPU",
+        "device interrupts",
         "SMT sibling",
         "frequency governor",
         "turbo",
@@ -456,4 +457,37 @@ fn this_machine_is_examined_without_a_change() {
             "{check:?}"
         );
     }
+}
+
+#[test]
+fn interrupts_that_come_to_the_cpu_are_named() {
+    let server = Machine::recorded("intel-sapphire-rapids");
+    let good = check(&server, 2, &quiet(), "device interrupts");
+    assert_check(&good, State::Good, "no device interrupts CPU 2", "");
+    let one = check(&server, 8, &quiet(), "device interrupts");
+    assert_check(
+        &one,
+        State::Warn,
+        "interrupt 25 goes to CPU 8",
+        "--isolated=8",
+    );
+    // Without the file that says where they go, they may go wherever they are let.
+    let both = server.with("proc/irq/26/smp_affinity_list = 8");
+    let both = check(&both, 8, &quiet(), "device interrupts");
+    assert_check(
+        &both,
+        State::Warn,
+        "interrupts 25-26 go to CPU 8",
+        "irqaffinity=",
+    );
+}
+
+#[test]
+fn a_cpu_in_a_partition_is_isolated() {
+    let guest = Machine::recorded("vm-genoa");
+    let before = check(&guest, 1, &quiet(), "isolated CPU");
+    assert_eq!(before.state, State::Warn, "{before:?}");
+    let guest = guest.with("sys/fs/cgroup/cpuset.cpus.isolated = 1");
+    let after = check(&guest, 1, &quiet(), "isolated CPU");
+    assert_check(&after, State::Good, "cpuset partition", "");
 }

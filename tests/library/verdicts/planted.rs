@@ -2,8 +2,8 @@
 
 use linefill::counters::Quantity;
 use linefill::experiment::{
-    Claim, Count, Counting, Evidence, Experiment, Judgement, Machine, Measured, Point, Quality,
-    State, Unit, Untestable, Verdict, find,
+    Claim, Count, Counting, Distribution, Evidence, Experiment, Judgement, Machine, Measured,
+    Point, Quality, State, Unit, Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -104,6 +104,28 @@ impl Planted {
         self
     }
 
+    /// The same points, of which runs were timed one by one: the ticks of the median and of p99, pass by
+    /// pass, as `ticks` has them for a series.
+    pub fn with_runs(mut self, ticks: impl Fn(&str) -> Vec<[u64; 2]>) -> Self {
+        for point in &mut self.points {
+            let runs = ticks(&point.series).into_iter();
+            let runs = runs.map(|[p50, p99]| Distribution {
+                count: 10_000,
+                operations: 100,
+                min: p50,
+                p50,
+                p90: p50,
+                p99,
+                p999: p99,
+                max: 100 * p99,
+            });
+            if let State::Measured(measured) = &mut point.state {
+                measured.runs = runs.collect();
+            }
+        }
+        self
+    }
+
     /// The same on a machine that counts nothing, for `reason`.
     pub fn counting_nothing(mut self, reason: &str) -> Self {
         let wanted = self.experiment.events.iter();
@@ -186,6 +208,8 @@ fn measured(value: Interval, unit: Unit, rate: Rate, core_per_tick: Option<f64>)
         pages: "planted".to_owned(),
         passes: Vec::new(),
         counts: Vec::new(),
+        runs: Vec::new(),
+        interrupts: None,
         crew: None,
         confidence: None,
     }))

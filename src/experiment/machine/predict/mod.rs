@@ -176,6 +176,7 @@ fn instead(measured: &Measured, cycles: f64) -> Measured {
         samples: Vec::new(),
         passes: Vec::new(),
         counts: Vec::new(),
+        runs: Vec::new(),
         confidence: None,
         ..measured.clone()
     }

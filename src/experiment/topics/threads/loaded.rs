@@ -1,5 +1,6 @@
 //! Loaded latency: what a random walk in memory takes while the other cores stream.
 
+use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
@@ -76,7 +77,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             and once as written. Below the knee of the curve the walk hardly notices the others; \
             beyond it the memory's queues fill, and more load buys little bandwidth and much \
             latency. One streaming core may not reach the knee: a core keeps only so many lines \
-            under way (X10), which is its bandwidth times the latency.",
+            under way (X10), which is its bandwidth times the latency. The curves \
+            of p99 are of single steps, each timed by itself: one in 100 takes longer.",
     plot: Some(Plot::lines(
         Axis::linear("bandwidth of the other cores, GB/s"),
         Axis::linear("time per step of the walk"),
@@ -86,7 +88,7 @@ const LOADED_LATENCY: Experiment = Experiment {
         let bytes = machine.in_memory();
         let order = Order::Random { seed: machine.seed };
         let alone = WalkSetup::follow(Layout::npad(7), bytes, order);
-        let mut cases = vec![Case::new(ALONE, 0.0, alone).in_large_pages()];
+        let mut cases = vec![Case::new(ALONE, 0.0, alone).in_large_pages().run_by_run(1)];
         let Ok(cpus) = machine.cpu_order.of(threads(machine)) else {
             return cases;
         };
@@ -110,7 +112,7 @@ const LOADED_LATENCY: Experiment = Experiment {
                     };
                     Case::new(series, pause as f64, setup).in_large_pages()
                 };
-                cases.push(of(walk_beside(load), Timed::Walk));
+                cases.push(of(walk_beside(load), Timed::Walk).run_by_run(1));
                 cases.push(of(stream_beside(load), Timed::Stream));
             }
         }
@@ -121,20 +123,28 @@ const LOADED_LATENCY: Experiment = Experiment {
         let Ok(alone) = e.at(ALONE, 0.0) else {
             return Vec::new();
         };
-        let curve = |(load, _, times): (&str, Motion, f64)| {
-            let mut points: Vec<(f64, Interval)> = loaded(e, load, times)
-                .iter()
-                .map(|at| (at.bandwidth.middle(), at.latency))
-                .collect();
+        let slow = e.percentile(ALONE, 0.0, Percentile::P99).ok();
+        let curve = |label: String, alone: Option<Interval>, points: Vec<(f64, Interval)>| {
+            let mut points = points;
             if points.is_empty() {
                 return None;
             }
-            points.push((0.0, alone));
+            points.extend(alone.map(|alone| (0.0, alone)));
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let label = format!("beside {load}");
             Some(Curve { label, points })
         };
-        LOADS.into_iter().filter_map(curve).collect()
+        let curves = LOADS.into_iter().flat_map(|(load, _, times)| {
+            let found = loaded(e, load, times);
+            let usual = found.iter().map(|at| (at.bandwidth.middle(), at.latency));
+            let single = found
+                .iter()
+                .filter_map(|at| Some((at.bandwidth.middle(), at.slow?)));
+            [
+                curve(format!("beside {load}"), Some(alone), usual.collect()),
+                curve(format!("p99 beside {load}"), slow, single.collect()),
+            ]
+        });
+        curves.flatten().collect()
     },
     events: &[],
     claims: &[
@@ -200,17 +210,25 @@ struct Loaded {
     bandwidth: Interval,
     /// Of a step of the walk, in nanoseconds.
     latency: Interval,
+    /// What 99 of 100 steps do not exceed that are timed by themselves.
+    slow: Option<Interval>,
 }
 
 /// What was measured under a load, from the shortest pause on. `e` is in nanoseconds.
 fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
     let streams = threads(e.machine).saturating_sub(1) as f64;
     let at = |pause: u64| {
-        let latency = e.at(&walk_beside(load), pause as f64).ok()?;
+        let walk = walk_beside(load);
+        let latency = e.at(&walk, pause as f64).ok()?;
+        let slow = e.percentile(&walk, pause as f64, Percentile::P99).ok();
         let burst = e.at(&stream_beside(load), pause as f64).ok()?;
         let bytes = streams * times * BURST_BYTES;
         let bandwidth = Interval::new(bytes / burst.hi, bytes / burst.lo);
-        Some(Loaded { bandwidth, latency })
+        Some(Loaded {
+            bandwidth,
+            latency,
+            slow,
+        })
     };
     PAUSES.into_iter().filter_map(at).collect()
 }
@@ -398,6 +416,7 @@ mod tests {
         let at = |bandwidth: f64| Loaded {
             bandwidth: Interval::exact(bandwidth),
             latency: Interval::exact(100.0),
+            slow: None,
         };
         let loads = [40.0, 23.0, 15.0, 1.0].map(at);
         let half = at_half(&loads, 40.0).unwrap();

@@ -1,7 +1,8 @@
 //! Threads that walk lists side by side.
 
+pub(crate) mod accuracy;
 pub mod hyperthread;
 mod loaded;
 pub mod shared_lists;
 
-families![hyperthread, shared_lists, loaded];
+families![hyperthread, shared_lists, loaded, accuracy];

@@ -1,0 +1,185 @@
+//! How single runs of a case spread, each timed by itself.
+
+use crate::experiment::{Unit, Untestable};
+use crate::stats::Interval;
+use crate::time::Rate;
+
+/// Runs that are timed one by one where a case asks for them.
+pub const RUNS: usize = 10_000;
+
+/// The ticks of single runs: nothing is averaged and nothing left out. The cost of an empty stretch is
+/// taken off each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
+pub struct Distribution {
+    /// How many runs there were.
+    pub count: u64,
+    /// Operations of a run.
+    pub operations: u64,
+    /// The shortest run.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// What 90 of 100 runs do not exceed.
+    pub p90: u64,
+    /// What 99 of 100 runs do not exceed.
+    pub p99: u64,
+    /// What 999 of 1000 runs do not exceed.
+    #[cfg_attr(feature = "lab", serde(rename = "p99.9"))]
+    pub p999: u64,
+    /// The longest run.
+    pub max: u64,
+}
+
+/// A place in a distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Percentile {
+    /// The median.
+    P50,
+    /// What 90 of 100 runs do not exceed.
+    P90,
+    /// What 99 of 100 runs do not exceed.
+    P99,
+    /// What 999 of 1000 runs do not exceed.
+    P999,
+    /// The longest run.
+    Max,
+}
+
+impl Percentile {
+    /// All of them, in rising order.
+    pub const ALL: [Percentile; 5] = [
+        Percentile::P50,
+        Percentile::P90,
+        Percentile::P99,
+        Percentile::P999,
+        Percentile::Max,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Percentile::P50 => "p50",
+            Percentile::P90 => "p90",
+            Percentile::P99 => "p99",
+            Percentile::P999 => "p99.9",
+            Percentile::Max => "max",
+        }
+    }
+}
+
+impl Distribution {
+    /// The distribution of runs of `operations` operations that took these ticks, which are sorted.
+    /// `None` if there are none.
+    pub fn of(ticks: &mut [u64], operations: u64) -> Option<Self> {
+        ticks.sort_unstable();
+        let last = ticks.len().checked_sub(1)?;
+        // The least value that this share of all does not exceed.
+        let at = |permille: usize| {
+            let rank = (ticks.len() * permille).div_ceil(1000);
+            ticks[rank.saturating_sub(1).min(last)]
+        };
+        Some(Distribution {
+            count: ticks.len() as u64,
+            operations,
+            min: ticks[0],
+            p50: at(500),
+            p90: at(900),
+            p99: at(990),
+            p999: at(999),
+            max: ticks[last],
+        })
+    }
+
+    /// The ticks of a run at this place.
+    pub fn at(&self, place: Percentile) -> u64 {
+        match place {
+            Percentile::P50 => self.p50,
+            Percentile::P90 => self.p90,
+            Percentile::P99 => self.p99,
+            Percentile::P999 => self.p999,
+            Percentile::Max => self.max,
+        }
+    }
+}
+
+/// What a place in the distributions of all passes comes to for a run: an interval that holds that of
+/// each pass. `core_per_tick` are core cycles per tick.
+///
+/// # Errors
+/// If runs were not timed one by one, or the unit is none of time.
+pub(super) fn percentile(
+    passes: &[Distribution],
+    place: Percentile,
+    unit: Unit,
+    rate: Rate,
+    core_per_tick: Option<f64>,
+) -> Result<Interval, Untestable> {
+    let factor = match unit {
+        Unit::Nanoseconds => Some(1e9 / rate.hz()),
+        Unit::CoreCycles => core_per_tick,
+        _ => None,
+    };
+    let factor = factor
+        .ok_or_else(|| Untestable(format!("a single run has no value in {}", unit.label())))?;
+    let of = |pass: &Distribution| Interval::exact(pass.at(place) as f64 * factor);
+    let all = passes.iter().map(of).reduce(Interval::hull);
+    all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
+}
+
+/// The distributions of all passes in words, in core cycles, or in nanoseconds without a core clock: `p50
+/// 100, p90 100, p99 102, p99.9 110, max 5120 core cycles (10000 runs)`. `None` if no run was timed by
+/// itself.
+pub fn in_words(passes: &[Distribution], rate: Rate, core_per_tick: Option<f64>) -> Option<String> {
+    let (unit, name) = match core_per_tick {
+        Some(_) => (Unit::CoreCycles, "core cycles"),
+        None => (Unit::Nanoseconds, "ns"),
+    };
+    let place = |place: Percentile| {
+        let value = percentile(passes, place, unit, rate, core_per_tick).ok()?;
+        Some(format!("{} {:.0}", place.name(), value.middle()))
+    };
+    let places: Option<Vec<String>> = Percentile::ALL.into_iter().map(place).collect();
+    let runs: u64 = passes.iter().map(|pass| pass.count).sum();
+    Some(format!("{} {name} ({runs} runs)", places?.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_ranks_of_the_sorted_runs() {
+        let mut ticks: Vec<u64> = (1..=1000).rev().collect();
+        let of = Distribution::of(&mut ticks, 100).unwrap();
+        let places = Percentile::ALL.map(|place| of.at(place));
+        assert_eq!((of.count, of.operations, of.min), (1000, 100, 1));
+        assert_eq!(places, [500, 900, 990, 999, 1000]);
+        assert_eq!(Distribution::of(&mut [], 1), None);
+        let one = Distribution::of(&mut [7], 1).unwrap();
+        assert_eq!(Percentile::ALL.map(|place| one.at(place)), [7; 5]);
+    }
+
+    #[test]
+    fn passes_are_held_by_one_interval_in_the_unit_asked_for() {
+        let pass = |ticks| Distribution::of(&mut [ticks], 1).unwrap();
+        let passes = [pass(100), pass(110)];
+        let rate = Rate::from_hz(2e9);
+        let of = |unit, ratio| percentile(&passes, Percentile::P99, unit, rate, ratio);
+        let cycles = of(Unit::CoreCycles, Some(1.5)).unwrap();
+        assert_eq!((cycles.lo, cycles.hi), (150.0, 165.0));
+        let nanos = of(Unit::Nanoseconds, None).unwrap();
+        assert_eq!((nanos.lo, nanos.hi), (50.0, 55.0));
+        assert!(of(Unit::CoreCycles, None).is_err());
+        assert!(percentile(&[], Percentile::P50, Unit::Nanoseconds, rate, None).is_err());
+    }
+
+    #[test]
+    fn in_words_it_names_each_percentile_and_the_runs() {
+        let passes = [Distribution::of(&mut [100, 100, 102, 5000], 1).unwrap()];
+        assert_eq!(
+            in_words(&passes, Rate::from_hz(1e9), Some(1.0)).unwrap(),
+            "p50 100, p90 5000, p99 5000, p99.9 5000, max 5000 core cycles (4 runs)"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! Runs of a kernel, timed one by one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::experiment::distribution::RUNS;
+use crate::experiment::{Distribution, Timing, Untestable, Workload};
+use crate::kernel::{Kernel, Register, Work};
+use crate::measure::{Shot, each_shot};
+use crate::os::{RoundOptions, team};
+
+/// Ticks from the call of a round to its start: enough for members that sleep to wake up.
+const AHEAD: u64 = 100_000;
+
+/// Times [`RUNS`] runs of `operations` operations one by one: on this thread, or on the first of several
+/// while the others work. `None` if single runs are nothing for this workload.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU.
+pub(super) fn one_by_one(
+    workload: &mut Workload<'_>,
+    operations: u64,
+) -> Result<Option<Distribution>, Untestable> {
+    let mut ticks = Vec::with_capacity(RUNS);
+    match workload {
+        Workload::Steady {
+            kernel,
+            beside: None,
+            ..
+        } => {
+            let kernel = kernel.as_mut();
+            time(&mut Run { kernel, operations }, &mut ticks);
+        }
+        Workload::Shot { shot, .. } => time(shot.as_mut(), &mut ticks),
+        Workload::Threads {
+            members,
+            timing: Timing::AtOnce { in_step: false, .. },
+        } => {
+            let Some(first) = members.first_mut() else {
+                return Ok(None);
+            };
+            let found = Arc::new(Mutex::new(ticks));
+            let placeholder = Box::new(Register::default());
+            first.kernel = Box::new(OneByOne {
+                kernel: std::mem::replace(&mut first.kernel, placeholder),
+                operations,
+                ticks: Arc::clone(&found),
+            });
+            let manner = RoundOptions {
+                ahead: AHEAD,
+                keep_on: true,
+            };
+            // The first does all of its runs in one operation, and the others go on until it is done.
+            team(members, manner, |team| {
+                team.round(1);
+            })?;
+            ticks = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        _ => return Ok(None),
+    }
+    Ok(Distribution::of(&mut ticks, operations))
+}
+
+/// Times runs into `ticks` until it is full.
+fn time(shot: &mut dyn Shot, ticks: &mut Vec<u64>) {
+    let room = ticks.capacity() - ticks.len();
+    each_shot(shot, room as u64, &mut |run| ticks.push(run), &mut || false);
+}
+
+/// Some operations of a kernel.
+struct Run<'k, 'm> {
+    kernel: &'k mut (dyn Kernel + 'm),
+    operations: u64,
+}
+
+impl Shot for Run<'_, '_> {
+    fn prepare(&mut self) {}
+
+    fn shoot(&mut self) -> u64 {
+        self.kernel.run(self.operations)
+    }
+}
+
+/// A kernel that is timed run by run in its first operation, and goes on as it is behind it.
+struct OneByOne<'m> {
+    kernel: Box<dyn Kernel + Send + 'm>,
+    operations: u64,
+    ticks: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Kernel for OneByOne<'_> {
+    fn run(&mut self, operations: u64) -> u64 {
+        let kernel = self.kernel.as_mut();
+        let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
+        if ticks.len() == ticks.capacity() {
+            return kernel.run(operations);
+        }
+        let operations = self.operations;
+        time(&mut Run { kernel, operations }, &mut ticks);
+        0
+    }
+
+    fn work(&self) -> Work {
+        self.kernel.work()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::SampleOf;
+    use crate::os::{Worker, allowed};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Counts its operations, and the runs that they come in.
+    #[derive(Clone, Default)]
+    struct Counting(Arc<[AtomicU64; 2]>);
+
+    impl Counting {
+        fn counts(&self) -> [u64; 2] {
+            [0, 1].map(|index| self.0[index].load(Ordering::Relaxed))
+        }
+    }
+
+    impl Kernel for Counting {
+        fn run(&mut self, operations: u64) -> u64 {
+            self.0[0].fetch_add(operations, Ordering::Relaxed);
+            self.0[1].fetch_add(1, Ordering::Relaxed);
+            0
+        }
+    }
+
+    #[test]
+    fn each_run_is_of_as_many_operations_as_asked_for() {
+        let kernel = Counting::default();
+        let mut workload = Workload::steady(kernel.clone(), 1);
+        let found = one_by_one(&mut workload, 7).unwrap().unwrap();
+        let [operations, runs] = kernel.counts();
+        assert_eq!((found.count, found.operations), (RUNS as u64, 7));
+        // Those before the first that counts are runs as well.
+        assert!(runs >= RUNS as u64 && operations == 7 * runs, "{runs}");
+    }
+
+    #[test]
+    fn the_first_of_several_threads_is_timed_while_the_others_work() {
+        let cpus = allowed();
+        let kernels = [Counting::default(), Counting::default()];
+        let member = |index: usize| Worker {
+            cpu: cpus[index % cpus.len()],
+            kernel: Box::new(kernels[index].clone()),
+        };
+        let members = vec![member(0), member(1)];
+        let mut workload = Workload::at_once(members, SampleOf::First, 1);
+        let found = one_by_one(&mut workload, 3).unwrap().unwrap();
+        assert_eq!(found.count, RUNS as u64);
+        assert!(kernels[0].counts()[0] >= 3 * RUNS as u64);
+        assert!(kernels[1].counts()[0] > 0);
+    }
+
+    #[test]
+    fn a_count_has_no_runs() {
+        assert_eq!(one_by_one(&mut Workload::Count(1.0), 1), Ok(None));
+    }
+}

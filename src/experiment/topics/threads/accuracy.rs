@@ -1,0 +1,134 @@
+//! Cycle accuracy: how far runs of a hundred cycles and more lie apart, each timed by itself.
+
+use crate::experiment::prelude::*;
+use crate::experiment::shared::register::RegisterSetup;
+use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::{Distribution, Percentile};
+use crate::pattern::{Layout, Order};
+use crate::stats::Interval;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[CYCLE_ACCURACY];
+
+/// Its id.
+pub(crate) const ID: &str = "X15";
+
+/// A chain whose length in core cycles is known, and walks in the caches of the core.
+pub(crate) const SERIES: [&str; 3] = [CHAIN, WALK_IN_L1D, WALK_IN_L2];
+
+const CHAIN: &str = "a chain of 100 core cycles";
+const WALK_IN_L1D: &str = "100 steps of a random walk in L1d";
+const WALK_IN_L2: &str = "100 steps of a random walk in L2";
+
+/// Operations of a run.
+const STEPS: u64 = 100;
+
+/// How many times as long as the median a run may take that is as long as the others.
+const CLOSE: f64 = 1.1;
+
+const CYCLE_ACCURACY: Experiment = Experiment {
+    id: ID,
+    name: "cycle-accuracy",
+    title: "The spread of single runs of a hundred cycles",
+    question: "To how many cycles does one run agree with the next?",
+    source: "Beyond the papers: what an isolated core is for",
+    seen: &[],
+    about: "Each run is timed by itself, and nothing is averaged or left out. A chain of 100 one-cycle \
+            instructions takes the same number of core cycles each time: what its runs differ by is the \
+            measurement's own, the steps in which the time-stamp counter advances, the clock of the core, \
+            and interrupts. Walks add what the caches do. An operation is one of the 100; the curves show \
+            whole runs, and how many of them are slower: one in two is slower than the median, one in \
+            100 than p99, and none than the last point. On a core that nothing interrupts (`linefill run \
+            --isolated`) the curves stay flat to their end.",
+    plot: Some(Plot::lines(
+        Axis::log("one run in so many is slower"),
+        Axis::log("core cycles per run"),
+        // Of whole runs, and not of operations.
+        Unit::Count,
+    )),
+    cases: |machine| {
+        let ranges = &machine.ranges;
+        let walk = |series, range| {
+            let order = Order::Random { seed: machine.seed };
+            let bytes = machine.middle_of(range);
+            let setup = WalkSetup::follow(Layout::npad(7), bytes, order);
+            Case::new(series, 0.0, setup).in_large_pages()
+        };
+        [
+            Case::new(CHAIN, 0.0, RegisterSetup),
+            walk(WALK_IN_L1D, ranges.l1),
+            walk(WALK_IN_L2, ranges.l2),
+        ]
+        .map(|case| case.run_by_run(STEPS))
+        .into()
+    },
+    curves: |e| {
+        let curve = |series: &str| {
+            let points: Vec<(f64, Interval)> = Percentile::ALL
+                .into_iter()
+                .filter_map(|place| {
+                    let value = e.percentile(series, 0.0, place).ok()?;
+                    // Runs of less than the empty stretch have no place on a logarithmic axis.
+                    (value.lo > 0.0).then_some((slower(place), value))
+                })
+                .collect();
+            let label = series.to_owned();
+            (!points.is_empty()).then_some(Curve { label, points })
+        };
+        SERIES.into_iter().filter_map(curve).collect()
+    },
+    events: &[],
+    claims: &[
+        measured(
+            "X15.1",
+            ours("who reports cycles must know to how many of them a run can be told"),
+            "of 100 runs of a chain of 100 core cycles, each timed by itself, 99 take less than 1.1 times \
+             the median",
+            |e| close(e, CHAIN),
+        ),
+        measured(
+            "X15.2",
+            ours("a hit in L1d takes a fixed number of cycles, so the runs should agree"),
+            "of 100 runs of 100 steps in L1d, each timed by itself, 99 take less than 1.1 times the median",
+            |e| close(e, WALK_IN_L1D),
+        ),
+        measured(
+            "X15.3",
+            ours("nobody else uses the L2 of a core that runs one thread"),
+            "of 100 runs of 100 steps in L2, each timed by itself, 99 take less than 1.1 times the median",
+            |e| close(e, WALK_IN_L2),
+        ),
+    ],
+};
+
+/// One run in so many is slower than this place in their distribution. Of all runs none is slower than the
+/// longest.
+fn slower(place: Percentile) -> f64 {
+    match place {
+        Percentile::P50 => 2.0,
+        Percentile::P90 => 10.0,
+        Percentile::P99 => 100.0,
+        Percentile::P999 => 1000.0,
+        Percentile::Max => crate::experiment::distribution::RUNS as f64,
+    }
+}
+
+fn close(e: &Evidence<'_>, series: &str) -> Judged {
+    let p99 = e.over_median(series, 0.0, Percentile::P99)?;
+    at_most("p99 over the median", p99, CLOSE)
+}
+
+/// What each of the series came to among `points`, in words.
+pub(crate) fn in_words(
+    machine: &Machine,
+    points: &[crate::experiment::Point],
+) -> Vec<(&'static str, String)> {
+    let of = |series: &'static str| {
+        let point = points.iter().find(|point| point.series == series)?;
+        let measured = point.measured()?;
+        let runs: &[Distribution] = &measured.runs;
+        let words = crate::experiment::in_words(runs, machine.rate, measured.core_per_tick)?;
+        Some((series, words))
+    };
+    SERIES.into_iter().filter_map(of).collect()
+}

@@ -1,0 +1,171 @@
+//! Interrupts of a CPU: how many it took, and which devices send theirs to it (`/proc/interrupts` and
+//! `/proc/irq`).
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::root::{Root, Unreadable, read};
+use super::sysfs::list;
+
+/// How many interrupts of each kind a CPU took since boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interrupts(Vec<Line>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line {
+    /// A number, or a kind: `LOC`.
+    name: String,
+    /// Who sends it, in the kernel's words.
+    sender: String,
+    count: u64,
+}
+
+impl Interrupts {
+    /// What `/proc/interrupts` says of `cpu`.
+    ///
+    /// # Errors
+    /// If there is no such file, or no column of this CPU in it.
+    pub fn of(root: &Root, cpu: usize) -> Result<Self, Unreadable> {
+        let path = root.proc.join("interrupts");
+        let text = read(&path)?;
+        Interrupts::parse(&text, cpu).ok_or_else(|| Unreadable {
+            path,
+            problem: format!("it has no column of CPU {cpu}"),
+        })
+    }
+
+    fn parse(text: &str, cpu: usize) -> Option<Self> {
+        let mut lines = text.lines();
+        let columns: Vec<&str> = lines.next()?.split_whitespace().collect();
+        // CPUs that are offline have no column.
+        let name = format!("CPU{cpu}");
+        let column = columns.iter().position(|column| *column == name)?;
+        let line = |line: &str| {
+            let (name, rest) = line.split_once(':')?;
+            let name = name.trim();
+            // Errors of the whole machine are no interrupts of a CPU.
+            if ["ERR", "MIS"].contains(&name) {
+                return None;
+            }
+            let mut words = rest.split_whitespace();
+            let count = words.nth(column)?.parse().ok()?;
+            let senders = words.skip(columns.len() - column - 1);
+            Some(Line {
+                name: name.to_owned(),
+                sender: senders.collect::<Vec<_>>().join(" "),
+                count,
+            })
+        };
+        Some(Interrupts(lines.filter_map(line).collect()))
+    }
+
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|line| line.count).sum()
+    }
+
+    /// What came since `before`, in words, the most frequent first: `250 LOC (Local timer interrupts)`.
+    pub(super) fn since(&self, before: &Self) -> Vec<String> {
+        let more = |line: &Line| {
+            let same = before.0.iter().find(|other| other.name == line.name);
+            line.count
+                .saturating_sub(same.map_or(0, |other| other.count))
+        };
+        let mut grown: Vec<(u64, &Line)> = self.0.iter().map(|line| (more(line), line)).collect();
+        grown.retain(|(more, _)| *more > 0);
+        grown.sort_by_key(|(more, _)| std::cmp::Reverse(*more));
+        let words = |(more, line): (u64, &Line)| format!("{more} {} ({})", line.name, line.sender);
+        grown.into_iter().map(words).collect()
+    }
+}
+
+/// A device's interrupt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Irq {
+    /// Its number.
+    pub(super) number: u32,
+    /// The file that says to which CPUs it may go.
+    pub(super) file: PathBuf,
+    /// What is in it.
+    pub(super) affinity: String,
+    /// Whether the CPU that was asked about is the one that it goes to now.
+    pub(super) comes: bool,
+}
+
+/// The devices' interrupts that may go to `cpu`, by number.
+///
+/// # Errors
+/// If `/proc/irq` cannot be read.
+pub(super) fn aimed_at(root: &Root, cpu: usize) -> Result<Vec<Irq>, Unreadable> {
+    let path = root.proc.join("irq");
+    let unreadable = |error: std::io::Error| Unreadable {
+        path: path.clone(),
+        problem: error.to_string(),
+    };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&path).map_err(unreadable)?.flatten() {
+        let name = entry.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let file = entry.path().join("smp_affinity_list");
+        // Others have no such file: interrupts of one CPU alone.
+        let Ok(affinity) = read(&file) else { continue };
+        let goes_to = |text: &str| list::parse(text).is_some_and(|cpus| cpus.contains(&cpu));
+        let effective = read(&entry.path().join("effective_affinity_list"));
+        let comes = goes_to(effective.as_deref().unwrap_or(&affinity));
+        if comes || goes_to(&affinity) {
+            found.push(Irq {
+                number,
+                file,
+                affinity,
+                comes,
+            });
+        }
+    }
+    found.sort_by_key(|irq| irq.number);
+    Ok(found)
+}
+
+/// The numbers of interrupts in words.
+pub(super) fn numbers<'i>(irqs: impl IntoIterator<Item = &'i Irq>) -> String {
+    let mut numbers: Vec<usize> = irqs.into_iter().map(|irq| irq.number as usize).collect();
+    numbers.sort_unstable();
+    list::format(&numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "           CPU0       CPU2\n \
+        24:          1          7  IO-APIC   5-edge      ACPI:Ged\n\
+        LOC:     149969     186158   Local timer interrupts\n\
+        ERR:          3\nMIS:          0\n";
+
+    #[test]
+    fn a_cpu_has_the_column_of_its_own_number() {
+        let of = |cpu| Interrupts::parse(TEXT, cpu);
+        assert_eq!(of(0).unwrap().total(), 1 + 149_969);
+        assert_eq!(of(2).unwrap().total(), 7 + 186_158);
+        assert_eq!(of(1), None);
+        assert_eq!(Interrupts::parse("", 0), None);
+        let alone = Interrupts::parse("  CPU0\nLOC: 5 Local timer interrupts\nERR: 9\n", 0);
+        assert_eq!(alone.unwrap().total(), 5);
+    }
+
+    #[test]
+    fn what_came_is_told_by_kind_the_most_frequent_first() {
+        let before = Interrupts::parse(TEXT, 2).unwrap();
+        assert!(before.since(&before).is_empty());
+        let later = TEXT.replace("186158", "186408").replace("  7 ", "  9 ");
+        let after = Interrupts::parse(&later, 2).unwrap();
+        assert_eq!(
+            after.since(&before),
+            [
+                "250 LOC (Local timer interrupts)",
+                "2 24 (IO-APIC 5-edge ACPI:Ged)"
+            ]
+        );
+    }
+}

@@ -1,0 +1,294 @@
+//! A CPU that nobody else runs on and nothing interrupts, for as long as a measurement takes.
+//!
+//! What only the kernel's command line can set is looked at and named; what can be changed at run time is
+//! changed, and put back by a [`Guardian`](super::guardian) however this process ends.
+
+mod lock;
+mod partition;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::affinity;
+use super::guardian::{Guardian, Undo};
+use super::health::{self, CHOSEN, Check, ISOLATED, Observed, State, TICKLESS};
+use super::irq::{self, Interrupts, Irq, numbers};
+use super::preempt::{Disturbance, Switches};
+use super::root::Root;
+use super::sysfs::{Sysfs, list};
+use partition::{Partition, Plan};
+
+/// What keeps a CPU from being isolated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The CPU.
+    pub cpu: usize,
+    /// What is missing.
+    pub missing: Vec<Missing>,
+}
+
+/// A setting that is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// Which.
+    pub what: String,
+    /// What was found instead.
+    pub found: String,
+    /// How to set it.
+    pub mend: String,
+}
+
+impl From<&Check> for Missing {
+    fn from(check: &Check) -> Self {
+        Missing {
+            what: check.name.to_owned(),
+            found: check.found.clone(),
+            mend: check.mend.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CPU {} is not isolated:", self.cpu)?;
+        let mut missing = self.missing.iter().peekable();
+        while let Some(Missing { what, found, mend }) = missing.next() {
+            write!(f, "\n  {what}: {found}")?;
+            // What mends the next as well stands below it.
+            if missing.peek().is_none_or(|next| next.mend != *mend) {
+                write!(f, "\n    {mend}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// An isolated CPU. Everything that was changed for it is put back when this is dropped, and, if this
+/// process is killed, by another one.
+#[derive(Debug)]
+pub struct Isolated {
+    cpu: usize,
+    /// What keeps the scheduler away: the kernel's command line, or a partition.
+    pub by: &'static str,
+    /// How many devices' interrupts were sent elsewhere.
+    pub moved: usize,
+    /// What could not be done, in words.
+    pub notes: Vec<String>,
+    lock: Option<lock::AllMemory>,
+    // Dropped before the guardian, which removes the group that this process is in.
+    partition: Option<Partition>,
+    _guardian: Option<Guardian>,
+}
+
+/// What a CPU is isolated by.
+const BOOT: &str = "isolcpus";
+const PARTITION: &str = "cpuset partition";
+
+/// How long the CPU is watched before it counts as quiet.
+const WINDOW: Duration = Duration::from_millis(500);
+
+/// Interrupts in this window up to which a CPU is quiet: the kernel keeps a tick per second for itself.
+const FEW: u64 = 5;
+
+impl Isolated {
+    /// Isolates `cpu` for this process. Takes about a second, in which the CPU is watched.
+    ///
+    /// # Errors
+    /// All settings that are missing. Nothing is changed then.
+    pub fn enter(root: &Root, cpu: usize) -> Result<Self, Refused> {
+        let refused = |missing| Refused { cpu, missing };
+        let checks = health::of_isolation(root, cpu, &Observed::now(root, cpu));
+        let plan = plan(root, cpu, &checks).map_err(refused)?;
+        let mut isolated = Isolated::change(root, cpu, plan).map_err(|problem| {
+            refused(vec![Missing {
+                what: ISOLATED.to_owned(),
+                found: problem,
+                mend: health::boot_settings(cpu),
+            }])
+        })?;
+        match lock::all_memory() {
+            Ok(lock) => isolated.lock = Some(lock),
+            Err(problem) => isolated.notes.push(problem),
+        }
+        let seen = watch(root, cpu).map_err(|problem| {
+            refused(vec![Missing {
+                what: "quiet CPU".to_owned(),
+                found: problem,
+                mend: "measure on a CPU that this process may use, on a system with /proc"
+                    .to_owned(),
+            }])
+        })?;
+        match seen.missing(cpu) {
+            None => Ok(isolated),
+            Some(missing) => Err(refused(vec![missing])),
+        }
+    }
+
+    /// Changes what can be changed, behind a guardian.
+    ///
+    /// # Errors
+    /// What failed, in words. Nothing is changed then.
+    fn change(root: &Root, cpu: usize, plan: Option<Plan>) -> Result<Self, String> {
+        let irqs = irq::aimed_at(root, cpu).unwrap_or_default();
+        let guardian = guardian(plan.as_ref(), &irqs).map_err(|error| {
+            format!("no process could be started that would put the settings back: {error}")
+        })?;
+        let partition = plan.map(Plan::enter).transpose()?;
+        let mut notes = Vec::new();
+        Ok(Isolated {
+            cpu,
+            by: if partition.is_some() { PARTITION } else { BOOT },
+            moved: move_away(root, cpu, &irqs, &mut notes),
+            notes,
+            lock: None,
+            partition,
+            _guardian: guardian,
+        })
+    }
+
+    /// Whether all memory of this process is locked.
+    pub fn locked(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// The CPU.
+    pub fn cpu(&self) -> usize {
+        self.cpu
+    }
+
+    /// Whether this process may run on no other CPU.
+    pub fn alone(&self) -> bool {
+        self.partition.is_some()
+    }
+}
+
+/// The partition that is to be made, if the CPU is not isolated already.
+///
+/// # Errors
+/// All that is missing.
+fn plan(root: &Root, cpu: usize, checks: &[Check]) -> Result<Option<Plan>, Vec<Missing>> {
+    // Settings of a CPU that is not there are none.
+    let absent = |check: &&Check| check.name == CHOSEN && check.state == State::Bad;
+    if let Some(check) = checks.iter().find(absent) {
+        return Err(vec![check.into()]);
+    }
+    let mut missing = Vec::new();
+    let mut plan = None;
+    for check in checks {
+        let setting = [ISOLATED, TICKLESS].contains(&check.name);
+        match (setting, check.state) {
+            (_, State::Good) | (false, State::Unknown | State::Warn) => {}
+            (true, _) if check.name == ISOLATED => match Plan::of(root, cpu) {
+                Ok(partition) => plan = Some(partition),
+                Err(problem) => missing.push(Missing {
+                    found: format!("{}; and no partition can be made: {problem}", check.found),
+                    ..Missing::from(check)
+                }),
+            },
+            _ => missing.push(check.into()),
+        }
+    }
+    match missing.is_empty() {
+        true => Ok(plan),
+        false => Err(missing),
+    }
+}
+
+/// Who puts back what is going to be changed; nobody if nothing is.
+fn guardian(plan: Option<&Plan>, irqs: &[Irq]) -> io::Result<Option<Guardian>> {
+    let mut undo = plan.map_or(Ok(Vec::new()), Plan::undo)?;
+    for irq in irqs {
+        undo.push(Undo::write(&irq.file, 0, irq.affinity.as_bytes())?);
+    }
+    (!undo.is_empty())
+        .then(|| Guardian::post(&undo))
+        .transpose()
+}
+
+/// Sends interrupts of devices to the other CPUs, and says how many went.
+fn move_away(root: &Root, cpu: usize, irqs: &[Irq], notes: &mut Vec<String>) -> usize {
+    let mut others = Sysfs::at(&root.sys).online().unwrap_or_default();
+    others.retain(|&other| other != cpu);
+    if others.is_empty() {
+        return 0;
+    }
+    let others = list::format(&others);
+    let (moved, stay): (Vec<&Irq>, Vec<&Irq>) = irqs
+        .iter()
+        .partition(|irq| fs::write(&irq.file, &others).is_ok());
+    // The kernel spreads interrupts of some devices by itself, and lets nobody move them.
+    let come: Vec<&Irq> = stay.into_iter().filter(|irq| irq.comes).collect();
+    if !come.is_empty() {
+        notes.push(format!(
+            "interrupts {} may come to CPU {cpu}: they cannot be moved (not root, or the kernel spreads \
+             them: isolcpus=managed_irq,domain,{cpu} on its command line keeps those away)",
+            numbers(come)
+        ));
+    }
+    moved.len()
+}
+
+/// What came to a CPU while this thread ran there.
+#[derive(Debug)]
+struct Seen {
+    /// How many interrupts there were.
+    count: u64,
+    /// By kind, in words.
+    interrupts: Vec<String>,
+    disturbance: Disturbance,
+}
+
+/// Computes on `cpu` for a while.
+///
+/// # Errors
+/// If this thread cannot be kept there, or nobody counts interrupts.
+fn watch(root: &Root, cpu: usize) -> Result<Seen, String> {
+    let pinned = affinity::pin(cpu).map_err(|error| error.to_string())?;
+    let before = Interrupts::of(root, cpu).map_err(|error| error.to_string())?;
+    let switches = Switches::now();
+    let began = Instant::now();
+    while began.elapsed() < WINDOW {
+        core::hint::spin_loop();
+    }
+    let disturbance = Switches::now().since(&switches);
+    let after = Interrupts::of(root, cpu).map_err(|error| error.to_string())?;
+    drop(pinned);
+    Ok(Seen {
+        count: after.total().saturating_sub(before.total()),
+        interrupts: after.since(&before),
+        disturbance,
+    })
+}
+
+impl Seen {
+    /// What made the CPU anything but quiet.
+    fn missing(&self, cpu: usize) -> Option<Missing> {
+        let switches = self.disturbance.involuntary.unwrap_or(0);
+        if self.count <= FEW && switches == 0 {
+            return None;
+        }
+        let mut found = format!(
+            "in {} ms CPU {cpu} took {} interrupts and switched {switches} times to another program",
+            WINDOW.as_millis(),
+            self.count
+        );
+        for (index, kind) in self.interrupts.iter().take(4).enumerate() {
+            found.push_str(if index == 0 { ": " } else { ", " });
+            found.push_str(kind);
+        }
+        Some(Missing {
+            what: "quiet CPU".to_owned(),
+            found,
+            mend: "stop irqbalance (sudo systemctl stop irqbalance), and keep timers and other programs \
+                   away: irqaffinity= with the other CPUs, nohz_full= and rcu_nocbs= with this one"
+                .to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

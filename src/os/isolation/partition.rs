@@ -1,0 +1,129 @@
+//! A partition of CPUs that the scheduler keeps out of (`cpuset.cpus.partition` of cgroup v2).
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::os::guardian::Undo;
+use crate::os::root::{Root, read};
+
+/// Where a partition is to be, and what puts everything back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    cpu: usize,
+    /// The top of the hierarchy.
+    top: PathBuf,
+    /// The partition's folder.
+    dir: PathBuf,
+    /// The group that this process is in.
+    home: PathBuf,
+    /// Whether the top has to hand the controller on first.
+    hand_on: bool,
+}
+
+/// The folder of the hierarchy of cgroup v2, alone or beside one of version 1.
+fn top(root: &Root) -> Option<PathBuf> {
+    let dir = root.sys.join("fs/cgroup");
+    let places = [dir.clone(), dir.join("unified")];
+    places
+        .into_iter()
+        .find(|dir| dir.join("cgroup.controllers").is_file())
+}
+
+/// Whether a file that lists controllers names `cpuset`.
+fn names_cpuset(file: &Path) -> bool {
+    read(file).is_ok_and(|text| text.split_whitespace().any(|word| word == "cpuset"))
+}
+
+impl Plan {
+    /// A partition of `cpu` alone.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub(super) fn of(root: &Root, cpu: usize) -> Result<Self, String> {
+        let top = top(root).ok_or("cgroup v2 is not mounted at /sys/fs/cgroup")?;
+        if !names_cpuset(&top.join("cgroup.controllers")) {
+            return Err(format!(
+                "the controller cpuset is not in {}: version 1 may have it, which \
+                 systemd.unified_cgroup_hierarchy=1 on the kernel's command line changes",
+                top.join("cgroup.controllers").display()
+            ));
+        }
+        let groups = read(&root.proc.join("self/cgroup")).map_err(|error| error.to_string())?;
+        let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+        let own = own.ok_or("this process is in no group of cgroup v2")?;
+        Ok(Plan {
+            cpu,
+            dir: top.join(format!("linefill-{}", std::process::id())),
+            home: top.join(own.trim_start_matches('/')),
+            hand_on: !names_cpuset(&top.join("cgroup.subtree_control")),
+            top,
+        })
+    }
+
+    /// What puts everything back once this process has left the partition, or has ended.
+    pub(super) fn undo(&self) -> io::Result<Vec<Undo>> {
+        let mut undo = vec![
+            Undo::write(&self.dir.join(KIND), 0, b"member")?,
+            Undo::remove(&self.dir)?,
+        ];
+        if self.hand_on {
+            let control = self.top.join("cgroup.subtree_control");
+            undo.push(Undo::write(&control, 0, b"-cpuset")?);
+        }
+        Ok(undo)
+    }
+
+    /// Makes the partition and moves this process into it. What was done before a failure is left for
+    /// [`undo`](Self::undo).
+    ///
+    /// # Errors
+    /// What the kernel refused, in words.
+    pub(super) fn enter(self) -> Result<Partition, String> {
+        if self.hand_on {
+            write(&self.top.join("cgroup.subtree_control"), "+cpuset")?;
+        }
+        fs::create_dir(&self.dir).map_err(|error| refused(&self.dir, &error))?;
+        write(&self.dir.join("cpuset.cpus"), &self.cpu.to_string())?;
+        let kind = self.dir.join(KIND);
+        write(&kind, "isolated")?;
+        // The kernel takes what it cannot do, and says so here alone.
+        let made = read(&kind).map_err(|error| error.to_string())?;
+        if made != "isolated" {
+            return Err(format!("the partition of CPU {} is {made}", self.cpu));
+        }
+        write(&self.dir.join(MEMBERS), &std::process::id().to_string())?;
+        Ok(Partition {
+            members: self.home.join(MEMBERS),
+        })
+    }
+}
+
+const KIND: &str = "cpuset.cpus.partition";
+const MEMBERS: &str = "cgroup.procs";
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| refused(file, &error))
+}
+
+fn refused(path: &Path, error: &io::Error) -> String {
+    let advice = match error.kind() {
+        io::ErrorKind::PermissionDenied => " (run as root)",
+        _ => "",
+    };
+    format!("{}: {error}{advice}", path.display())
+}
+
+/// A partition with this process in it, until dropped.
+#[derive(Debug)]
+pub(super) struct Partition {
+    /// Where the process came from.
+    members: PathBuf,
+}
+
+impl Drop for Partition {
+    /// Goes back. Whoever was to put the rest back does so afterwards.
+    fn drop(&mut self) {
+        let _ = write(&self.members, &std::process::id().to_string());
+    }
+}

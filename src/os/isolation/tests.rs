@@ -1,0 +1,236 @@
+//! Isolation, on folders that stand for `/sys` and `/proc`.
+
+// Ends processes by signal.
+#![allow(unsafe_code)]
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+/// A machine with two CPUs, cgroup v2 and a device that interrupts either CPU.
+struct Mock(PathBuf);
+
+/// Where the files of the mock are, and what is in them at first.
+const FILES: [(&str, &str); 9] = [
+    ("sys/devices/system/cpu/online", "0-1\n"),
+    ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n"),
+    ("sys/fs/cgroup/cgroup.subtree_control", "cpu memory\n"),
+    ("sys/fs/cgroup/users/cgroup.procs", ""),
+    ("proc/self/cgroup", "1:name=systemd:/x\n0::/users\n"),
+    ("proc/irq/24/smp_affinity_list", "0-1\n"),
+    ("proc/irq/24/effective_affinity_list", "1\n"),
+    ("proc/irq/25/smp_affinity_list", "0\n"),
+    (
+        "proc/interrupts",
+        "CPU0 CPU1\nLOC: 1 2 Local timer interrupts\n",
+    ),
+];
+
+const CONTROL: &str = "sys/fs/cgroup/cgroup.subtree_control";
+const HOME: &str = "sys/fs/cgroup/users/cgroup.procs";
+const IRQ: &str = "proc/irq/24/smp_affinity_list";
+
+impl Mock {
+    fn new(name: &str) -> Self {
+        let name = format!("linefill-isolation-{name}-{}", std::process::id());
+        let mock = Mock(std::env::temp_dir().join(name));
+        let _ = fs::remove_dir_all(&mock.0);
+        for (file, text) in FILES {
+            mock.set(file, text);
+        }
+        mock
+    }
+
+    fn set(&self, file: &str, text: &str) {
+        let path = self.0.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, file: &str) -> String {
+        let text = fs::read_to_string(self.0.join(file)).unwrap_or_default();
+        text.trim().to_owned()
+    }
+
+    fn root(&self) -> Root {
+        Root::under(&self.0)
+    }
+
+    /// What a file of the partition of `process` holds.
+    fn of_partition(&self, process: u32, file: &str) -> String {
+        self.text(&format!("sys/fs/cgroup/linefill-{process}/{file}"))
+    }
+
+    /// Waits until `file` holds `text`.
+    fn comes_to(&self, file: &str, text: &str) -> bool {
+        let began = Instant::now();
+        while self.text(file) != text {
+            if began.elapsed() > Duration::from_secs(20) {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        true
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn isolated(root: &Root) -> Isolated {
+    Isolated::change(root, 1, Some(Plan::of(root, 1).unwrap())).unwrap()
+}
+
+#[test]
+fn a_partition_is_made_and_undone() {
+    let mock = Mock::new("dropped");
+    let this = std::process::id();
+    let isolated = isolated(&mock.root());
+    assert_eq!((isolated.by, isolated.moved), (PARTITION, 1));
+    assert!(isolated.alone() && isolated.notes.is_empty());
+    assert_eq!(mock.text(CONTROL), "+cpuset");
+    let of = |file| mock.of_partition(this, file);
+    assert_eq!(of("cpuset.cpus"), "1");
+    assert_eq!(of(KIND), "isolated");
+    assert_eq!(of("cgroup.procs"), this.to_string());
+    assert_eq!(mock.text(IRQ), "0");
+    drop(isolated);
+    assert_eq!(mock.text(HOME), this.to_string());
+    // The file is longer than what is written into it; the kernel's has one word.
+    assert!(of(KIND).starts_with("member"), "{}", of(KIND));
+    assert_eq!(mock.text(CONTROL), "-cpuset");
+    assert_eq!(mock.text(IRQ), "0-1");
+}
+
+/// The partition's file.
+const KIND: &str = "cpuset.cpus.partition";
+
+#[test]
+fn a_cpu_isolated_by_the_command_line_needs_no_partition() {
+    let mock = Mock::new("boot");
+    let isolated = Isolated::change(&mock.root(), 1, None).unwrap();
+    assert_eq!((isolated.by, isolated.alone()), (BOOT, false));
+    assert_eq!(
+        (mock.text(IRQ), mock.text(CONTROL)),
+        ("0".into(), "cpu memory".into())
+    );
+    drop(isolated);
+    assert_eq!(mock.text(IRQ), "0-1");
+}
+
+#[test]
+fn a_partition_that_the_kernel_calls_invalid_is_refused_and_undone() {
+    let mock = Mock::new("invalid");
+    let dir = format!("sys/fs/cgroup/linefill-{}", std::process::id());
+    // A folder in the file's place, into which nothing can be written.
+    fs::create_dir_all(mock.0.join(format!("{dir}/{KIND}"))).unwrap();
+    let plan = Plan::of(&mock.root(), 1).unwrap();
+    let error = Isolated::change(&mock.root(), 1, Some(plan)).unwrap_err();
+    assert!(error.contains(&dir), "{error}");
+    assert_eq!(mock.text(CONTROL), "-cpuset");
+}
+
+#[test]
+fn without_the_controller_there_is_no_plan() {
+    let mock = Mock::new("version-1");
+    mock.set("sys/fs/cgroup/cgroup.controllers", "cpu memory");
+    let error = Plan::of(&mock.root(), 1).unwrap_err();
+    assert!(error.contains("version 1"), "{error}");
+    fs::remove_dir_all(mock.0.join("sys/fs/cgroup")).unwrap();
+    let error = Plan::of(&mock.root(), 1).unwrap_err();
+    assert!(error.contains("not mounted"), "{error}");
+    // A hybrid hierarchy has version 2 beside version 1.
+    mock.set("sys/fs/cgroup/unified/cgroup.controllers", "cpuset");
+    assert!(Plan::of(&mock.root(), 1).is_ok());
+}
+
+fn check(name: &'static str, state: State) -> Check {
+    Check {
+        name,
+        state,
+        found: format!("{name} as found"),
+        why: "",
+        mend: format!("mend {name}"),
+    }
+}
+
+#[test]
+fn everything_that_is_missing_is_named_at_once() {
+    let mock = Mock::new("missing");
+    let of = |checks: &[Check]| plan(&mock.root(), 1, checks);
+    let good = check(TICKLESS, State::Good);
+    assert_eq!(of(&[check(ISOLATED, State::Good), good.clone()]), Ok(None));
+    // The partition takes the place of the setting.
+    assert!(of(&[check(ISOLATED, State::Warn), good]).unwrap().is_some());
+    fs::remove_dir_all(mock.0.join("sys/fs/cgroup")).unwrap();
+    let missing = of(&[
+        check(ISOLATED, State::Warn),
+        check(TICKLESS, State::Unknown),
+        check("steal time", State::Warn),
+        check("SMT sibling", State::Bad),
+    ])
+    .unwrap_err();
+    let refused = Refused { cpu: 1, missing };
+    let names: Vec<&str> = refused.missing.iter().map(|of| of.what.as_str()).collect();
+    assert_eq!(names, [ISOLATED, TICKLESS, "SMT sibling"]);
+    let absent = [check(ISOLATED, State::Warn), check(CHOSEN, State::Bad)];
+    assert_eq!(of(&absent).unwrap_err().len(), 1);
+    let text = refused.to_string();
+    for said in ["CPU 1 is not isolated", "not mounted", "mend tickless CPU"] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+}
+
+#[test]
+fn a_cpu_is_quiet_if_hardly_anything_came() {
+    let seen = |count, involuntary| Seen {
+        count,
+        interrupts: vec!["250 LOC (Local timer interrupts)".to_owned()],
+        disturbance: Disturbance {
+            involuntary: Some(involuntary),
+            ..Disturbance::default()
+        },
+    };
+    assert_eq!(seen(FEW, 0).missing(1), None);
+    let ticks = seen(FEW + 1, 0).missing(1).unwrap();
+    assert!(ticks.found.contains("250 LOC"), "{ticks:?}");
+    let others = seen(0, 1).missing(1).unwrap();
+    assert!(others.found.contains("switched 1 times"), "{others:?}");
+}
+
+/// Where the process that is to be killed finds its machine.
+const VICTIM: &str = "LINEFILL_TEST_ISOLATED";
+
+/// Not a test of its own: what the process below does, which ends before this does.
+#[test]
+fn isolate_and_wait() {
+    let Some(dir) = std::env::var_os(VICTIM) else {
+        return;
+    };
+    let _isolated = isolated(&Root::under(dir.as_ref()));
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_everything_as_it_was() {
+    let mock = Mock::new("killed");
+    let mut victim = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "os::isolation::tests::isolate_and_wait"])
+        .env(VICTIM, &mock.0)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(mock.comes_to(IRQ, "0"), "never isolated");
+    assert_eq!(mock.of_partition(victim.id(), KIND), "isolated");
+    // SAFETY: a child of this process, which nobody has waited for.
+    unsafe { libc::kill(victim.id() as i32, libc::SIGKILL) };
+    victim.wait().unwrap();
+    assert!(mock.comes_to(IRQ, "0-1"), "still moved");
+    assert_eq!(mock.text(CONTROL), "-cpuset");
+    assert!(mock.of_partition(victim.id(), KIND).starts_with("member"));
+}

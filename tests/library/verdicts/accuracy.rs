@@ -1,0 +1,53 @@
+//! Row X15: how far single runs lie apart.
+
+use linefill::experiment::Machine;
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+
+use super::planted::{Planted, Row, row, time};
+
+/// Runs of the series whose name has `part` in it take these ticks in the median and at p99, pass by pass;
+/// all others agree.
+fn runs(machine: &Machine, part: &'static str, passes: &[[u64; 2]]) -> Planted {
+    Planted::new("X15", machine, |_, _| time(1.0)).with_runs(|series| match series.contains(part) {
+        true => passes.to_vec(),
+        false => vec![[100, 100]; 2],
+    })
+}
+
+fn close(machine: &Machine, part: &'static str) -> Planted {
+    runs(machine, part, &[[100, 101], [103, 105]])
+}
+
+fn apart(machine: &Machine, part: &'static str) -> Planted {
+    runs(machine, part, &[[100, 120], [100, 111]])
+}
+
+/// One pass says so, and the other says otherwise.
+fn open(machine: &Machine, part: &'static str) -> Planted {
+    runs(machine, part, &[[100, 101], [100, 140]])
+}
+
+const CHAIN: &str = "chain";
+const L1D: &str = "L1d";
+const L2: &str = "L2";
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X15", ".1", Holds, |m| close(m, CHAIN)).says("1.0"),
+        row("X15", ".1", DoesNotHold, |m| apart(m, CHAIN)).says("1.2"),
+        row("X15", ".1", Inconclusive, |m| open(m, CHAIN)),
+        row("X15", ".1", Untestable, |m| runs(m, CHAIN, &[])).says("by itself"),
+        row("X15", ".2", Holds, |m| close(m, L1D)),
+        row("X15", ".2", DoesNotHold, |m| apart(m, L1D)),
+        row("X15", ".2", Inconclusive, |m| open(m, L1D)),
+        // The empty stretch took as long.
+        row("X15", ".2", Untestable, |m| runs(m, L1D, &[[0, 10]])).says("not positive"),
+        row("X15", ".3", Holds, |m| close(m, L2)),
+        row("X15", ".3", DoesNotHold, |m| apart(m, L2)),
+        row("X15", ".3", Inconclusive, |m| open(m, L2)),
+        row("X15", ".3", Untestable, |m| {
+            close(m, L2).without(|series, _| series.contains(L2))
+        })
+        .says("was not measured"),
+    ]
+}

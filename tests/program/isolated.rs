@@ -1,0 +1,28 @@
+//! `run --isolated` where it has to refuse: whether this machine could do it is no matter of the tests.
+#![cfg(feature = "lab")]
+
+use crate::common::cli::{Folder, Ran};
+
+#[test]
+fn what_is_missing_is_named_with_its_remedy_and_nothing_is_measured() {
+    let folder = Folder::new("isolated");
+    let mut command = folder.linefill(&["run", "X15", "--isolated=0"]);
+    let ran = Ran::of(command.env("LINEFILL_ROOT", folder.at("nowhere")));
+    ran.refused(&[
+        "CPU 0 is not isolated",
+        "isolated CPU:",
+        "cgroup v2 is not mounted",
+        "tickless CPU:",
+        "isolcpus=0 nohz_full=0 rcu_nocbs=0",
+    ]);
+    assert!(!folder.at("linefill-out").exists());
+}
+
+#[test]
+fn two_cpus_to_measure_on_are_refused() {
+    let folder = Folder::new("isolated-twice");
+    let ran = folder.run(&["run", "X15", "--cpu", "0", "--isolated=1"]);
+    ran.refused(&["--cpu 0", "--isolated=1"]);
+    let ran = folder.run(&["run", "X15", "--isolated=X15"]);
+    ran.refused(&["X15", "--isolated"]);
+}
