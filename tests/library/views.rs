@@ -96,5 +96,5 @@ fn one_core_alone_is_a_reason() {
     };
     let mut bytes = [0; 128];
     let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context);
-    assert!(refused.unwrap_err().to_string().contains("takes two cores"));
+    assert!(refused.unwrap_err().to_string().contains("needs two cores"));
 }

@@ -70,9 +70,9 @@ pub fn rows() -> Vec<Row> {
     vec![
         row("E18", STEPS, Holds, |m| L1d::of(m).on(m)),
         row("E18", STEPS, DoesNotHold, |m| L1d::new(64, 10).on(m))
-            .says("measured: 10 ways, period 4096 bytes, 40 KiB; CPUID:"),
+            .says("measured: 10 ways of 4096 bytes, 40 KiB; CPUID:"),
         row("E18", STEPS, DoesNotHold, |m| L1d::new(32, 12).on(m))
-            .says("measured: 12 ways, period 2048 bytes, 24 KiB"),
+            .says("measured: 12 ways of 2048 bytes, 24 KiB"),
         row("E18", STEPS, Inconclusive, |m| {
             // The first list that is too long costs 1.5 times the shortest, give or take.
             let soft = L1d {
@@ -87,7 +87,7 @@ pub fn rows() -> Vec<Row> {
             silent.caches = Vec::new();
             L1d::new(64, 8).on(m).on(silent)
         })
-        .says("measured: 8 ways, period 4096 bytes, 32 KiB; CPUID reports no ways"),
+        .says("measured: 8 ways of 4096 bytes, 32 KiB; CPUID does not report the ways"),
         row("E18", STEPS, Untestable, |m| {
             let mut old = m.clone();
             old.caches[0] = Cache {
@@ -96,12 +96,12 @@ pub fn rows() -> Vec<Row> {
             };
             L1d::new(64, 8).on(m).on(old)
         })
-        .says("CPUID reports no ways"),
+        .says("CPUID does not report the ways"),
         row("E18", STEPS, Untestable, |m| L1d::new(64, 40).on(m))
             .says("no list of up to 32 lines left L1d"),
         // A K8: 64 KiB with 2 ways, whose lines meet every 32 KiB.
         row("E18", STEPS, Untestable, |m| L1d::new(512, 2).on(m))
-            .says("the step comes first at the largest"),
+            .says("the step first appears at the largest"),
         // Stopped before the lists of 7 lines: they did not leave L1d.
         row("E18", STEPS, Untestable, |m| {
             L1d::of(m)
@@ -121,7 +121,7 @@ pub fn rows() -> Vec<Row> {
                 })
             })
         })
-        .says("at a distance of 80 lines 4.0"),
+        .says("at the worst distance, 80 lines 4.0"),
         row("E18", OTHERS, Inconclusive, |m| {
             let ways = L1d::of(m).ways;
             L1d::of(m).planted(m, |length, distance, cost| {
@@ -132,7 +132,7 @@ pub fn rows() -> Vec<Row> {
                 }
             })
         })
-        .says("at a distance of 48 lines"),
+        .says("at the worst distance, 48 lines"),
         row("E18", OTHERS, Untestable, |m| {
             L1d::of(m).planted(m, |length, distance, cost| match (length, distance) {
                 (2, 64) => Value::Untestable("refused"),
@@ -173,7 +173,7 @@ fn sets_and_ways_are_inferred_whatever_they_are() {
         };
         let found = inferred(L1d::new(sets, ways), &machine, sets + ways).numbers;
         let wanted = format!(
-            "measured: {ways} ways, period {} bytes, {} KiB; CPUID",
+            "measured: {ways} ways of {} bytes, {} KiB; CPUID",
             sets * 64,
             sets * ways / 16
         );
@@ -186,10 +186,7 @@ fn sets_and_ways_are_inferred_whatever_they_are() {
 fn a_quick_run_infers_every_cache_of_64_sets() {
     for ways in [2, 4, 5, 6, 8, 10, 12, 16, 20, 31] {
         let found = inferred(L1d::new(64, ways), &zen().machine(), ways).numbers;
-        let wanted = format!(
-            "measured: {ways} ways, period 4096 bytes, {} KiB;",
-            ways * 4
-        );
+        let wanted = format!("measured: {ways} ways of 4096 bytes, {} KiB;", ways * 4);
         assert!(found.starts_with(&wanted), "{found}");
     }
 }

@@ -39,7 +39,7 @@ pub fn rows() -> Vec<Row> {
         row("D18", KNEE, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 16.5, 17.0])
         })
-        .says("no step at all"),
+        .says("the curve has no step"),
         row("D18", KNEE, Inconclusive, |m| {
             // The lower ends of the intervals are flat: noise as large as the steps.
             Planted::new("D18", m, |_, x| {
@@ -47,14 +47,14 @@ pub fn rows() -> Vec<Row> {
                 Value::Timed(Interval::new(1.0, 2.0 * cost - 1.0))
             })
         })
-        .says("if there is one"),
+        .says("if the curve has a step at all"),
         row("D18", KNEE, Untestable, in_caches_only).says("no working set beyond"),
         row("D18", KNEE, Untestable, |m| {
             let mut silent = m.clone();
             silent.caches.clear();
             random(m, RANDOM).on(silent)
         })
-        .says("no cache behind L1d"),
+        .says("no cache beyond L1d"),
         row("D18", WORTH, Holds, |m| random(m, RANDOM)),
         row("D18", WORTH, DoesNotHold, |m| {
             random(m, [5.0, 16.0, 70.0, 84.0])

@@ -67,7 +67,7 @@ pub fn rows() -> Vec<Row> {
             let inside = 15.0;
             Costs { inside, ..USUAL }.on(m)
         })
-        .says("slowest place over quickest, at most, with 8 to 1 bytes 3.0"),
+        .says("slowest offset over fastest, at most, with 8 to 1 bytes 3.0"),
         row("X8", NARROW, Inconclusive, |m| {
             let inside = 7.5;
             Costs { inside, ..USUAL }.on(m)
@@ -81,7 +81,7 @@ pub fn rows() -> Vec<Row> {
             let middle = 17.0;
             Costs { middle, ..USUAL }.on(m)
         })
-        .says("slowest place over quickest 3.4"),
+        .says("slowest offset over fastest 3.4"),
         row("X8", WIDE, Inconclusive, |m| {
             let middle = 7.5;
             Costs { middle, ..USUAL }.on(m)
@@ -93,7 +93,7 @@ pub fn rows() -> Vec<Row> {
             let outside = 5.0;
             Costs { outside, ..USUAL }.on(m)
         })
-        .says("quickest outside over slowest inside, at least, with 8 to 4 bytes 1.0"),
+        .says("fastest outside over slowest inside, at least, with 8 to 4 bytes 1.0"),
         row("X8", OUT, Inconclusive, |m| {
             let outside = 7.5;
             Costs { outside, ..USUAL }.on(m)

@@ -44,7 +44,7 @@ pub fn rows() -> Vec<Row> {
             small.largest = m.ranges.memory.lo as usize / 2;
             levels("D7", &small, [1.0, 5.0, 16.0, 70.0, 400.0])
         })
-        .says("lives in memory alone"),
+        .says("lies in memory alone"),
         row("D7", WITHOUT_L3, Untestable, |m| {
             Planted::new("D7", m, |_, _| {
                 Value::WithoutCoreClock(Interval::exact(5.0))
@@ -72,7 +72,7 @@ pub fn rows() -> Vec<Row> {
             narrow.ranges.capacities[2].measured = l2.measured;
             levels("D7", &narrow, [1.0, 5.0, 16.0, 70.0, 400.0])
         })
-        .says("no working set was found that lives in last level alone"),
+        .says("no working set was found that lies in last level alone"),
         row("B11", TWICE, Holds, |m| {
             levels("B11", m, [0.3, 1.5, 5.0, 25.0, 90.0])
         }),

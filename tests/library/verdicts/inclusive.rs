@@ -51,21 +51,21 @@ const SOMETIMES: [f64; 5] = [0.4, 1.0, 3.0, 5.0, 4.0];
 pub fn rows() -> Vec<Row> {
     vec![
         row("D5", INCLUSIVE, Holds, |m| of_core(m, INTEL, OFTEN)).says("[3.80, 5.40]"),
-        row("D5", INCLUSIVE, Holds, |m| of_core(m, AMD, NEVER)).says("on AMD's"),
+        row("D5", INCLUSIVE, Holds, |m| of_core(m, AMD, NEVER)).says("on AMD"),
         row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, INTEL, NEVER)),
         row("D5", INCLUSIVE, DoesNotHold, |m| of_core(m, AMD, OFTEN)),
         row("D5", INCLUSIVE, Inconclusive, |m| {
             of_core(m, AMD, SOMETIMES)
         }),
         row("D5", INCLUSIVE, Untestable, |m| planted(m, OFTEN, None))
-            .says("not known as one of Intel or of AMD"),
+            .says("not known to be either"),
         row("D5", INCLUSIVE, Untestable, |m| {
             of_core(m, INTEL, OFTEN).without(|series, _| series != "times a hot line is lost")
         }),
         row("D5", INCLUSIVE, Untestable, |m| {
             of_core(m, INTEL, OFTEN).without(|_, repeat| repeat > 3.0)
         })
-        .says("too seldom"),
+        .says("too few counts"),
         // The planted machines hit L2 in 14 and 16 cycles.
         row("D5", TOGETHER, Holds, |m| together(m, AMD, [16.0, 60.0])),
         row("D5", TOGETHER, Holds, |m| together(m, INTEL, [60.0, 60.0])),
@@ -84,11 +84,11 @@ pub fn rows() -> Vec<Row> {
         row("D5", TOGETHER, Untestable, |m| {
             together(m, AMD, [16.0, 16.0])
         })
-        .says("pages are scattered over its sets"),
+        .says("pages are scattered over the sets"),
         row("D5", TOGETHER, Untestable, |m| {
             together(m, AMD, [16.0, 60.0]).on(m.clone())
         })
-        .says("not known as one of Intel or of AMD"),
+        .says("not known to be either"),
         row("D5", STATED, Holds, |m| planted(m, OFTEN, Some(true))).says("CPUID says inclusive"),
         row("D5", STATED, Holds, |m| planted(m, NEVER, Some(false)))
             .says("CPUID says not inclusive"),

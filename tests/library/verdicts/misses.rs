@@ -70,7 +70,7 @@ pub fn rows() -> Vec<Row> {
         row("D20", SIMULATED, DoesNotHold, |m| {
             simulated(m, 12.5, [13.0, 41.0, 58.0])
         })
-        .says("sequentially 12.5"),
+        .says("sequential reads that miss 12.5"),
         row("D20", SIMULATED, DoesNotHold, |m| {
             simulated(m, 3.1, [13.0, 41.0, 41.0])
         })
@@ -109,7 +109,7 @@ pub fn rows() -> Vec<Row> {
             let reads = [(0.0, 1.0); 2];
             counted(m, Counts { reads, ..SOUND })
         })
-        .says("L2 was not read"),
+        .says("no read of L2 was counted"),
         row("D20", DOUBLES, Holds, |m| {
             counted(
                 m,
@@ -123,7 +123,7 @@ pub fn rows() -> Vec<Row> {
             let reads = [(0.125, 0.8), (0.5, 1.2)];
             counted(m, Counts { reads, ..SOUND })
         })
-        .says("in order 1.6"),
+        .says("sequential 1.6"),
         row("D20", DOUBLES, DoesNotHold, |m| {
             let reads = [(0.125, 1.0), (0.9, 0.9)];
             counted(m, Counts { reads, ..SOUND })

@@ -139,7 +139,7 @@ pub fn rows() -> Vec<Row> {
             };
             TLB.on(&small)
         })
-        .says("it takes 8192 pages to exceed every TLB, and no more than 2048"),
+        .says("the claim needs 8192 pages to exceed every TLB, and the largest case has 2048"),
         row("D16", CONFLICTS, Holds, |m| TLB.on(m)),
         row("D16", CONFLICTS, DoesNotHold, |m| {
             Tlb {

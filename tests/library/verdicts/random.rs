@@ -41,7 +41,7 @@ pub fn rows() -> Vec<Row> {
             levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
         }),
         row("D8", STEPS, Holds, |m| levels(m, [5.0, 16.0, 70.0, 400.0])),
-        row("D8", STEPS, DoesNotHold, |m| levels(m, [5.0; 4])).says("no step at all"),
+        row("D8", STEPS, DoesNotHold, |m| levels(m, [5.0; 4])).says("the curve has no step"),
         row("D8", STEPS, DoesNotHold, |m| {
             // L1d as in CPUID, and a step at an eighth of it.
             let early = m.ranges.l1.hi / 4.0;
@@ -67,7 +67,7 @@ pub fn rows() -> Vec<Row> {
                 Value::Timed(Interval::new(1.0, 2.0 * cost - 1.0))
             })
         })
-        .says("if there is one"),
+        .says("if the curve has a step at all"),
         row("D8", STEPS, Untestable, |m| {
             let mut unknown = m.clone();
             for capacity in &mut unknown.ranges.capacities {
@@ -76,7 +76,7 @@ pub fn rows() -> Vec<Row> {
             }
             levels(m, [5.0, 16.0, 70.0, 400.0]).on(unknown)
         })
-        .says("neither CPUID nor the ladder tells the size of level 1"),
+        .says("neither CPUID nor the ladder of working sets gives the size of cache level 1"),
         row("D8", STEPS, Untestable, |m| {
             let memory = m.ranges.memory;
             levels(m, [5.0, 16.0, 70.0, 400.0]).without(|_, x| memory.holds(x))
@@ -103,6 +103,6 @@ pub fn rows() -> Vec<Row> {
             let first = first.expect("a working set in memory") as f64;
             random(m, 20.0, 1.4).without(|_, x| x > first)
         })
-        .says("it takes two working sets"),
+        .says("the claim needs two working sets"),
     ]
 }

@@ -163,13 +163,13 @@ fn what_has_no_sequences_is_not_judged() {
 
 pub fn rows() -> Vec<Row> {
     vec![
-        row("D32", LRU, Holds, |m| exactly(m, Truth::Known("LRU"))).says("LRU, as are"),
+        row("D32", LRU, Holds, |m| exactly(m, Truth::Known("LRU"))).says("explained by LRU; 100 %"),
         row("D32", LRU, DoesNotHold, |m| {
             exactly(m, Truth::Known("tree-PLRU"))
         })
-        .says("tree-PLRU, as"),
+        .says("explained by tree-PLRU; 100 %"),
         row("D32", LRU, Inconclusive, |m| exactly(m, Truth::Two))
-            .says("none of the policies known"),
+            .says("none of the known policies"),
         row("D32", LRU, Inconclusive, |m| {
             served(m, Truth::Known("LRU"), |series, time| {
                 let share = if series.contains("in turn") {

@@ -107,7 +107,7 @@ pub fn rows() -> Vec<Row> {
             without.ladder.clear();
             plateaus(m, [4.0, 8.0, 8.5, 9.1]).on(without)
         })
-        .says("the ladder has no rung"),
+        .says("the ladder of working sets has no point"),
         row("D15", APART, Holds, |m| apart(m, [6.0, 14.0, 26.0, 40.0])),
         row("D15", APART, DoesNotHold, |m| {
             apart(m, [6.0, 14.0, 26.0, 20.0])

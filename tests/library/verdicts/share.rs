@@ -67,7 +67,7 @@ pub fn rows() -> Vec<Row> {
             }
             counts(m, 8.0, 8.0).on(blind)
         })
-        .says("the ladder shows no step"),
+        .says("the ladder of working sets shows no step"),
         row("E25", WASTE, Holds, |m| counts(m, 8.0, 8.0)).says("percent unused 87.5"),
         row("E25", WASTE, DoesNotHold, |m| counts(m, 4.0, 4.0)),
         row("E25", WASTE, Untestable, |m| {
@@ -109,6 +109,6 @@ pub fn rows() -> Vec<Row> {
             };
             level(m).on(no_caches)
         })
-        .says("CPUID describes no cache behind L1d"),
+        .says("CPUID describes no cache beyond L1d"),
     ]
 }

@@ -146,7 +146,7 @@ pub fn rows() -> Vec<Row> {
             let costs = [5.0, 5.5, 60.0];
             planted(m, Tlbs { costs, ..USUAL })
         })
-        .says("no end of a TLB shows"),
+        .says("the curve shows no end of a TLB"),
         row("X9", SMALL, Untestable, |m| {
             usual(m).without(|series, x| series == "a line of each page" && x == 384.0)
         })

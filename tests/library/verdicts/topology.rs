@@ -123,7 +123,7 @@ fn arrangements() -> Vec<Row> {
         row("E43", OTHERS, Untestable, |m| {
             siblings(m, [0.0, 0.0, 0.0], [MIB; 2])
         })
-        .says("no core here has a hyper-thread"),
+        .says("no core has a second hyper-thread"),
         row("E43", SIZE, Holds, |m| siblings(m, [0.0; 3], [MIB; 2])),
         row("E43", SIZE, DoesNotHold, |m| {
             siblings(m, [0.0; 3], [MIB, 2.0 * MIB])
@@ -132,7 +132,7 @@ fn arrangements() -> Vec<Row> {
         row("E43", SIZE, Untestable, |m| {
             siblings(m, [0.0; 3], [0.0, MIB])
         })
-        .says("sysconf does not tell"),
+        .says("sysconf does not report"),
     ]
 }
 
@@ -187,7 +187,8 @@ fn schematics() -> Vec<Row> {
         row("D3", CORES, DoesNotHold, |m| {
             figure(m, &[("L1d caches that serve several cores", 2.0)])
         }),
-        row("D3", CORES, Untestable, |m| figure(m, &[("cores", 1.0)])).says("there is one core"),
+        row("D3", CORES, Untestable, |m| figure(m, &[("cores", 1.0)]))
+            .says("the system has only one core"),
         row("D3", LAST, Holds, |m| figure(m, &[])),
         row("D3", LAST, DoesNotHold, |m| {
             figure(m, &[("last-level caches a processor", 4.0)])
@@ -200,6 +201,6 @@ fn schematics() -> Vec<Row> {
         row("D3", PROCESSORS, Untestable, |m| {
             figure(m, &[("processors", 1.0)])
         })
-        .says("there is one processor"),
+        .says("the system has only one processor"),
     ]
 }

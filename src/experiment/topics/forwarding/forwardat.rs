@@ -9,27 +9,30 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[OFFSETS];
 
-/// Sizes that every x86-64 CPU has. The others are judged where there are any.
+/// Sizes that every x86-64 CPU has. Larger sizes are judged only where the CPU has them.
 const ALWAYS: usize = 16;
 
-/// How much longer a value takes that does not come from the store queue.
+/// How many times as long a value takes if it does not come from the store queue.
 const BLOCKED: f64 = 1.5;
 
-/// Pairs whose offsets are swept, and how they are called.
+/// Pairs of sizes, stored and loaded, whose offsets are swept.
 const SWEPT: [(usize, usize); 6] = [(8, 1), (8, 4), (16, 8), (32, 8), (64, 8), (64, 32)];
 
 const OFFSETS: Experiment = Experiment {
     id: "X8",
     name: "forwarding-offsets",
     title: "Store-to-load forwarding by offset",
-    question: "From which places inside a store is a load forwarded?",
-    source: "Beyond the papers: as X1, the load at one place after the other",
+    question: "From which offsets inside a store is a load forwarded?",
+    source: "Beyond the papers; the sources are those of X1",
     seen: &[],
-    about: "Old CPUs forwarded from the start of a store alone, later ones from aligned parts of \
-            it, then from anywhere inside. A store of 64 bytes may be two of 32, from across \
-            whose middle nothing is forwarded. A load that sticks out by a byte waits.",
+    about: "The test stores a value and loads bytes at a given offset from the start of the store. \
+            The chart shows the time of this round trip (see X1) over the offset. The first CPUs \
+            that forwarded did so only from the start of a store, later CPUs from aligned parts, \
+            then from any part. A store of 64 bytes may be split into two of 32, and then nothing \
+            is forwarded across the middle. A load with even one byte outside the store needs \
+            older data and may have to wait until the store has left for L1d.",
     plot: Some(Plot::lines(
-        Axis::linear("bytes from the start of the store to that of the load"),
+        Axis::linear("offset of the load from the start of the store, in bytes"),
         Axis::linear("round trip"),
         Unit::CoreCycles,
     )),
@@ -53,9 +56,9 @@ const OFFSETS: Experiment = Experiment {
     claims: &[
         measured(
             "X8.1",
-            ours("older CPUs forwarded from aligned parts of a store alone"),
-            "from stores of up to 32 bytes a narrower load is forwarded from every place, at the \
-             same cost to 50 %",
+            ours("older CPUs forwarded only from aligned parts of a store"),
+            "a narrower load is forwarded from every offset inside a store of up to 32 bytes: the \
+             slowest offset takes at most 1.5 times as long as the fastest",
             |e| {
                 let mut most: Option<Extreme<String>> = None;
                 for (store, load) in [(8, 1), (16, 8), (32, 8)] {
@@ -67,7 +70,7 @@ const OFFSETS: Experiment = Experiment {
                 }
                 let most = most.ok_or_else(none)?;
                 at_most(
-                    &format!("slowest place over quickest, at most, with {}", most.at),
+                    &format!("slowest offset over fastest, at most, with {}", most.at),
                     most.value,
                     BLOCKED,
                 )
@@ -75,27 +78,24 @@ const OFFSETS: Experiment = Experiment {
         ),
         measured(
             "X8.2",
-            ours("a store of 64 bytes may be two of 32"),
-            "from a store of 64 bytes a load of 8 bytes is forwarded from every place, at the \
-             same cost to 50 %",
+            ours("a core may split a store of 64 bytes into two of 32"),
+            "a load of 8 bytes is forwarded from every offset inside a store of 64 bytes: the \
+             slowest offset takes at most 1.5 times as long as the fastest",
             |e| {
                 let (inside, _) = sides(e, 64, 8)?;
                 at_most(
-                    "slowest place over quickest",
+                    "slowest offset over fastest",
                     ratio(inside.1, inside.0),
                     BLOCKED,
                 )
             },
         )
-        .failing(
-            "From somewhere in the store nothing is forwarded, as across the middle of two \
-             halves.",
-        ),
+        .failing("At some offset nothing is forwarded, as across the middle of two halves."),
         measured(
             "X8.3",
-            ours("what it costs if one byte of the load is older than the store"),
-            "a load that sticks out of a store by a byte or more takes more than 1.5 times as \
-             long as any that does not",
+            ours("one older byte in the load may prevent forwarding"),
+            "a load that extends beyond a store by one byte or more takes more than 1.5 times as \
+             long as any load inside the store",
             |e| {
                 let mut least: Option<Extreme<String>> = None;
                 for (store, load) in [(8, 4), (16, 8), (32, 8)] {
@@ -108,7 +108,7 @@ const OFFSETS: Experiment = Experiment {
                 let least = least.ok_or_else(none)?;
                 at_least(
                     &format!(
-                        "quickest outside over slowest inside, at least, with {}",
+                        "fastest outside over slowest inside, at least, with {}",
                         least.at
                     ),
                     least.value,

@@ -15,10 +15,10 @@ const HOME: usize = PAGE / 2;
 /// Sizes whose halves are stored and loaded at once, and that are passed across lines and pages.
 const DOUBLED: [usize; 4] = [8, 16, 32, 64];
 
-/// Sizes that every x86-64 CPU has. The others are judged where there are any.
+/// Sizes that every x86-64 CPU has. Larger sizes are judged only where the CPU has them.
 const ALWAYS: usize = 16;
 
-/// How much longer a value takes that does not come from the store queue.
+/// How many times as long a value takes if it does not come from the store queue.
 const BLOCKED: f64 = 1.5;
 
 macro_rules! pairs {
@@ -77,21 +77,23 @@ const STORE_FORWARDING: Experiment = Experiment {
     id: "X1",
     name: "store-forwarding",
     title: "Store-to-load forwarding by size",
-    question: "How long is a value on its way from a store to a load that follows at once, and \
-               when does the load have to wait until the store has reached L1d?",
-    source: "Beyond the papers: Intel's Optimization Reference Manual, \"Store Forwarding\", and \
-             AMD's Software Optimization Guides, load-store unit, which say when it works; the \
-             published cycles are Travis Downs's of 2019. A round trip is a store and a load \
-             (and, into a general register, a move back) of which each waits for the one before",
+    question: "How long does a value take from a store to a load that follows at once, and when \
+               must the load wait until the store has reached L1d?",
+    source: "Beyond the papers. Intel's Optimization Reference Manual, \"Store Forwarding\", and \
+             AMD's Software Optimization Guides, load-store unit, say when forwarding works; the \
+             published cycles are from Travis Downs, 2019",
     seen: &[seen(
         "Zen 4",
-        "A store over the end of a page forwards to nobody.",
+        "A store that crosses the end of a page does not forward to any load.",
     )],
-    about: "A load gets its value from the store queue if one store wrote all its bytes. If not, \
-            it waits until the store has left for L1d. Two newer things change that: some cores \
-            pass 4 and 8 bytes at the same address on to the next instruction before either \
-            access is made, in a cycle or less; and where 64-byte accesses are made of halves, a \
-            64-byte load that spans two 32-byte stores is no failure.",
+    about: "A round trip is a store and a load of the stored value; each waits for the one before. \
+            The chart shows the core cycles of a round trip for pairs of sizes, stored and loaded. \
+            In the series \"into a general register\", the store is of a vector register, and a \
+            move back follows the load. The load gets its value from the store queue if one store \
+            wrote all its bytes. Otherwise it waits until the store has left for L1d. Some newer \
+            cores differ. They pass 4 and 8 bytes at the same address to the next instruction \
+            before either access is made, in one cycle or less (memory renaming). If a core splits \
+            64-byte accesses into halves, it can forward two 32-byte stores to one 64-byte load.",
     plot: Some(
         Plot::bars(
             Axis::linear(PLACES),
@@ -146,9 +148,9 @@ const STORE_FORWARDING: Experiment = Experiment {
     claims: &[
         measured(
             "X1.1",
-            ours("the rule of the manuals: one store has to have written all bytes of the load"),
-            "a load that needs older bytes beside those of the last store takes more than 1.5 \
-             times as long as one whose bytes that store wrote",
+            ours("the rule of the manuals: one store must have written all bytes of the load"),
+            "a load that needs older bytes beside the bytes of the last store takes more than 1.5 \
+             times as long as a load whose bytes the last store wrote",
             |e| {
                 let older = |size| ratio(at(e, BEHIND, size, size), at(e, START, size, size));
                 let least = least_of(e, &[4, 8, 16, 32, 64], older)?;
@@ -163,14 +165,14 @@ const STORE_FORWARDING: Experiment = Experiment {
             },
         )
         .failing(
-            "For some size the store queue and L1d give a value together, or the load is made of \
-             halves of which each is forwarded.",
+            "For some size, the core combines bytes of the store queue and of L1d, or it splits \
+             the load and forwards each half.",
         ),
         measured(
             "X1.2",
-            ours("the same rule for a load that spans two stores"),
-            "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as \
-             one whose bytes one store wrote",
+            ours("the manuals' rule for a load that spans two stores"),
+            "a load of up to 32 bytes that spans two stores takes more than 1.5 times as long as a \
+             load whose bytes one store wrote",
             |e| {
                 let two = |size| ratio(at(e, TWO, size, size), at(e, START, size, size));
                 let least = least_of(e, &[8, 16, 32], two)?;
@@ -183,8 +185,9 @@ const STORE_FORWARDING: Experiment = Experiment {
         ),
         measured(
             "X1.3",
-            ours("older CPUs forwarded from the start of a store alone"),
-            "the upper half of what a vector register stored is forwarded like the lower, to 50 %",
+            ours("older CPUs forwarded only from the start of a store"),
+            "a load of the upper half of a stored vector register takes at most 1.5 times as long \
+             as a load of the lower half",
             |e| {
                 let mut most: Option<Extreme<usize>> = None;
                 for store in [16, 32, 64] {
@@ -205,8 +208,8 @@ const STORE_FORWARDING: Experiment = Experiment {
         ),
         measured(
             "X1.4",
-            ours("whether the store queue is any nearer than L1d"),
-            "a value of 8 bytes takes at least as long through memory as a load from L1d",
+            ours("the claim asks whether the store queue is nearer than L1d"),
+            "a store and a load of the same 8 bytes take at least as long as a load from L1d",
             |e| {
                 let trip = at(e, START, 8, 8)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
@@ -222,14 +225,14 @@ const STORE_FORWARDING: Experiment = Experiment {
             },
         )
         .failing(
-            "The value is passed on to the next instruction before either access is made: memory \
-             renaming.",
+            "The core passes the value to the next instruction before either access is made: \
+             memory renaming.",
         ),
         measured(
             "X1.5",
-            ours("what a second translation costs the store queue"),
-            "across two pages a value of up to 32 bytes takes longer than across two lines, by \
-             more than 10 %",
+            ours("a value across two pages needs a second translation"),
+            "a value of up to 32 bytes takes more than 10 % longer across two pages than across \
+             two lines",
             |e| {
                 let pages = |size| ratio(at(e, PAGES, size, size), at(e, LINES, size, size));
                 let least = least_of(e, &[8, 16, 32], pages)?;

@@ -37,11 +37,14 @@ const SPLIT: Experiment = Experiment {
     id: "D4",
     name: "drepper-address-split",
     title: "Tag, set and offset",
-    question: "Do the parts of an address select what the paper says they select?",
+    question: "Do the tag, set and offset bits of an address select what the paper says?",
     source: "Drepper 3.2: an address is a tag, S bits of cache set, and O bits of offset",
-    about: "The simulator that the other simulated experiments use splits addresses by this \
-            arithmetic. Where the sets are no power of two, the set is the remainder of the \
-            line's number, or a hash of it, and no field of bits.",
+    about: "A cache finds a line by three parts of its address: the offset selects a byte of the \
+            line, the set number selects a set of the cache, and the tag tells the lines of one \
+            set apart. The test splits random addresses with the arithmetic of the simulator, \
+            which all simulated experiments use. If the number of sets is not a power of two, the \
+            set number is not a field of address bits: it is the remainder of the line number, and \
+            in hardware often a hash.",
     seen: &[],
     plot: None,
     cases: |_| counted::cases(&PARTS).collect(),
@@ -52,8 +55,8 @@ const SPLIT: Experiment = Experiment {
         computed(
             "D4.1",
             drepper("3.2"),
-            "tag, set and offset give back the address that they are parts of, in caches of 16 \
-             KiB to 260 MiB",
+            "tag, set and offset together give back the whole address, in caches of 16 KiB to 260 \
+             MiB",
             |e| counted::all(e, &PARTS[..1]),
         ),
         // With lines of 2^O bytes and 2^S sets the low O bits are the offset, the next S the set,
@@ -62,7 +65,7 @@ const SPLIT: Experiment = Experiment {
             "D4.2",
             drepper("3.2"),
             "where the number of sets is a power of two, the low O bits of an address are the \
-             offset, the next S bits the set and the rest the tag",
+             offset, the next S bits are the set and the remaining bits are the tag",
             |e| counted::all(e, &PARTS[1..2]),
         ),
         // For a line of 64 bytes the low 6 bits are zeroed; a memory bus of 64 bits makes 8
@@ -70,14 +73,16 @@ const SPLIT: Experiment = Experiment {
         computed(
             "D4.3",
             drepper("3.2"),
-            "a line of 64 bytes takes the low 6 bits of an address, and 8 transfers of 64 bits",
+            "the low 6 bits of an address select a byte of a 64-byte line, and 8 transfers of 64 \
+             bits fill the line",
             |e| counted::all(e, &PARTS[2..]),
         )
         .then(6.0, ""),
     ],
 };
 
-/// Size and ways of caches that addresses are split by; the sets of the last are no power of two.
+/// Size and ways of the caches that split addresses; the sets of the last one are not a power of
+/// two.
 const SPLIT_BY: [(u64, u64); 5] = [
     (16 << 10, 4),
     (32 << 10, 8),
@@ -86,8 +91,8 @@ const SPLIT_BY: [(u64, u64); 5] = [
     (260 * MIB, 20),
 ];
 
-/// Of random addresses, those that their parts do not give back, or, `by_bits`, whose parts are not
-/// the bits that they should be.
+/// The number of random addresses that their parts do not give back or, with `by_bits`, whose parts
+/// are not the right bits.
 fn lost(by_bits: bool) -> Result<f64, Untestable> {
     let mut rng = Rng::new(1);
     let mut lost = 0;
@@ -159,13 +164,16 @@ static FIGURES: [Counted; 12] = [
 const KINDS: Experiment = Experiment {
     id: "D9",
     name: "drepper-fig-3.5-3.7",
-    title: "Fully associative, direct-mapped, set-associative",
-    question: "How many sets do the three kinds of cache have, and which lines drive each other \
-               out?",
+    title: "Fully associative, direct-mapped and set-associative caches",
+    question: "How many sets do the three kinds of cache have, and which lines evict each other?",
     source: "Drepper 3.3.1, Figures 3.5 to 3.7: 4 MB of 64-byte lines",
-    about: "Simulated, with LRU. First-level caches have 8 to 12 ways, last-level caches 11 to \
-            20, and TLBs of the first level are often fully associative. The misses are those of \
-            a second and later round over the lines, in percent.",
+    about: "The simulator walks over the same lines round after round, with LRU replacement. It \
+            counts misses from the second round on, in percent of the accesses. A direct-mapped \
+            cache has one place for each line, so two lines of one set evict each other. A \
+            set-associative cache has as many places for each line as it has ways. In a fully \
+            associative cache, any line fits any place; the simulated one has room for 64 lines. \
+            Today first-level caches have 8 to 12 ways and last-level caches 11 to 20, and \
+            first-level TLBs are often fully associative.",
     seen: &[],
     plot: None,
     cases: |_| counted::cases(&FIGURES).collect(),
@@ -177,8 +185,8 @@ const KINDS: Experiment = Experiment {
         computed(
             "D9.1",
             drepper("3.3.1, Figures 3.5 to 3.7"),
-            "4 MB of 64-byte lines are 65,536 entries; direct-mapped 16 bits select one, with 8 \
-             ways 13 bits one of 8,192 sets, whose 8 tags are compared",
+            "a 4 MB cache has 65,536 lines of 64 bytes: direct-mapped, 16 address bits select the \
+             line; with 8 ways, 13 bits select one of 8,192 sets, and 8 tags are compared",
             |e| counted::all(e, &FIGURES[..6]),
         )
         .then(65536.0, ""),
@@ -187,8 +195,8 @@ const KINDS: Experiment = Experiment {
         simulated(
             "D9.2",
             drepper("3.3.1, Figure 3.6"),
-            "in a direct-mapped cache two lines of one set always miss, and lines in a row as \
-             large as the cache never",
+            "in a direct-mapped cache, two lines of one set always miss, and consecutive lines \
+             that fill the cache never miss",
             |e| counted::all(e, &FIGURES[6..8]),
         ),
         // A set holds a small number of lines, so that addresses of one set do not easily defeat
@@ -196,7 +204,7 @@ const KINDS: Experiment = Experiment {
         simulated(
             "D9.3",
             drepper("3.3.1, Figure 3.7"),
-            "in a set of 8 ways 8 lines stay under LRU, and a ninth drives out each line before \
+            "under LRU, a set of 8 ways keeps 8 lines, and a ninth line evicts each line before \
              its next use",
             |e| counted::all(e, &FIGURES[8..10]),
         ),
@@ -204,8 +212,8 @@ const KINDS: Experiment = Experiment {
         simulated(
             "D9.4",
             drepper("3.3.1, Figure 3.5"),
-            "in a fully associative cache any lines stay, as many as it holds, wherever they \
-             lie",
+            "a fully associative cache keeps as many lines as it has entries, at any addresses, \
+             and with one line more every access misses",
             |e| counted::all(e, &FIGURES[10..]),
         ),
     ],
@@ -214,10 +222,10 @@ const KINDS: Experiment = Experiment {
 fn bits(ways: u64) -> Result<f64, Untestable> {
     let bits = cache(4 * MIB, ways)?.set_bits();
     bits.map(f64::from)
-        .ok_or_else(|| Untestable("the sets are no power of two".to_owned()))
+        .ok_or_else(|| Untestable("the number of sets is not a power of two".to_owned()))
 }
 
-/// A small cache of one set: to compare more tags at a time costs too much hardware.
+/// A small cache of one set: hardware that compares more tags at a time costs too much.
 fn whole() -> Result<Geometry, Untestable> {
     Ok(Geometry::fully_associative(64 * LINE, LINE)?)
 }
@@ -228,7 +236,7 @@ fn conflicts(geometry: Geometry, lines: u64) -> Result<f64, Untestable> {
     Ok(later_misses(geometry, (0..lines).map(|line| line * apart)))
 }
 
-/// The same over as many lines in a row as the cache holds.
+/// The same over as many consecutive lines as the cache holds.
 fn row_of_lines(geometry: Geometry) -> Result<f64, Untestable> {
     let lines = 0..geometry.lines();
     Ok(later_misses(

@@ -12,27 +12,32 @@ pub(crate) static ALL: &[Experiment] = &[FIG_6_5];
 /// The longest list: beyond the ways of every L1d to date, and beyond twice those of most.
 const LONGEST: usize = 32;
 
-/// A list has left L1d once a step costs this many times what it costs a list of one line.
+/// A list has left L1d if a step takes this many times as long as in a list of one line.
 const STEP: f64 = 1.5;
 
-/// What a list that stays in L1d may cost over a list of one line.
+/// How many times as long a step in a list that stays in L1d may take as in a list of one line.
 const FLAT: f64 = 1.1;
 
 const FIG_6_5: Experiment = Experiment {
     id: "E18",
     name: "drepper-fig-6.5",
     title: "Conflicts in a set-associative cache",
-    question: "How many lines at the same distance does L1d hold before they evict each other?",
+    question: "How many lines at equal distances does L1d hold before they evict each other?",
     source: "Drepper 6.2.1, Figure 6.5",
-    about: "L1d has grown from 32 KiB with 8 ways by adding ways, not sets, because the set must \
-            be known from the 12 bits of an address that need no translation: 48 KiB are 12 ways \
-            of 4 KiB. So the period is 4,096 bytes on both. Where replacement is not strict LRU, \
-            the step at the first line too many is softer than the paper's. Distances that are \
-            parts of the period use few sets, each with a part of the list.",
+    about: "The test walks lists of 1 to 32 elements, one element per line, at equal distances. \
+            The chart shows the time per step over the distance and the length of the list. Lines \
+            at multiples of the way size (cache size divided by ways) fall in one set. If the list \
+            has more lines than the set has ways, the lines evict each other, and each step goes \
+            to L2. L1d has grown by adding ways, not sets, because the set number must come from \
+            the 12 address bits that need no translation. A cache of 32 KiB with 8 ways and a \
+            cache of 48 KiB with 12 ways therefore have the same way size, 4,096 bytes. Without \
+            strict LRU replacement, the step is less sharp than in the paper. At distances that \
+            divide the way size, the list spreads over a few sets, and each set takes part of the \
+            list.",
     seen: &[],
     plot: Some(Plot {
         shape: Shape::Surface {
-            depth: "length of the list",
+            depth: "length of the list in lines",
         },
         x: Axis::linear("distance in lines"),
         y: Axis::linear("time"),
@@ -63,8 +68,8 @@ const FIG_6_5: Experiment = Experiment {
         measured(
             "E18.1",
             drepper("6.2.1, Figure 6.5"),
-            "the latency of a list of 64-byte elements jumps by more than 1.5 times exactly where \
-             the list is longer than L1d has ways, at multiples of the size of a way",
+            "at distances that are multiples of the way size, a step takes more than 1.5 times as \
+             long as in a list of one line exactly when the list has more lines than L1d has ways",
             |e| {
                 let found = Found::on(e)?;
                 let Some((cache, ways)) = e
@@ -73,7 +78,8 @@ const FIG_6_5: Experiment = Experiment {
                     .and_then(|cache| Some((cache, cache.ways?)))
                 else {
                     return Err(Untestable(format!(
-                        "{found}; CPUID reports no ways of L1d to hold it against"
+                        "{found}; CPUID does not report the ways of L1d, so there is nothing to \
+                         compare with"
                     )));
                 };
                 let agrees = |shape: Geometry| {
@@ -99,8 +105,9 @@ const FIG_6_5: Experiment = Experiment {
         measured(
             "E18.2",
             drepper("6.2.1, Figure 6.5"),
-            "at every distance that spreads a list over several sets, a list of one line more \
-             than L1d has ways costs less than 1.1 times a list of one line",
+            "at every distance that spreads a list over several sets, a step through a list of one \
+             line more than L1d has ways takes less than 1.1 times as long as through a list of \
+             one line",
             |e| {
                 let Geometry { period, ways } = Found::on(e)?.late;
                 let mut worst: Option<(usize, Interval)> = None;
@@ -114,10 +121,10 @@ const FIG_6_5: Experiment = Experiment {
                     }
                 }
                 let (distance, rise) = worst.ok_or_else(|| {
-                    Untestable("no distance but multiples of the period".to_owned())
+                    Untestable("every distance tested is a multiple of the way size".to_owned())
                 })?;
                 let what = format!(
-                    "{} lines over one, at worst, at a distance of {distance} lines",
+                    "{} lines over one, at the worst distance, {distance} lines",
                     ways + 1
                 );
                 at_most(&what, rise, FLAT)
@@ -193,7 +200,7 @@ impl core::fmt::Display for Geometry {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(
             f,
-            "{} ways, period {} bytes, {} KiB",
+            "{} ways of {} bytes, {} KiB",
             self.ways,
             self.period * LINE,
             self.bytes() / 1024
@@ -201,11 +208,11 @@ impl core::fmt::Display for Geometry {
     }
 }
 
-/// What the surface says of L1d.
+/// The geometry of L1d that the surface shows.
 struct Found {
-    /// If every rise that may lie behind the step does.
+    /// If every rise that may lie beyond the step does.
     early: Geometry,
-    /// If only those do that certainly lie behind it.
+    /// If only the rises do that certainly lie beyond the step.
     late: Geometry,
 }
 
@@ -214,8 +221,8 @@ impl Found {
         let late = Geometry::infer(e, |side| side == Side::Above)?;
         if distances(e.machine).last() == Some(late.period) {
             return Err(Untestable(format!(
-                "the step comes first at the largest distance measured, {} bytes: lines may meet \
-                 in one set at a larger one",
+                "the step first appears at the largest distance measured, {} bytes; the way size \
+                 may be larger",
                 late.period * LINE
             )));
         }

@@ -22,27 +22,29 @@ const FREE: usize = 2048;
 /// How far apart flat values may lie.
 const FLAT: f64 = 1.1;
 
-/// What two loads per cycle are at least, loop and clock allowed for.
+/// Two loads per cycle, less an allowance for the loop and the clock.
 const TWO: f64 = 1.8;
 
 const FIG_6_6: Experiment = Experiment {
     id: "E19",
     name: "drepper-fig-6.6",
-    title: "Banks of L1d, and addresses that are alike in their low bits",
+    title: "Banks of L1d, and addresses with equal low bits",
     question: "Do loads conflict by address (banks of L1d)? Does a store delay a load 4 KiB away?",
-    source: "Drepper 6.2.1, Figure 6.6: of an address in AMD's L1d bits 3 to 0 choose the byte, 6 \
-             to 4 the bank and 14 to 7 the index, and two loads go in one cycle if their banks \
-             differ or their index is the same. Eight loads of 8 bytes here, at one distance from \
-             each to the next; beside them the latency of a load some bytes behind a store",
-    about: "Intel gave up banks with Haswell. Where a core has narrow banks, a load of a cycle \
-            is lost where two of them meet in one. 4 KiB aliasing is another matter: a load is \
-            compared with the stores before it by the low 12 bits of its address first, and may \
-            wait for one that is alike there though it lies in another page.",
+    source: "Drepper 6.2.1, Figure 6.6: in AMD's L1d, address bits 3 to 0 select the byte, bits 6 \
+             to 4 the bank and bits 14 to 7 the index. Two loads complete in one cycle if their \
+             banks differ or their indexes are equal",
+    about: "In the first part, eight 8-byte loads run at equal distances from each other. The \
+            chart shows the time of the eight loads over the distance. If L1d has narrow banks, a \
+            cycle loses a load whenever two of its loads need the same bank, so some distances are \
+            slower. Intel dropped such banks with Haswell. The second part times a load behind a \
+            store, at an address a given number of bytes higher. The CPU first compares a load \
+            with earlier stores by the low 12 bits of the addresses. If these bits match, the load \
+            may wait for the store, even if it lies in another page (4 KiB aliasing).",
     seen: &[seen(
         "Zen 4",
-        "The third load of a cycle is lost now and then where all distances are multiples of \
-            32 bytes, unless the lines are the same or 4 KiB apart: the paper's rule with other \
-            bits.",
+        "At distances that are multiples of 32 bytes, the core sometimes completes only two loads \
+         per cycle instead of three, unless the lines are the same or 4 KiB apart. This is the \
+         paper's rule with other address bits.",
     )],
     plot: Some(Plot::lines(
         Axis::log("distance in bytes"),
@@ -76,11 +78,11 @@ const FIG_6_6: Experiment = Experiment {
         measured(
             "E19.1",
             ours(
-                "loads are said to be free of banks since Haswell; the figure of the document is \
-             about AMD in 2007",
+                "loads are said to have no bank conflicts since Haswell; the document's figure \
+                 describes AMD in 2007",
             ),
-            "eight loads take the same time at every distance between them, to 10 %: no bank of \
-             L1d shows",
+            "eight loads take the same time, within 10 %, at every distance between them: L1d \
+             shows no bank conflicts",
             |e| {
                 let (least, most) = (extreme(e, Extreme::least)?, extreme(e, Extreme::most)?);
                 let what = format!(
@@ -91,14 +93,14 @@ const FIG_6_6: Experiment = Experiment {
                 at_most(&what, ratio(most.value, least.value), FLAT)
             },
         )
-        .failing("Loads hinder each other by their places."),
+        .failing("Loads at some distances delay each other."),
         measured(
             "E19.2",
             ours(
-                "the document has two loads per cycle only where the banks differ; this asks for \
-             two everywhere",
+                "the document allows two loads per cycle only where the banks differ; this claim \
+                 asks for two at every distance",
             ),
-            "eight independent loads complete at 1.8 or more per core cycle, whatever the \
+            "eight independent loads complete at 1.8 loads per core cycle or more, at every \
              distance between them",
             |e| {
                 let most = extreme(e, Extreme::most)?;
@@ -110,11 +112,11 @@ const FIG_6_6: Experiment = Experiment {
         measured(
             "E19.3",
             ours(
-                "loads are compared with earlier stores by the low 12 bits of their addresses: 4 \
-             KiB aliasing in Intel's optimization manual",
+                "Intel's optimization manual describes 4 KiB aliasing: loads are compared with \
+                 earlier stores by the low 12 bits of their addresses",
             ),
-            "a load 4,096 bytes behind a store waits for it: more than 1.1 times as long as one \
-             2,048 bytes behind",
+            "a load 4,096 bytes behind a store takes more than 1.1 times as long as a load 2,048 \
+             bytes behind the store",
             |e| {
                 let free = e.at(BEHIND, FREE as f64)?;
                 let aliased = ratio(e.at(BEHIND, PAGE as f64), free)?;
@@ -123,9 +125,9 @@ const FIG_6_6: Experiment = Experiment {
         ),
         measured(
             "E19.4",
-            ours("the counterpart of 4 KiB aliasing: no other distance may matter"),
-            "a load behind a store takes the same time, to 10 %, at every distance that does \
-             not share the low 12 bits",
+            ours("the counterpart of 4 KiB aliasing: other distances should not matter"),
+            "a load behind a store takes the same time, within 10 %, at every distance at which \
+             load and store do not overlap in the low 12 address bits",
             |e| {
                 let mut worst = None;
                 let free = e.at(BEHIND, FREE as f64)?;
@@ -146,9 +148,9 @@ const FIG_6_6: Experiment = Experiment {
         measured(
             "E19.5",
             drepper("6.2.1, Figure 6.6"),
-            "eight loads take more than 1.1 times as long where the bits 6 to 4 of their \
-             addresses agree and bits 14 to 7 differ (128 bytes apart) as where the banks differ \
-             (16 bytes apart)",
+            "eight loads take more than 1.1 times as long at a distance of 128 bytes, where \
+             address bits 6 to 4 agree and bits 14 to 7 differ, as at a distance of 16 bytes, \
+             where the banks differ",
             |e| {
                 let one_bank = alike(e, 128)?;
                 let slower = ratio(one_bank, alike(e, 16)?)?;
@@ -160,15 +162,15 @@ const FIG_6_6: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Few,
-                "Eight loads of one bank over different banks",
-                "Eight loads take {now} as long in one bank of L1d as in different banks",
+                "Eight loads from one bank over eight from different banks",
+                "Eight loads from one bank of L1d take {now} as long as from different banks",
             )
             .advice(
-                "Spread loads that run side by side over different offsets in a line.",
-                "Banks need no attention here.",
+                "Let loads that run at the same time use different offsets in a line.",
+                "Bank conflicts need no attention here.",
             ),
         )
-        .failing("The banks of the figure are not those of this L1d, or it has none."),
+        .failing("L1d has no banks, or selects them by other address bits than in the figure."),
     ],
 };
 
@@ -176,7 +178,7 @@ fn loads(first: usize) -> String {
     format!("eight loads, the first at byte {first}")
 }
 
-/// What loads at a distance take, the median over the places of the first.
+/// The time of loads at a distance: the median over the places of the first load.
 fn alike(e: &Evidence<'_>, distance: usize) -> Result<Interval, Untestable> {
     let places = firsts(e.machine).into_iter();
     let all: Result<Vec<Interval>, Untestable> = places
@@ -237,7 +239,7 @@ fn aliases(behind: usize) -> bool {
 /// Folds one load after the other into an extreme.
 type Choose = fn(Option<Extreme<usize>>, usize, Interval) -> Extreme<usize>;
 
-/// What of all loads `choose` leaves, and its distance.
+/// The extreme that `choose` selects from all loads, with its distance.
 fn extreme(e: &Evidence<'_>, choose: Choose) -> Result<Extreme<usize>, Untestable> {
     let mut found = None;
     for first in firsts(e.machine) {

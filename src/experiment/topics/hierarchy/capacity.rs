@@ -14,8 +14,8 @@ pub(crate) static ALL: &[Experiment] = &[FIG_3_14];
 const RANDOM: &str = "random Inc, NPAD=15";
 const SEQUENTIAL: &str = "sequential Inc, NPAD=15";
 
-/// What the figure's curves grow by from the middle of L2 to the largest working set, the least of
-/// three: 302 over 17.26 cycles on the Core 2, 18.2 and 22.3 times on the others.
+/// By how much the figure's curves grow from the middle of L2 to the largest working set, the least
+/// of three: 302 over 17.26 cycles on the Core 2, 18.2 and 22.3 times on the others.
 const GROWTH: f64 = 17.5;
 
 fn case(machine: &Machine, series: &str, bytes: usize) -> Case {
@@ -31,17 +31,20 @@ fn case(machine: &Machine, series: &str, bytes: usize) -> Case {
 const FIG_3_14: Experiment = Experiment {
     id: "D18",
     name: "drepper-fig-3.14",
-    title: "What a larger last level is worth",
-    question: "Where does the last level end for this core, and what does it save up to there?",
-    source: "Drepper 3.3.2, Figure 3.14: Inc on 128-byte elements on three machines. The text means \
-             it for sequential walks; its data are those of Figure 3.4, which shows random ones, so \
-             that both are measured here",
-    about: "One machine has one size of cache, so that the knee is compared with the share that \
-            CPUID promises a hardware thread (E25); `linefill compare` draws the curves of \
-            several machines as the figure does. In a guest strangers fill the same cache, or \
-            sleep: the knee then lies below the share or above it, and where the level does not \
-            show nothing is known of it. In sequence hardware prefetches, which hides the size \
-            of the cache.",
+    title: "What a larger last level saves",
+    question: "Up to which working set does the last level serve this core, and how much time does \
+               it save?",
+    source: "Drepper 3.3.2, Figure 3.14: Inc on 128-byte elements on three machines. The text \
+             describes sequential walks, but the data are those of Figure 3.4, which shows random \
+             walks. This test runs both",
+    about: "The test walks lists of 128-byte elements, at random and in sequence, and increments a \
+            word in each element. The time of a random step rises where the working set outgrows \
+            the last level. The first claim compares the position of this rise with the share of \
+            the last level that CPUID reports for one hardware thread (E25). One machine has one \
+            cache size; `linefill compare` draws the curves of several machines, as the figure \
+            does. In a virtual machine, other guests may fill the same cache or leave it idle, so \
+            the rise can lie below or above the share. In the sequential walk, hardware prefetch \
+            hides the size of the cache.",
     seen: &[],
     plot: Plot::over_working_set(&[
         Reference {
@@ -78,8 +81,8 @@ const FIG_3_14: Experiment = Experiment {
         measured(
             "D18.1",
             drepper("3.3.2, Figure 3.14"),
-            "a random walk that increments 128-byte elements takes its last step up at this \
-             core's share of the last level, within a factor of 2",
+            "the last rise in the time of a random walk over 128-byte elements lies at this core's \
+             share of the last level, within a factor of 2",
             |e| {
                 let points = e.series(RANDOM)?;
                 let memory = e.machine.ranges.memory;
@@ -89,8 +92,8 @@ const FIG_3_14: Experiment = Experiment {
                     ));
                 }
                 let share = share(e.machine)
-                    .ok_or_else(|| Untestable("CPUID describes no cache behind L1d".to_owned()))?;
-                // Only steps behind L2 count: the nearest one might else be L2's own.
+                    .ok_or_else(|| Untestable("CPUID describes no cache beyond L1d".to_owned()))?;
+                // Only steps beyond L2 count: otherwise the nearest step might be L2's own.
                 let mut found = steps_by_ends(&points);
                 let beyond = 2.0 * e.machine.ranges.l2.hi;
                 for steps in &mut found {
@@ -104,7 +107,7 @@ const FIG_3_14: Experiment = Experiment {
         measured(
             "D18.2",
             drepper("3.3.2, Figure 3.14"),
-            "a random walk takes more than 1.5 times as long in memory as in the last level",
+            "a random step takes more than 1.5 times as long in memory as in the last level",
             |e| {
                 let near = e.level(RANDOM, e.machine.ranges.llc)?;
                 let slower = ratio(in_memory(e, RANDOM), near)?;
@@ -117,21 +120,22 @@ const FIG_3_14: Experiment = Experiment {
                 Shown::Times,
                 Touches::Many,
                 "A random step in memory over one in the last level",
-                "A miss of the last level takes {now} as long as a hit",
+                "A last-level miss takes {now} as long as a hit",
             )
             .advice(
-                "Keep what you access at random below this core's share of the last level.",
-                "There is little to gain from fitting data into the last level: aim at L2.",
+                "Keep data that you access at random smaller than this core's share of the last \
+                 level.",
+                "Fitting data into the last level gains little: aim at L2.",
             ),
         ),
         measured(
             "D18.3",
             ours(
-                "the text means the figure for sequential walks, but its data are those of Figure \
-             3.4, which is random: growth from L2 to memory tells which walk it was",
+                "the text describes sequential walks, but the data are those of Figure 3.4, a \
+                 random walk; the growth from L2 to memory tells which walk it was",
             ),
-            "from L2 to memory a random step grows 17.5 times and more, as the steps of Figure \
-             3.14 do, and a sequential step less",
+            "from L2 to memory, the time of a random step grows 17.5 times or more, as in Figure \
+             3.14, and the time of a sequential step grows less",
             |e| {
                 let growth = |series| {
                     let near = e.level(series, e.machine.ranges.l2)?;

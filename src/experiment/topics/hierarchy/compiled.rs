@@ -11,24 +11,24 @@ use std::sync::OnceLock;
 /// Which compiler's misses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compiler {
-    /// Of the stored trace, one set in 128 (`reference/README.md`).
+    /// Misses of the stored trace, which has one set in 128 (`reference/README.md`).
     Stored,
-    /// Of the stored trace the sets of one of the eight numbers alone.
+    /// The same, in one of the trace's eight slices of sets.
     StoredSlice(u8),
-    /// The one that is installed, traced by valgrind.
+    /// Misses of the installed compiler, traced by valgrind.
     Installed,
-    /// The same, by the sets alone that the stored trace keeps, times 128.
+    /// The same, in the sets that the stored trace keeps, times 128.
     InstalledSampled,
 }
 
 /// Misses of a compiler in an L2 under LRU, behind L1i and L1d of 32 KiB and 8 ways each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompilerSetup {
-    /// Whose.
+    /// Which compiler's misses.
     pub of: Compiler,
     /// Bytes of L2.
     pub size: u64,
-    /// Its ways.
+    /// Ways of L2.
     pub ways: u64,
     /// Bytes of a line: 32 or 64.
     pub line: u64,
@@ -65,10 +65,11 @@ const STORED: [(u64, &[u8]); 2] = [
     ),
 ];
 
-/// Of so many sets the stored trace has one.
+/// The stored trace has one set of this many.
 const SAMPLED: f64 = 128.0;
 
-/// The sets that it has: those of addresses whose bits 6 to 15 are one of these, drawn at random.
+/// The sets of the stored trace: addresses whose bits 6 to 15 are one of these numbers, which were
+/// drawn at random.
 const KEPT: [u64; 8] = [198, 249, 445, 492, 650, 691, 919, 956];
 
 /// Whether the stored trace keeps what lies at an address.
@@ -90,7 +91,7 @@ impl CompilerSetup {
         let records = records.ok_or_else(|| self.no_trace())?;
         let geometry = Geometry::new(self.size, self.ways, self.line);
         let mut cache = Cache::new(Design::lru(geometry?));
-        // Sets are independent of each other: sets that are not counted may be left out.
+        // Sets are independent of each other, so sets that are not counted can be left out.
         let taken = Decoder::default().decode(records, |reference| {
             if counts(reference.address) {
                 cache.reference(reference);
@@ -98,7 +99,9 @@ impl CompilerSetup {
         });
         match taken? {
             all if all == records.len() => Ok(cache.counters().misses() as f64 * SAMPLED),
-            part => Err(Untestable(format!("the stored trace ends at byte {part}"))),
+            part => Err(Untestable(format!(
+                "the stored trace cannot be decoded beyond byte {part}"
+            ))),
         }
     }
 
@@ -120,7 +123,7 @@ impl CompilerSetup {
             size, ways, line, ..
         } = self;
         Untestable(format!(
-            "no trace for {size} bytes of {ways} ways and lines of {line} bytes"
+            "there is no trace for an L2 of {size} bytes with {ways} ways and lines of {line} bytes"
         ))
     }
 }
@@ -210,7 +213,7 @@ fn trace_installed() -> Result<Vec<Levels>, Untestable> {
     match enough || status.success() {
         true => Ok(levels),
         false => Err(Untestable(format!(
-            "the compiler under valgrind's lackey: {status}"
+            "the compiler failed under valgrind's lackey: {status}"
         ))),
     }
 }
@@ -224,9 +227,7 @@ fn compile() -> Result<Child, Untestable> {
         .map_err(|error| missing("gcc", error))?;
     let compiler = String::from_utf8_lossy(&asked.stdout).trim().to_owned();
     if !compiler.starts_with('/') {
-        return Err(Untestable(format!(
-            "gcc names no compiler of C: `{compiler}`"
-        )));
+        return Err(Untestable(format!("gcc names no C compiler: `{compiler}`")));
     }
     let mut child = Command::new("valgrind")
         .args(["--tool=lackey", "--trace-mem=yes", "--log-fd=1", &compiler])
@@ -237,13 +238,13 @@ fn compile() -> Result<Child, Untestable> {
         .spawn()
         .map_err(|error| missing("valgrind", error))?;
     let mut input = child.stdin.take().ok_or_else(no_output)?;
-    // A pipe holds 64 KiB, and the program is a tenth of that: nobody waits for anybody.
+    // A pipe holds 64 KiB, ten times the program, so neither side waits for the other.
     input.write_all(program().as_bytes())?;
     Ok(child)
 }
 
 fn no_output() -> Untestable {
-    Untestable("the compiler under valgrind has no pipe".to_owned())
+    Untestable("valgrind was started without a pipe for its input or output".to_owned())
 }
 
 /// A program for the compiler: functions with loops, branches and arithmetic.

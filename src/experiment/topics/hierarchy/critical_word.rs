@@ -22,12 +22,15 @@ const PAIRS: [(&str, &str, &str); 2] = [
 const FIG_3_30: Experiment = Experiment {
     id: "D42",
     name: "drepper-fig-3.30",
-    title: "The pointer in the first word of the line, or in the last",
+    title: "The pointer in the first or the last word of the line",
     question: "Does a walk wait longer for the last word of a line than for the first?",
     source: "Drepper 3.5.2, Figure 3.30",
-    about: "The paper's memory bus sent eight bytes at a time, so that the eighth word of a line \
-            came last, unless the controller was told which word is wanted. Lines cross the \
-            fabric of a CPU of today in one or two pieces of 32 or 64 bytes.",
+    about: "The test walks lists of 64-byte elements, with the pointer to the next element in the \
+            first word of the line or in the last word. The chart shows how much longer the walk \
+            with the last word takes. The paper's memory bus sent eight bytes at a time, so the \
+            eighth word of a line arrived last unless the memory controller knew which word was \
+            needed (critical word first). Current CPUs move a line in one or two pieces of 32 or \
+            64 bytes, so the position of the word should hardly matter.",
     seen: &[],
     plot: Some(
         Plot::lines(
@@ -47,7 +50,7 @@ const FIG_3_30: Experiment = Experiment {
         let first = Layout::npad(7);
         let last = first.pointer_in_word(7);
         let orders = [Order::Sequential, Order::Random { seed }];
-        // The two that are compared are measured one after the other.
+        // The two walks of a comparison are measured one after the other.
         let sizes = machine.few_working_sets(2);
         let mut cases = Vec::new();
         for ((_, with_first, with_last), order) in PAIRS.into_iter().zip(orders) {
@@ -71,11 +74,11 @@ const FIG_3_30: Experiment = Experiment {
         measured(
             "D42.1",
             ours(
-                "lines cross the fabric of today in one or two pieces, so that the place of a word \
-             should not show",
+                "current CPUs move a line in one or two pieces, so the position of a word should \
+                 not matter",
             ),
-            "in memory a walk takes the same time, to 2 %, whether the pointer is the first \
-             word of the line or the last",
+            "in memory, a walk takes the same time, within 2 %, with the pointer in the first word \
+             of the line and in the last",
             |e| {
                 let memory = e.machine.ranges.memory;
                 let mut parts = Vec::new();
@@ -91,13 +94,13 @@ const FIG_3_30: Experiment = Experiment {
                 all_of(parts)
             },
         )
-        .holding("Lines arrive whole, or the wanted word comes first."),
+        .holding("Lines arrive whole, or the requested word arrives first."),
         // Beyond L2 the walk is about 0.7 % slower with the critical word at the end of the line.
         measured(
             "D42.2",
             drepper("3.5.2, Figure 3.30"),
-            "in memory a walk takes longer if the pointer is the last word of the line than if it \
-             is the first, in order and at random",
+            "in memory, a walk takes longer with the pointer in the last word of the line than in \
+             the first, in sequence and at random",
             |e| {
                 let memory = e.machine.ranges.memory;
                 all_of(PAIRS.map(|(label, first, last)| {
@@ -107,7 +110,7 @@ const FIG_3_30: Experiment = Experiment {
             },
         )
         .then(1.007, "Core 2")
-        .failing("The place of the word does not show."),
+        .failing("The position of the word in the line makes no difference."),
     ],
 };
 
@@ -119,14 +122,17 @@ const DIRECTIONS: [(&str, Direction); 2] = [
 const STRUCT_RULES: Experiment = Experiment {
     id: "E13",
     name: "drepper-struct-rules",
-    title: "Fields read in the order of their definition, or backwards",
-    question: "Does it pay to read the fields of a structure in the order in which they lie?",
+    title: "Fields read in the order of their definition or backwards",
+    question: "Is it faster to read the fields of a structure in the order in which they are \
+               defined?",
     source: "Drepper 6.2.1, the two rules on structures: the critical word first, and access in \
              the order of definition",
-    about: "The rule follows from lines that arrive piece by piece. Where a line arrives whole, \
-            what is left is the walk itself: all eight loads of a line wait for the same miss, \
-            and the one that the next step needs must not come last among them, where the CPU is \
-            busy with the others.",
+    about: "The test visits 64-byte elements at random and reads all eight words of each element, \
+            from first to last or from last to first. The pointer to the next element is the first \
+            word. The paper's rule assumes that a line arrives piece by piece. If a line arrives \
+            whole, all eight loads wait for the same miss, and only one effect remains: read \
+            backwards, the pointer is the last of the eight loads, so the next miss can start \
+            slightly later.",
     seen: &[],
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
@@ -151,8 +157,8 @@ const STRUCT_RULES: Experiment = Experiment {
     claims: &[measured(
         "E13.1",
         drepper("6.2.1, the second rule on structures"),
-        "in memory the fields of a line take longer to read from the last to the first than \
-             from the first to the last",
+        "in memory, the fields of a line take longer to read from the last to the first than from \
+         the first to the last",
         |e| {
             let memory = e.machine.ranges.memory;
             let slower = paired(e, DIRECTIONS[1].0, DIRECTIONS[0].0, memory)?;
@@ -188,7 +194,7 @@ impl Setup for FieldsSetup {
         Ok(Workload::steady(fields, count as u64))
     }
 
-    /// The line comes once; the other fields are there with it.
+    /// The line arrives once, with all its fields.
     fn predict(&self, parameters: &Parameters<'_>) -> Option<Forecast> {
         let places = Places::lines(LINE_ELEMENT.count(self.working_set));
         match self.order {

@@ -46,14 +46,17 @@ const FIGURE: [(u32, f64, f64); 18] = [
 const FIG_3_32: Experiment = Experiment {
     id: "D45",
     name: "drepper-fig-3.32",
-    title: "Faster memory on a sequential walk that writes",
-    question: "What does memory that is a fifth faster save, and from which working set on?",
+    title: "Faster memory for a sequential walk that writes",
+    question: "How much time does memory that is 20 % faster save, and from which working set on?",
     source: "Drepper 3.5.4, Figure 3.32: two Core 2 machines with DDR2 modules of 667 and 800 MHz",
-    about: "The figure's 18.2 % are a share of the time, and more than the 16.6 % that modules \
-            of 800 MHz can save over those of 667: something else differed between the two \
-            machines. The more of memory's time the prefetchers hide, the less faster memory \
-            saves. To compare two settings of a machine, run it with each and give both records \
-            to `linefill compare`.",
+    about: "The test walks a list of 64-byte elements in sequence and writes to each element. From \
+            its times in L2 and in memory, it computes how much memory that is 20 % faster could \
+            save. Prefetchers hide part of the memory time, and faster memory cannot save the \
+            hidden part. The paper compared two machines instead. Its largest gain is 18.2 % of \
+            the time, but modules of 800 MHz can save at most 16.6 % over modules of 667 MHz, so \
+            something else differed between the two machines. To compare two memory settings of \
+            one machine, run the test with each setting and pass both records to `linefill \
+            compare`.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.32.csv",
@@ -127,13 +130,15 @@ const FIG_3_32: Experiment = Experiment {
         computed(
             "D45.2",
             drepper("3.5.4, Figure 3.32"),
-            "up to 2 MiB, in caches of 4 MiB, the data of Figure 3.32 show no gain: below 1 % \
-             in the median",
+            "up to 2 MiB, inside caches of 4 MiB, the median gain in the data of Figure 3.32 is \
+             within 1 % of zero",
             |e| {
                 let inside = e.series(GAIN)?;
                 let inside = inside.iter().filter(|(x, _)| IN_CACHE.holds(*x)).count();
                 if inside < 10 {
-                    return Err(Untestable(format!("{inside} of the figure's 10 points")));
+                    return Err(Untestable(format!(
+                        "only {inside} of the figure's 10 points up to 2 MiB are present"
+                    )));
                 }
                 between(
                     "percent gained in the caches",
@@ -146,11 +151,11 @@ const FIG_3_32: Experiment = Experiment {
         computed(
             "D45.3",
             ours(
-                "the document calls its gain close to the theoretical maximum; modules of 800 MHz \
-             save at most 16.6 % over 667",
+                "the document calls its gain close to the theoretical maximum, but modules of 800 \
+                 MHz save at most 16.6 % over modules of 667 MHz",
             ),
-            "the gain in the data of Figure 3.32 is no more than its faster memory modules \
-             explain",
+            "the gain at 16 MiB in the data of Figure 3.32 is no larger than the faster memory \
+             modules can explain",
             |e| {
                 let most = e.at(CEILING, MODULES[1])?.middle();
                 at_most("percent gained at 16 MiB", e.at(GAIN, TOP), most)
@@ -160,24 +165,24 @@ const FIG_3_32: Experiment = Experiment {
         computed(
             "D45.4",
             drepper("3.5.4"),
-            "a bus of 1,333 MHz instead of 800 is another increase of 60 %, rounded down",
+            "a bus of 1,333 MHz is 60 % faster than a bus of 800 MHz, rounded down to tens",
             |e| between("percent faster", e.at(NEXT, 1333.0), 60.0, 70.0),
         )
         .then(60.0, ""),
         measured(
             "D45.5",
             ours(
-                "the document has two machines; with one, the part of the time that is memory's \
-             tells what faster memory could save",
+                "the document compares two machines; on one machine, the share of the time that \
+                 memory causes tells what faster memory could save",
             ),
-            "memory a fifth faster would save more than 5 % of a sequential walk that writes, \
-             if all that it takes longer in memory than in L2 is memory's",
+            "memory that is 20 % faster would save more than 5 % of the time of a sequential walk \
+             that writes, if memory causes all of the extra time over L2",
             |e| {
                 let place = e.machine.place_in_memory(e.machine.in_memory())?;
                 let far = e.at(HERE, place)?;
                 let near = e.level(HERE, e.machine.ranges.l2)?;
                 let cached = ratio(near, far)?;
-                // What the walk takes longer than in L2, which no stranger shares, is memory's.
+                // The time beyond that in L2, which no other guest shares, is due to memory.
                 let save = |cached: f64| saved(1.0 - cached, 1.2) * 100.0;
                 at_least(
                     "percent saved",
@@ -186,7 +191,7 @@ const FIG_3_32: Experiment = Experiment {
                 )
             },
         )
-        .failing("The prefetchers hide most of what memory costs."),
+        .failing("The prefetchers hide most of the memory time."),
     ],
 };
 

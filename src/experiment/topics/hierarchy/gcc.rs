@@ -37,16 +37,19 @@ fn series(compiler: &str, ways: u64, line: u64) -> String {
 const TABLE_3_1: Experiment = Experiment {
     id: "D10",
     name: "drepper-table-3.1",
-    title: "L2 misses of a compiler by size, ways and line",
-    question: "What do a larger L2, more ways and longer lines save a program with a large and \
-               irregular working set?",
+    title: "L2 misses of a compiler by size, ways and line size",
+    question: "How many misses do a larger L2, more ways and longer lines save a program with a \
+               large and irregular working set?",
     source: "Drepper 3.3.1, Table 3.1 and Figure 3.8: gcc under cachegrind, LRU",
-    about: "Simulated, behind L1i and L1d of 32 KiB and 8 ways. The stored compiler is gcc 12, \
-            traced by valgrind's lackey, one set in 128. It touches 10 MB of lines where the \
-            paper's had 5.6, and these must all be missed once: whatever L2 is, 324,000 misses \
-            stay, and a second way can save a smaller share of them. In the full profile the \
-            compiler that is installed here is traced as well, for 40 million references, and \
-            its whole trace shows whether one set in 128 stands for the rest.",
+    about: "The simulator counts the L2 misses of a C compiler, behind L1i and L1d of 32 KiB and 8 \
+            ways each. The stored trace is of gcc 12 under valgrind's lackey and keeps one set in \
+            128. A larger L2 keeps more of the working set, more ways avoid conflicts between \
+            lines of one set, and longer lines bring neighbouring data along. gcc 12 touches 10 MB \
+            of lines, the paper's gcc touched 5.6 MB, and each line must miss once. With lines of \
+            32 bytes, 324,000 misses therefore remain in any L2, and a second way can save a \
+            smaller share than in the paper. The full profile also traces the installed compiler \
+            for 40 million references. Its whole trace shows whether one set in 128 represents all \
+            sets.",
     seen: &[],
     plot: Some(
         Plot::lines(Axis::bytes("size of L2"), Axis::log("misses"), Unit::Count).beside(&[
@@ -78,8 +81,8 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.1",
             drepper("3.3.1, Table 3.1"),
-            "misses of a compiler fall with the size of L2, for every associativity and line \
-             size of Table 3.1",
+            "a compiler's misses fall as L2 grows, for every associativity and line size of Table \
+             3.1",
             |e| falling_with_size(e, STORED),
         )
         .then(0.79, "gcc under cachegrind (2007)"),
@@ -87,7 +90,7 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.2",
             drepper("3.3.1, Table 3.1"),
-            "misses of a compiler fall with the ways of L2, or stay, for every size and line \
+            "a compiler's misses fall or stay equal with more ways of L2, for every size and line \
              size of Table 3.1",
             |e| falling_with_ways(e, STORED),
         )
@@ -96,8 +99,8 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.3",
             drepper("3.3.1, Table 3.1"),
-            "lines of 64 bytes miss less often than lines of 32 for every size and \
-             associativity of Table 3.1",
+            "a compiler misses less often with lines of 64 bytes than with lines of 32 bytes, for \
+             every size and associativity of Table 3.1",
             |e| falling_with_line(e, STORED),
         )
         .then(0.74, "gcc under cachegrind (2007)"),
@@ -105,8 +108,8 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.4",
             drepper("3.3.1, Table 3.1"),
-            "for every size and line of Table 3.1 the second way saves more misses than the \
-             third and fourth, and these more than the next four",
+            "for every size and line size of Table 3.1, the second way saves more misses than ways \
+             3 and 4 together, and ways 3 and 4 save more than ways 5 to 8",
             |e| diminishing(e, STORED),
         ),
         // For 8 MB, two ways save almost 44 % of the misses of a direct-mapped cache (by the table
@@ -114,7 +117,7 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.5",
             drepper("3.3.1, Figure 3.8"),
-            "at 8 MiB and lines of 32 bytes the second way saves almost 44 % of a compiler's \
+            "at 8 MiB with lines of 32 bytes, the second way saves almost 44 % of a compiler's \
              misses (5 points allowed)",
             |e| {
                 let misses = |ways| e.at(&series(STORED, ways, 32), SECOND_WAY as f64);
@@ -128,11 +131,11 @@ const TABLE_3_1: Experiment = Experiment {
         simulated(
             "D10.6",
             ours(
-                "the compiler of the document is of 2007; that of this machine shows whether its \
-             rules outlived it",
+                "the document's compiler is from 2007; the installed compiler shows whether the \
+                 rules apply to a current one",
             ),
-            "D10.1 to D10.4 apply to the compiler that is installed on this machine, as far as \
-             it is traced",
+            "D10.1 to D10.4 apply to the compiler installed on this machine, in the part that is \
+             traced",
             |e| {
                 let parts: [fn(&Evidence<'_>, &str) -> Judged; 4] = [
                     falling_with_size,
@@ -148,9 +151,10 @@ const TABLE_3_1: Experiment = Experiment {
         ),
         simulated(
             "D10.7",
-            ours("the stored trace keeps one set in 128, which must stand for the rest"),
-            "misses of the installed compiler in the sets that the stored trace keeps, times 128, \
-             are those in all sets, to 10 %, at every size, associativity and line of Table 3.1",
+            ours("the stored trace keeps one set in 128, which must represent all sets"),
+            "the installed compiler's misses in the sets that the stored trace keeps, times 128, \
+             equal its misses in all sets within 10 %, for every size, associativity and line size \
+             of Table 3.1",
             |e| {
                 falling_with_size(e, STORED)?;
                 traced(e)?;
@@ -169,7 +173,7 @@ const TABLE_3_1: Experiment = Experiment {
                 }
                 let [least, most] = worst.ok_or_else(none)?;
                 all_of([
-                    at_least("kept over all sets, at least", least, 0.9),
+                    at_least("kept sets times 128 over all sets, at least", least, 0.9),
                     at_most("at most", most, 1.1),
                 ])
             },
@@ -227,8 +231,8 @@ fn slice(index: u8, ways: u64) -> String {
     format!("{STORED}, slice {index}, {ways} ways")
 }
 
-/// How far what the second way saves at [`SECOND_WAY`] may lie from what the stored sets show: they
-/// are eight slices drawn at random, one of which is left out at a time (jackknife; Student's t of 7
+/// The uncertainty of the share that the second way saves at [`SECOND_WAY`]: the stored sets are
+/// eight slices drawn at random, and one slice is left out at a time (jackknife; Student's t of 7
 /// degrees of freedom for 95 %).
 fn doubt_of_the_sample(e: &Evidence<'_>) -> Result<f64, Untestable> {
     const STUDENT: f64 = 2.365;
@@ -251,7 +255,7 @@ fn doubt_of_the_sample(e: &Evidence<'_>) -> Result<f64, Untestable> {
 
 /// Whether the installed compiler was to be traced.
 fn traced(e: &Evidence<'_>) -> Result<(), Untestable> {
-    let quick = "tracing the installed compiler takes minutes: the full profile does";
+    let quick = "tracing the installed compiler takes minutes, so only the full profile does it";
     match e.machine.full {
         true => Ok(()),
         false => Err(Untestable::because(quick)),
@@ -274,7 +278,7 @@ fn falling_with_size(e: &Evidence<'_>, compiler: &str) -> Judged {
             }
         }
     }
-    at_most("most left by twice the size", most, 1.0)
+    at_most("share of misses left by twice the size, at most", most, 1.0)
 }
 
 fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -287,7 +291,12 @@ fn falling_with_ways(e: &Evidence<'_>, compiler: &str) -> Judged {
             }
         }
     }
-    between("most left by twice the ways", most, 0.0, 1.0)
+    between(
+        "share of misses left by twice the ways, at most",
+        most,
+        0.0,
+        1.0,
+    )
 }
 
 fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -298,7 +307,11 @@ fn falling_with_line(e: &Evidence<'_>, compiler: &str) -> Judged {
             most = most.most(ratio(of(64), of(32))?);
         }
     }
-    at_most("most left by lines of 64 bytes", most, 1.0)
+    at_most(
+        "share of misses left by lines of 64 bytes, at most",
+        most,
+        1.0,
+    )
 }
 
 fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
@@ -313,10 +326,14 @@ fn diminishing(e: &Evidence<'_>, compiler: &str) -> Judged {
             }
         }
     }
-    at_least("misses that earlier ways save more", least, 1.0)
+    at_least(
+        "misses that earlier ways save beyond later ways, at least",
+        least,
+        1.0,
+    )
 }
 
-/// What `of` is more than `to`.
+/// By how much `of` exceeds `to`.
 fn minus(of: Interval, to: Interval) -> Interval {
     Interval::new(of.lo - to.hi, of.hi - to.lo)
 }

@@ -19,11 +19,11 @@ pub(crate) static ALL: &[Experiment] = &[INCLUSIVE];
 const LOST: &str = "times a hot line is lost";
 const NEAR: &str = "the same while lines of L1d pass";
 
-/// How often either is counted.
+/// How often each of the two is counted.
 const REPEATS: u64 = 5;
 
-/// Losses of a line that tell an inclusive last level: half as many as four times its size makes. A
-/// few lines are lost by chance wherever replacement is not by age alone.
+/// Losses of a line that show an inclusive last level: half as many as a stream of four times its
+/// size causes. A few lines are lost by chance wherever age alone does not decide replacement.
 const LOSSES: f64 = 2.0;
 
 /// Bytes that stay in L1d beside the hot lines.
@@ -33,19 +33,20 @@ const INCLUSIVE: Experiment = Experiment {
     id: "D5",
     name: "drepper-inclusive-exclusive",
     title: "Inclusive and exclusive caches",
-    question: "Does a line that is used all the time leave L1d and L2 when the last level is turned \
-               over, and what do L1d and L2 hold together?",
-    source: "Drepper 3.2: caches of Intel are inclusive, those of AMD exclusive",
-    about: "A page of lines is walked again and again while four times the last level's size and \
-            more streams past, and steps that miss to memory are counted. Hits in L1d and L2 do \
-            not tell the last level that a line is in use: an inclusive one throws it out as if \
-            it were old, and has it removed from the others as well, some times in the course of \
-            the stream. Intel's last levels were inclusive from Nehalem on, and are not in \
-            servers since Skylake; AMD's are filled by what L2 throws out since K10, and keep \
-            what other cores share. What two levels hold together is tried where no stranger \
-            takes part: lines that all fall into one set of L2 fall into one set of L1d as well, \
-            and an exclusive pair keeps as many as both sets have ways, any other pair as many \
-            as the set of L2 has.",
+    question: "Does a line in constant use leave L1d and L2 when other data stream through the \
+               last level, and how many lines do L1d and L2 hold together?",
+    source: "Drepper 3.2: Intel's caches are inclusive, AMD's caches are exclusive",
+    about: "The first test walks 64 lines again and again while at least four times the size of \
+            the last level streams past, and counts steps that miss to memory. A control streams \
+            the same amount from a small buffer in L1d, and its count is subtracted. Hits in L1d \
+            and L2 do not tell the last level that a line is in use. An inclusive last level \
+            therefore evicts the line as if it were old, and removes it from L1d and L2 as well. \
+            Intel's last levels were inclusive from Nehalem on; in servers they are not since \
+            Skylake. AMD's last levels since K10 take the lines that L2 evicts, and keep lines \
+            that several cores share. The second test walks lines that all fall in one set of L2, \
+            and so in one set of L1d. The last level takes no part, so other guests do not disturb \
+            this test. An exclusive pair of L1d and L2 keeps as many of these lines as both sets \
+            have ways; any other pair keeps as many as the set of L2 has ways.",
     seen: &[],
     plot: None,
     cases,
@@ -57,23 +58,26 @@ const INCLUSIVE: Experiment = Experiment {
         measured(
             "D5.1",
             drepper("3.2"),
-            "the last level of Intel's CPUs is inclusive and that of AMD's is not: a line that is \
-             used all the time is lost twice or more, on AMD's more seldom, while four times the \
-             last level's size streams past",
+            "the last level is inclusive on Intel's CPUs and not on AMD's: while four times its \
+             size streams past, a line in constant use is lost twice or more on Intel's CPUs, and \
+             less often on AMD's",
             |e| {
                 let lost = losses(e)?;
                 match vendor(e.machine)? {
-                    Vendor::Intel => at_least("on Intel's, times a line is lost", lost, LOSSES),
-                    _ => at_most("on AMD's, times a line is lost", lost, LOSSES),
+                    Vendor::Intel => at_least("on Intel, times a line is lost", lost, LOSSES),
+                    _ => at_most("on AMD, times a line is lost", lost, LOSSES),
                 }
             },
         )
-        .failing("The last level is not what the document has for this vendor."),
+        .failing("The last level is not of the kind that the document describes for this vendor."),
         measured(
             "D5.2",
-            ours("CPUID states what the losses of a hot line show: two kinds of evidence"),
-            "hot lines are lost to a stream through the last level where CPUID calls it \
-             inclusive, and are not where CPUID calls it not inclusive",
+            ours(
+                "CPUID states whether the last level is inclusive; the lost lines are a second \
+                 kind of evidence",
+            ),
+            "a stream through the last level evicts lines in constant use if CPUID reports the \
+             last level as inclusive, and does not if CPUID reports it as not inclusive",
             |e| {
                 let lost = losses(e)?;
                 let stated = stated(e.machine)?;
@@ -93,23 +97,23 @@ const INCLUSIVE: Experiment = Experiment {
         measured(
             "D5.3",
             drepper("3.2"),
-            "L1d and L2 are exclusive on AMD's CPUs and inclusive on Intel's: lines of one set of \
-             L2, more than either level has ways but fewer than both together, stay in the two on \
-             AMD's, and do not on Intel's",
+            "L1d and L2 are exclusive on AMD's CPUs and inclusive on Intel's: of one set of L2, \
+             the two levels together keep more lines than either has ways on AMD's CPUs, and do \
+             not on Intel's",
             held_together,
         )
-        .failing("The two vendors' first and second levels are not what they were in 2007."),
+        .failing("L1d and L2 do not divide the lines as the document describes for this vendor."),
     ],
 };
 
-/// Who makes the CPU: one of the two that the document names.
+/// The vendor of the CPU, if it is one of the two that the document names.
 fn vendor(machine: &Machine) -> Result<Vendor, Untestable> {
     let core = machine.calibration.core();
     let vendor = core.map(|core| core.vendor);
     match vendor {
         Some(vendor @ (Vendor::Intel | Vendor::Amd)) => Ok(vendor),
         _ => Err(Untestable::because(
-            "this core is not known as one of Intel or of AMD, which the claim is about",
+            "the claim is about the CPUs of Intel and AMD, and this core is not known to be either",
         )),
     }
 }
@@ -117,8 +121,9 @@ fn vendor(machine: &Machine) -> Result<Vendor, Untestable> {
 /// The series of lines that all fall into one set of L2, by their number.
 const ONE_SET: &str = "lines of one set of L2";
 
-/// The share of a miss beyond L2 that a line costs at most if both levels hold it. Where they do not,
-/// LRU misses always, and no policy that is known keeps so many of the lines that loads come below.
+/// The largest share of a miss beyond L2 that a step costs if the two levels together hold the
+/// lines. If they do not, LRU always misses, and no known policy keeps enough lines for a smaller
+/// share.
 const HELD: f64 = 0.25;
 
 /// Numbers of lines of one set of L2, and bytes after which L2's sets repeat.
@@ -141,14 +146,16 @@ fn crowd(machine: &Machine) -> Option<Crowd> {
     })
 }
 
-/// Judges whether the lines between stay, by what a step costs more than one that hits L2, over what
-/// it costs more where no two levels can hold the lines.
+/// Judges whether the lines of `between` stay: how much longer a step takes than a hit in L2, over
+/// how much longer it takes with so many lines that no two levels can hold them.
 fn held_together(e: &Evidence<'_>) -> Judged {
     let Some(Crowd {
         between, beyond, ..
     }) = crowd(e.machine)
     else {
-        return Err(Untestable::because("CPUID reports no ways of L1d and L2"));
+        return Err(Untestable::because(
+            "CPUID does not report the ways of L1d and L2",
+        ));
     };
     let l2 = e.machine.ranges.l2;
     let rungs = e.machine.ladder.iter();
@@ -156,28 +163,31 @@ fn held_together(e: &Evidence<'_>) -> Judged {
         .filter(|rung| l2.holds(rung.working_set))
         .map(|rung| rung.cost)
         .collect();
-    let hit = Interval::median_of(&inside)
-        .ok_or_else(|| Untestable(format!("the ladder has no rung in the {l2}")))?;
+    let hit = Interval::median_of(&inside).ok_or_else(|| {
+        Untestable(format!(
+            "the ladder of working sets has no point in the {l2}"
+        ))
+    })?;
     let (some, all) = (
         e.at(ONE_SET, between as f64)?,
         e.at(ONE_SET, beyond as f64)?,
     );
     if ratio(all, hit)?.hi < 1.5 {
         return Err(Untestable(format!(
-            "{beyond} lines of what should be one set of L2 cost {all} core cycles, and a hit in \
-             L2 {hit}: pages are scattered over its sets, or addresses hashed"
+            "{beyond} lines that should share one set of L2 take {all} core cycles per step, and a \
+             hit in L2 takes {hit}: the pages are scattered over the sets, or L2 hashes addresses"
         )));
     }
     let more = |of: Interval| Interval::new(of.lo - hit.hi, of.hi - hit.lo);
     let share = share_of_miss(more(some), more(all))?;
-    let what = format!("{between} lines, the share of a miss beyond L2");
+    let what = format!("{between} lines, time beyond an L2 hit as a share of a miss");
     match vendor(e.machine)? {
         Vendor::Amd => at_most(&what, share, HELD),
         _ => at_least(&what, share, HELD),
     }
 }
 
-/// What CPUID says of the last level.
+/// Whether the last level is inclusive, as CPUID reports it.
 fn stated(machine: &Machine) -> Result<bool, Untestable> {
     let caches = machine.caches.iter();
     let last = caches
@@ -188,8 +198,8 @@ fn stated(machine: &Machine) -> Result<bool, Untestable> {
     })
 }
 
-/// How often a line was lost because of the stream, in most repetitions: all but the least and the
-/// most. Other slow steps, those interrupted, are as many where nothing is displaced.
+/// How often the stream evicted a line, in most repetitions: all but the least and the most. Steps
+/// that are slow because of an interrupt are as many in the control, which evicts nothing.
 fn losses(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     e.machine.place_in_memory(e.machine.in_memory())?;
     let most = |series| {
@@ -198,7 +208,7 @@ fn losses(e: &Evidence<'_>) -> Result<Interval, Untestable> {
         counts.sort_by(f64::total_cmp);
         match counts[..] {
             [_, lo, .., hi, _] => Ok(Interval::new(lo, hi)),
-            _ => Err(Untestable(format!("`{series}` was counted too seldom"))),
+            _ => Err(Untestable(format!("`{series}` has too few counts"))),
         }
     };
     let (far, near) = (most(LOST)?, most(NEAR)?);
@@ -229,10 +239,11 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// A hot ring in L1d or L2, steps along which alternate with other lines that stream past. What is counted
-/// is steps that take longer by more than half of a miss to memory, over the lines of the ring: how
-/// often each line was lost. Steps are timed one by one: several hits in the last level together look
-/// like a miss to memory. They are few, since each may be interrupted.
+/// A hot ring in L1d or L2, whose steps alternate with other lines that stream past. The count is
+/// the number of steps that take longer than a hit by more than half of a miss to memory, divided
+/// by the lines of the ring: how often each line was lost. Steps are timed one by one, because
+/// several hits in the last level together look like a miss to memory. There are few steps, because
+/// each may be interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RetainSetup {
     /// Bytes that stream past, round and round.
@@ -246,8 +257,8 @@ pub struct RetainSetup {
 /// Lines of the ring: a page of them, an eighth of the smallest L1d.
 const HOT: usize = 64;
 
-/// Lines that stream past between two steps: in a lap of the ring 64 KiB, one or less in each set of
-/// any L2.
+/// Lines that stream past between two steps: 64 KiB per lap of the ring, one line or less in each
+/// set of any L2.
 const BETWEEN: usize = 16;
 
 /// Steps by which the time of a miss is found.
@@ -260,8 +271,9 @@ impl Setup for RetainSetup {
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let parts = region.split(HOT * LINE);
-        let (hot, mut stream) =
-            parts.ok_or_else(|| Untestable("no room for lines that stream past".to_owned()))?;
+        let (hot, mut stream) = parts.ok_or_else(|| {
+            Untestable("there is no room for the lines that stream past".to_owned())
+        })?;
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(hot, Layout::npad(7), HOT, order)?;
         let mut walk = Walk::new(ring, Step::Follow)?;
@@ -280,7 +292,8 @@ impl Setup for RetainSetup {
         });
         if missing <= undisturbed {
             return Err(Untestable(format!(
-                "a step takes {undisturbed} ticks, and {missing} to a flushed line"
+                "a step to a cached line takes {undisturbed} ticks, and a step to a flushed line \
+                 only {missing}"
             )));
         }
         let slow = undisturbed + (missing - undisturbed) / 2;

@@ -27,9 +27,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let dense = near.into_iter().chain([memory]);
     let dense = dense.filter(|(_, range, bytes)| range.holds(*bytes as f64));
     cases.extend(dense.map(|(level, _, bytes)| walk(level, 1, bytes)));
-    // Others may leave little of a shared level, and change how much while a run goes on, but a
-    // walk over one line of eight needs hardly any of it: its lines fall into an eighth of L2's
-    // sets, which a span of four times L2 overfills, and are half as many as L2 holds.
+    // Others may leave little room in a shared level, and the room changes during a run. A walk
+    // over one line in eight needs little room: its lines fall in an eighth of L2's sets, which a
+    // span of four times L2 overfills, and are half as many as L2 holds.
     cases.extend(behind_l2(machine).map(|bytes| walk(3, LINES, bytes)));
     cases.sort_by_key(|case| LEVELS.iter().position(|level| *level == case.series));
     cases
@@ -51,7 +51,7 @@ fn each_step(e: &Evidence<'_>, levels: &[&str], factor: f64) -> Judged {
     let cost = |level: &str| {
         if e.points.iter().all(|point| point.series != level) {
             return Err(Untestable(format!(
-                "no working set was found that lives in {level} alone"
+                "no working set was found that lies in {level} alone"
             )));
         }
         e.last(level).map(|(_, cost)| cost)
@@ -72,12 +72,14 @@ const PENTIUM_M: Experiment = Experiment {
     id: "D7",
     name: "drepper-table-pentium-m",
     title: "Core cycles to reach each level",
-    question: "How many core cycles is each level of the memory hierarchy away?",
+    question: "How many core cycles does an access to each level of the memory hierarchy take?",
     source: "Drepper 3.2, the table of a Pentium M: register 1 or less, L1d about 3, L2 about 14, \
              memory about 240 core cycles",
-    about: "The walk in the last level uses one line of eight of four times L2, so that it needs \
-            half of L2's size there: a dense walk would go to memory where strangers had taken \
-            the rest of the level. The Pentium M of the table has no third level.",
+    about: "The test times a chain of operations in a register, and random walks in the middle of \
+            L1d, of L2, of the last level and of memory. The walk in the last level uses one line \
+            in eight over a span of four times L2, so it needs only half of L2's size in the last \
+            level. A walk that used every line would go to memory if others had filled the rest of \
+            a shared last level. The Pentium M of the table has no third level.",
     seen: &[],
     plot: plot(Unit::CoreCycles),
     cases,
@@ -88,16 +90,16 @@ const PENTIUM_M: Experiment = Experiment {
         measured(
             "D7.1",
             drepper("3.2, the table of a Pentium M"),
-            "a register, L1d, L2 and memory cost more core cycles each than the one before, by \
-             more than 1.5 times",
+            "L1d, L2 and memory each take more than 1.5 times as many core cycles as the level \
+             before, beginning with a register",
             |e| each_step(e, &["register", "L1d", "L2", "memory"], 1.5),
         )
         .then(3.0, "Pentium M"),
         measured(
             "D7.2",
-            ours("the Pentium M has no third level, which stands between L2 and memory since"),
-            "the last level costs more core cycles than L2, and memory more than the last level, \
-             by more than 1.5 times each",
+            ours("the Pentium M has no third level; current CPUs have one between L2 and memory"),
+            "the last level takes more than 1.5 times as many core cycles as L2, and memory more \
+             than 1.5 times as many as the last level",
             |e| each_step(e, &["L2", "last level", "memory"], 1.5),
         ),
     ],
@@ -107,11 +109,12 @@ const SESTOFT_4: Experiment = Experiment {
     id: "B11",
     name: "sestoft-fig-4",
     title: "Nanoseconds to reach each level",
-    question: "Is each level of the hierarchy several times slower than the one before it?",
+    question: "Is each level of the hierarchy several times slower than the level before it?",
     source: "Sestoft, Figure 4, for an i7-4870HQ: 0.4 ns per instruction, L1 1.5 ns, L2 5 ns, L3 \
              25 ns, memory 90 ns",
-    about: "Servers trade latency for size and cores, so that their last level and their memory \
-            are farther away than those of the laptop of the note.",
+    about: "The test is that of D7, in nanoseconds. Servers trade latency for size and number of \
+            cores, so their last level and their memory take longer to reach than those of the \
+            laptop in the note.",
     seen: &[],
     plot: plot(Unit::Nanoseconds),
     cases,

@@ -48,8 +48,8 @@ fn array(machine: &Machine) -> usize {
         .min(largest)
 }
 
-/// The sizes of a block: one that half of L1d holds and one for half of L2, the share, and
-/// halves and doubles of that, as many as there are.
+/// The sizes of a block: half of L1d, half of L2, the share, and a quarter, a half and the double
+/// of the share.
 fn blocks(machine: &Machine) -> Vec<usize> {
     let ranges = &machine.ranges;
     let mut sizes = vec![ranges.l1.hi as usize, ranges.l2.hi as usize];
@@ -77,22 +77,24 @@ fn blocks(machine: &Machine) -> Vec<usize> {
 const LLC_SHARE: Experiment = Experiment {
     id: "E25",
     name: "drepper-llc-share",
-    title: "The share of the last level, and blocks of its size",
-    question: "How much of the last-level cache may a program count on, and is work cut to that \
-               size the fastest?",
-    source: "Drepper 6.2.3: the size of the highest level in sysfs over the bits of \
-             shared_cpu_map. The paper times no program; here every block of an array in memory \
-             is read three times before the next one, by 16-byte loads. Claims are about blocks of \
-             half the share, since the paper leaves room for code and other data",
-    about: "Each block is read three times before the next. On servers the share is often a \
-            small slice of a last level that is shared by many cores, and what one core finds \
-            there depends on what the others do; a virtual machine is told by its host who \
-            shares it. Where the last level is far from the core, blocks that fit into L2 are \
-            faster: what pays is to fit the nearest cache that the job can be cut to.",
+    title: "A core's share of the last level, and blocks of that size",
+    question: "How much of the last-level cache can a program count on, and is work in blocks of \
+               that size the fastest?",
+    source: "Drepper 6.2.3: the size of the highest level in sysfs, divided by the number of bits \
+             in shared_cpu_map. The paper times no program. The claims use blocks of half the \
+             share, because the paper leaves room for code and other data",
+    about: "The share is computed from sysfs and from CPUID. The test then reads an array in \
+            blocks with 16-byte loads: each block three times before the next block. The chart \
+            shows the read rate over the block size, and the rate of reading the whole array each \
+            time. A block that fits a cache comes from memory only once. On servers, the share is \
+            often a small slice of a last level that many cores share, and the space that one core \
+            finds there depends on the work of the other cores. A virtual machine learns from its \
+            host who shares the cache. If the last level is far from the core, blocks that fit L2 \
+            are faster than larger ones.",
     seen: &[],
     plot: Some(Plot::lines(
-        Axis::bytes("block"),
-        Axis::log("read"),
+        Axis::bytes("block size"),
+        Axis::log("read rate"),
         Unit::GigabytesPerSecond,
     )),
     cases: |machine| {
@@ -138,7 +140,7 @@ const LLC_SHARE: Experiment = Experiment {
     claims: &[
         reported(
             "E25.1",
-            ours("two sources of one number: the document has sysfs alone"),
+            ours("CPUID is a second source of this number; the document uses only sysfs"),
             "CPUID and sysfs agree on the share of the last level that one hardware thread has",
             |e| {
                 let agreement = ratio(e.at(CPUID, 0.0), e.at(SYSFS, 0.0))?;
@@ -151,7 +153,7 @@ const LLC_SHARE: Experiment = Experiment {
             "E25.2",
             drepper("6.2.3"),
             "the share of the last level that sysfs gives is a safe lower limit: a random walk \
-             finds as much or more",
+             finds at least as much",
             |e| {
                 let share = e.at(SYSFS, 0.0)?;
                 let found = capacity_found(e.machine)?;
@@ -206,7 +208,9 @@ const LLC_SHARE: Experiment = Experiment {
         ),
         measured(
             "E25.6",
-            ours("if smaller blocks are faster, the nearest cache pays, and not the last level"),
+            ours(
+                "if smaller blocks are faster, work should fit a nearer cache than the last level",
+            ),
             "no block smaller than half this core's share of the last level is more than 10 % \
              faster than blocks of half the share",
             |e| {
@@ -220,7 +224,7 @@ const LLC_SHARE: Experiment = Experiment {
                 unless_strangers(e, at_least("half the share over the fastest", speed, 0.9))
             },
         )
-        .failing("What pays is to fit the nearest cache that the job can be cut to."),
+        .failing("Cut the work to the nearest cache that it can fit."),
     ],
 };
 
@@ -236,7 +240,7 @@ fn half_the_share(e: &Evidence<'_>) -> Result<Interval, Untestable> {
 }
 
 fn no_share() -> Untestable {
-    Untestable("CPUID describes no cache behind L1d".to_owned())
+    Untestable("CPUID describes no cache beyond L1d".to_owned())
 }
 
 /// The capacity of the last level as the ladder found it, good to a factor of 1.5.
@@ -245,7 +249,9 @@ fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
     let last = levels.find(|at| at.reported.is_some() || at.measured.is_some());
     let found = last.and_then(|at| at.measured);
     let found = found.ok_or_else(|| {
-        Untestable("the ladder shows no step behind the last-level cache".to_owned())
+        Untestable(
+            "the ladder of working sets shows no step beyond the last-level cache".to_owned(),
+        )
     })?;
     Ok(Interval::new(found / 1.5, found * 1.5))
 }
@@ -262,7 +268,7 @@ fn by_cpuid() -> Result<f64, Untestable> {
         .last_level()
         .ok_or_else(|| Untestable("CPUID describes no caches".to_owned()))?;
     let share = last.share().ok_or_else(|| {
-        Untestable("CPUID does not tell how many threads share the last level".to_owned())
+        Untestable("CPUID does not report how many threads share the last level".to_owned())
     })?;
     Ok(share as f64)
 }
@@ -314,6 +320,6 @@ static MODEL: Model = Model {
     name: "a block's first reading at the array's rate, the others at its own",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "what of the block the last level gives to neighbours, and prefetchers that start anew \
-                 with each reading",
+    leaves_out: "lines of the block that other cores evict from the last level, and prefetchers \
+                 that start anew with each reading",
 };

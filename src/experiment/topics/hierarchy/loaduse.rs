@@ -29,21 +29,24 @@ const LOAD_TO_USE: Experiment = Experiment {
     id: "X2",
     name: "load-to-use",
     title: "Load-to-use latency by addressing mode, register and level",
-    question: "How many core cycles after a load can its value serve as the next address, and \
-               does the way in which the address is formed matter?",
+    question: "How many core cycles after a load can its value be the next address, and does the \
+               addressing mode matter?",
     source: "Beyond the papers. Published: Intel's Optimization Reference Manual gives Sandy \
-             Bridge 4 cycles with a base and less than 2048 bytes of displacement, 5 with more or \
-             with an index; AMD's Software Optimization Guides give Zen to Zen 5 4 or 5 cycles, 4 \
-             with simple addresses, and 7 or 8 into a vector register",
-    about: "On Intel the quick path with a base alone came with Sandy Bridge and went with Ice \
-            Lake, whose loads take 5 cycles in every mode. Sign extension is done on the way \
-            from the cache on Intel, and by an operation of its own on some cores of AMD. The \
-            way through a vector register is the load and the move back together. Behind L1d the \
-            modes differ by the same cycle, which soon is nothing beside the level's own \
-            latency.",
+             Bridge 4 cycles for a base with a displacement below 2048 bytes, and 5 cycles for a \
+             larger displacement or an index; AMD's Software Optimization Guides give Zen to Zen 5 \
+             4 or 5 cycles, 4 with simple addresses, and 7 or 8 into a vector register",
+    about: "The test walks a random ring of lines, where each load's address comes from the load \
+            before, with one series per addressing mode. All modes run in L1d; the simplest and \
+            the longest also run in the other levels. On Intel, a fast path for addresses with \
+            only a base came with Sandy Bridge and went with Ice Lake, whose loads take 5 cycles \
+            in every mode. Intel extends the sign on the way from the cache; some AMD cores need a \
+            separate operation. The times through a vector register include the load and the move \
+            back. Beyond L1d, the modes differ by the same number of cycles, which is small beside \
+            the latency of the level.",
     seen: &[seen(
         "Zen 4",
-        "An index is free, a scaled one costs a cycle, and so does sign extension.",
+        "An index costs nothing, a scaled index costs one cycle, and sign extension costs one \
+         cycle.",
     )],
     plot: Some(Plot::bars(
         Axis::WORKING_SET,
@@ -74,8 +77,9 @@ const LOAD_TO_USE: Experiment = Experiment {
     claims: &[
         measured(
             "X2.1",
-            ours("published numbers of a core are to be confirmed"),
-            "the simplest load takes the published load-to-use latency, within half a cycle",
+            ours("a measurement should confirm the latency published for a core"),
+            "the simplest load from L1d takes the published load-to-use latency, within half a \
+             cycle",
             |e| {
                 let cycles = e.at(Mode::Base.text(), inside_l1(e.machine) as f64)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
@@ -96,14 +100,15 @@ const LOAD_TO_USE: Experiment = Experiment {
         measured(
             "X2.2",
             ours(
-                "compilers use displacements freely; whether they cost a cycle decides on layouts",
+                "compilers use displacements freely; a cost of one cycle would matter for data \
+                 layouts",
             ),
-            "a displacement of one byte or of four adds nothing to the latency of a load",
+            "a displacement of one or four bytes adds nothing to the latency of a load",
             |e| costs_nothing(e, &[Mode::Disp8, Mode::Disp32], Mode::Base),
         ),
         measured(
             "X2.3",
-            ours("the fast path of Sandy Bridge was for a base alone"),
+            ours("the fast path of Sandy Bridge accepted only a base register"),
             "an index register adds at least one core cycle to the latency of a load",
             |e| {
                 let more = more(e, Mode::Index, Mode::Base)?;
@@ -112,7 +117,7 @@ const LOAD_TO_USE: Experiment = Experiment {
         ),
         measured(
             "X2.4",
-            ours("AMD's optimization guides give scaled addresses one cycle more"),
+            ours("AMD's optimization guides state one cycle more for scaled addresses"),
             "a scaled index with a displacement adds at least one core cycle to the latency of \
              a load",
             |e| {
@@ -122,13 +127,16 @@ const LOAD_TO_USE: Experiment = Experiment {
         ),
         measured(
             "X2.5",
-            ours("the width of a link is chosen for space; this asks whether it costs time"),
-            "loads of 2 and 4 bytes, zero-extended, have the latency of loads of 8 bytes",
+            ours(
+                "programs choose narrow links to save space; this claim asks whether they cost \
+                 time",
+            ),
+            "zero-extended loads of 2 and 4 bytes have the same latency as loads of 8 bytes",
             |e| costs_nothing(e, &[Mode::Load32, Mode::Movzx16], Mode::Index),
         ),
         measured(
             "X2.6",
-            ours("sign extension is done on the way from the cache on some cores only"),
+            ours("only some cores extend the sign on the way from the cache"),
             "sign extension adds nothing to the latency of a load",
             |e| {
                 all_of([
@@ -139,8 +147,8 @@ const LOAD_TO_USE: Experiment = Experiment {
         ),
         measured(
             "X2.7",
-            ours("pointers that pass through vector registers are met in gathers and hash tables"),
-            "a load through a vector register takes at least 2 core cycles longer than one into \
+            ours("gathers and hash tables move pointers through vector registers"),
+            "a load through a vector register takes at least 2 core cycles longer than a load into \
              a general register",
             |e| {
                 let more = more(e, Mode::Xmm8, Mode::Base)?;
@@ -149,21 +157,23 @@ const LOAD_TO_USE: Experiment = Experiment {
         ),
         measured(
             "X2.8",
-            ours("wide loads could be put together from halves"),
+            ours("a core could assemble wide loads from halves"),
             "loads of 16 and 32 bytes reach a vector register as fast as loads of 8 bytes",
             |e| costs_nothing(e, &[Mode::Xmm16, Mode::Ymm32], Mode::Xmm8),
         ),
         measured(
             "X2.9",
-            ours("loads of 64 bytes are made of halves on some cores"),
+            ours("some cores assemble loads of 64 bytes from halves"),
             "loads of 64 bytes reach a vector register as fast as loads of 32 bytes",
             |e| costs_nothing(e, &[Mode::Zmm64], Mode::Ymm32),
         ),
         measured(
             "X2.10",
-            ours("a cycle more in the address is nothing beside a miss: the control of the others"),
-            "in memory the addressing mode makes less than 10 % of difference to the time of a \
-             load",
+            ours(
+                "the control of the other claims: one cycle more for the address is negligible \
+                 beside a miss",
+            ),
+            "in memory, the addressing mode changes the time of a load by less than 10 %",
             |e| {
                 let memory = e.machine.ranges.memory;
                 let [simple, scaled] = EVERYWHERE.map(Mode::text);

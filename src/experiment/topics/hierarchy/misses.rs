@@ -25,29 +25,29 @@ const SIMULATED: [usize; 3] = [1, 2, 4];
 const TABLE_3_2: Experiment = Experiment {
     id: "D20",
     name: "drepper-table-3.2",
-    title: "Misses of L2, in order and at random",
-    question: "How often does a walk of 8-byte elements ask L2 for a line, and how often in vain?",
-    source: "Drepper 3.3.2, Figure 3.16 and Table 3.2; their numbers fit samples of a profiler, one \
-             for 3,000 events, and the table's ratio is that of misses to all reads",
-    about: "In order, a prefetcher that follows streams has the lines in L2 before they are \
-            asked for; at random, nearly every element is another line, and the share of them \
-            that L2 keeps is its share of the working set. What the vendors count as a read of \
-            L2 differs: by Intel's events those of the prefetcher of L1d are among them, so that \
-            a ratio in order says more about prefetchers than about the program. The counts \
-            stand in a table of their own, by the element.",
+    title: "L2 misses of sequential and random walks",
+    question: "How often does a walk over 8-byte elements read L2, and what share of these reads \
+               misses?",
+    source: "Drepper 3.3.2, Figure 3.16 and Table 3.2. Their numbers look like the samples of a \
+             profiler, one per 3,000 events; the table's ratio is misses divided by all reads",
+    about: "The chart shows L2 misses in percent of L2 reads over the working set: as the \
+            simulator finds them, and as hardware counters do where they are available. In a \
+            sequential walk, a stream prefetcher brings lines into L2 before the walk reads them. \
+            In a random walk, nearly every element lies in another line, and L2 keeps only a part \
+            of the lines: its size divided by the working set. The vendors define a read of L2 \
+            differently. Intel's events include the reads of L1d's prefetcher, so a sequential \
+            ratio says more about prefetchers than about the program. A separate table shows the \
+            counts per element.",
     seen: &[],
     plot: Some(
-        Plot::lines(
-            Axis::WORKING_SET,
-            Axis::linear("misses of L2"),
-            Unit::Percent,
-        )
-        .beside(&[Reference {
-            file: "drepper-fig-3.16.csv",
-            machine: PENTIUM_4,
-            x: "working_set_bytes",
-            columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
-        }]),
+        Plot::lines(Axis::WORKING_SET, Axis::linear("L2 misses"), Unit::Percent).beside(&[
+            Reference {
+                file: "drepper-fig-3.16.csv",
+                machine: PENTIUM_4,
+                x: "working_set_bytes",
+                columns: &[("Sequential", SEQUENTIAL), ("Random", RANDOM)],
+            },
+        ]),
     ),
     cases: |machine| {
         let orders = [
@@ -82,16 +82,20 @@ const TABLE_3_2: Experiment = Experiment {
         simulated(
             "D20.1",
             drepper("3.3.2, Table 3.2"),
-            "with a prefetcher that follows streams fewer than 5 % of a sequential walk's reads \
-             of L2 miss, and of a random walk's reads a larger share at two and at four times \
-             the size of L2",
+            "in a simulator with a stream prefetcher, fewer than 5 % of a sequential walk's reads \
+             of L2 miss, and the share of a random walk's reads that misses grows from one to two \
+             to four times the size of L2",
             |e| {
                 let mut parts = Vec::new();
                 let mut before: Option<Interval> = None;
                 for bytes in sizes_simulated(e.machine) {
                     let x = bytes as f64;
                     let in_order = e.at(SEQUENTIAL_SIMULATED, x)?;
-                    parts.push(at_most("percent sequentially", in_order, 5.0));
+                    parts.push(at_most(
+                        "percent of sequential reads that miss",
+                        in_order,
+                        5.0,
+                    ));
                     let at_random = e.at(RANDOM_SIMULATED, x)?;
                     if let Some(before) = before {
                         let more =
@@ -113,7 +117,11 @@ const TABLE_3_2: Experiment = Experiment {
             |e| {
                 let mut parts = Vec::new();
                 for x in beyond(e.machine)? {
-                    parts.push(at_most("percent", missed(e, SEQUENTIAL, x), 5.0));
+                    parts.push(at_most(
+                        "percent of reads that miss",
+                        missed(e, SEQUENTIAL, x),
+                        5.0,
+                    ));
                 }
                 all_of(parts)
             },
@@ -123,12 +131,16 @@ const TABLE_3_2: Experiment = Experiment {
         counted(
             "D20.3",
             drepper("3.3.2, Table 3.2"),
-            "of a random walk's reads of L2 a share more than 1.1 times as large misses at the \
-             largest working set as at twice the size of L2, as counted",
+            "the share of a random walk's reads of L2 that misses is more than 1.1 times as large \
+             at the largest working set as at twice the size of L2, as counted",
             |e| {
                 let (first, last) = ends(e.machine)?;
                 let more = ratio(missed(e, RANDOM, last), missed(e, RANDOM, first))?;
-                at_least("share at the largest over at twice L2", more, 1.1)
+                at_least(
+                    "share of misses, largest working set over twice L2",
+                    more,
+                    1.1,
+                )
             },
         )
         .then(1.41, PENTIUM_4),
@@ -137,8 +149,8 @@ const TABLE_3_2: Experiment = Experiment {
         counted(
             "D20.4",
             drepper("3.3.2, Table 3.2"),
-            "a sequential walk's reads of L2 double with the working set beyond L2 (1.9 to 2.1 \
-             times), and a random walk's reads more than double, as counted",
+            "beyond L2, each doubling of the working set doubles a sequential walk's reads of L2 \
+             (1.9 to 2.1 times) and more than doubles a random walk's reads, as counted",
             |e| {
                 let (first, last) = ends(e.machine)?;
                 let doublings = (last / first).log2();
@@ -150,8 +162,13 @@ const TABLE_3_2: Experiment = Experiment {
                     Ok::<_, Untestable>(Interval::new(each(whole.lo), each(whole.hi)))
                 };
                 all_of([
-                    between("times a doubling in order", growth(SEQUENTIAL), 1.9, 2.1),
-                    at_least("times a doubling at random", growth(RANDOM), 2.0),
+                    between(
+                        "growth per doubling, sequential",
+                        growth(SEQUENTIAL),
+                        1.9,
+                        2.1,
+                    ),
+                    at_least("growth per doubling, random", growth(RANDOM), 2.0),
                 ])
             },
         )
@@ -177,7 +194,7 @@ fn sizes_simulated(machine: &Machine) -> Vec<usize> {
 /// The working sets of twice L2 and more.
 fn beyond(machine: &Machine) -> Result<Vec<f64>, Untestable> {
     let l2 = machine.data_cache(2);
-    let l2 = l2.ok_or_else(|| Untestable("CPUID does not tell the size of L2".to_owned()))?;
+    let l2 = l2.ok_or_else(|| Untestable("CPUID does not report the size of L2".to_owned()))?;
     let sizes = machine.working_sets().into_iter().map(|bytes| bytes as f64);
     Ok(sizes.filter(|x| *x >= 2.0 * l2.size as f64).collect())
 }
@@ -187,7 +204,9 @@ fn ends(machine: &Machine) -> Result<(f64, f64), Untestable> {
     match beyond(machine)?[..] {
         [first, .., last] => Ok((first, last)),
         _ => Err(Untestable(
-            "it takes two working sets beyond L2, and no more memory may be used".to_owned(),
+            "the claim needs two working sets beyond L2, and the memory that may be used is too \
+             small"
+                .to_owned(),
         )),
     }
 }
@@ -195,8 +214,11 @@ fn ends(machine: &Machine) -> Result<(f64, f64), Untestable> {
 /// Misses in percent of the reads of L2, as counted.
 fn missed(e: &Evidence<'_>, series: &str, x: f64) -> Result<Interval, Untestable> {
     let misses = e.count(series, x, Quantity::L2Misses)?;
-    share(misses, e.count(series, x, Quantity::L2Accesses)?)
-        .ok_or_else(|| Untestable(format!("L2 was not read at {x}")))
+    share(misses, e.count(series, x, Quantity::L2Accesses)?).ok_or_else(|| {
+        Untestable(format!(
+            "no read of L2 was counted at a working set of {x} bytes"
+        ))
+    })
 }
 
 /// Percent that `misses` are of `reads`; none may have missed.

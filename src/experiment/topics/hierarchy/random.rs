@@ -17,13 +17,16 @@ const FIG_3_4: Experiment = Experiment {
     id: "D8",
     name: "drepper-fig-3.4",
     title: "Access times of random writes",
-    question: "Do the sizes of the caches show in how long a random write takes?",
-    source: "Drepper 3.2, Figure 3.4; its data are those of one curve of Figure 3.14, so the \
-             elements are taken to be those: Inc on 128 bytes",
-    about: "There are three plateaus and memory where the paper had two and memory. The step \
-            from L2 is soft, because a physically indexed cache is filled unevenly by random 4 \
-            KiB pages, and the last level is shared, so that its step lies where this core's \
-            share ends and not at the size on the box. In a guest that share is not known.",
+    question: "Does the time of a random write show the sizes of the caches?",
+    source: "Drepper 3.2, Figure 3.4. Its data equal one curve of Figure 3.14, so this test uses \
+             the elements of that curve: Inc on 128 bytes",
+    about: "The test walks a random list of 128-byte elements and increments a word in each. The \
+            chart shows the time per element over the working set. The time rises where the \
+            working set outgrows a cache, so a CPU with three levels of cache shows three plateaus \
+            and then memory; the paper shows two plateaus and memory. The rise beyond L2 is \
+            gradual, because random 4 KiB pages fill a physically indexed cache unevenly. The last \
+            level is shared, so its rise lies where this core's share ends, not at the specified \
+            size. In a virtual machine, that share is unknown.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.4.csv",
@@ -49,7 +52,7 @@ const FIG_3_4: Experiment = Experiment {
         measured(
             "D8.1",
             drepper("3.2, Figure 3.4"),
-            "a random write in memory costs more than 20 times a random write in L1d",
+            "a random write in memory takes more than 20 times as long as a random write in L1d",
             |e| {
                 let near = e.level(INC, e.machine.ranges.l1)?;
                 at_least("memory over L1d", ratio(in_memory(e, INC), near), 20.0)
@@ -61,18 +64,18 @@ const FIG_3_4: Experiment = Experiment {
                 Shown::Times,
                 Touches::Some,
                 "A random write in memory over one in L1d",
-                "A random write to memory costs {now} what one to L1d costs",
+                "A random write to memory takes {now} as long as one to L1d",
             )
             .advice(
                 "Split data into parts that fit a cache before you update it at random.",
-                "Random updates need no splitting into parts for the sake of the cache alone.",
+                "Splitting data to fit a cache saves little for random updates.",
             ),
         ),
         // Three plateaus, from which the sizes of L1d and L2 are deduced: 2^13 and 2^20 bytes.
         measured(
             "D8.2",
             drepper("3.2, Figure 3.4"),
-            "the time of random writes steps up at the sizes of L1d and of the last level, \
+            "the time of random writes rises in steps at the sizes of L1d and of the last level, \
              within a factor of 2",
             |e| {
                 let points = e.series(INC)?;
@@ -97,8 +100,8 @@ const FIG_3_4: Experiment = Experiment {
     ],
 };
 
-/// What a series takes at the memory size: what lives in memory does not depend on how much of a
-/// shared last level the ladder found.
+/// The time of a series at the memory size. It does not depend on how much of a shared last level
+/// the ladder found.
 pub(crate) fn in_memory(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     e.series(series)?;
     e.at(series, e.machine.place_in_memory(e.machine.in_memory())?)
@@ -115,13 +118,13 @@ fn usable(machine: &Machine, level: u8) -> Result<f64, Untestable> {
         .filter(|bytes| *bytes > 0.0)
         .ok_or_else(|| {
             Untestable(format!(
-                "neither CPUID nor the ladder tells the size of level {level}"
+                "neither CPUID nor the ladder of working sets gives the size of cache level {level}"
             ))
         })
 }
 
-/// The steps of a curve by the lower ends of its points, by their middles and by their upper ends:
-/// where noise can make, move or hide a step, they differ.
+/// The steps of a curve by the lower ends of its points, by their middles and by their upper ends.
+/// They differ where noise can make, move or hide a step.
 pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
     [|i: Interval| i.lo, Interval::middle, |i: Interval| i.hi].map(|end| {
         let curve: Vec<(f64, Interval)> = points
@@ -132,8 +135,9 @@ pub(crate) fn steps_by_ends(points: &[(f64, Interval)]) -> [Vec<f64>; 3] {
     })
 }
 
-/// Judges that one of the steps lies within a factor of 2 of `bytes`. Of a `shared` cache less may
-/// be ours while the curve is measured than when the ladder was: a factor of 4 decides nothing.
+/// Judges that one of the steps lies within a factor of 2 of `bytes`. A `shared` cache may have
+/// less room for this core while the curve is measured than it had for the ladder, so a step within
+/// a factor of 4 decides nothing.
 pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: bool) -> Judged {
     let distance = |step: f64| (step / bytes).ln().abs();
     let nearest: Vec<f64> = found
@@ -152,12 +156,12 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
     Ok(match at {
         None => Judgement {
             verdict: Verdict::DoesNotHold,
-            numbers: format!("no step at all, though {name} has {kib:.0} KiB"),
+            numbers: format!("the curve has no step, and {name} has {kib:.0} KiB"),
             value: None,
         },
         Some(at) if nearest.len() < found.len() => Judgement {
             verdict: Verdict::Inconclusive,
-            numbers: format!("{what} {at}, if there is one"),
+            numbers: format!("{what} {at}, if the curve has a step at all"),
             value: None,
         },
         Some(at) => {
@@ -174,13 +178,17 @@ pub(crate) fn step_at(found: &[Vec<f64>; 3], name: &str, bytes: f64, shared: boo
 const FIG_3_15: Experiment = Experiment {
     id: "D19",
     name: "drepper-fig-3.15",
-    title: "Sequential against random, 8-byte elements",
-    question: "How much does order alone matter, and does a random walk ever level off?",
+    title: "Sequential and random walks over 8-byte elements",
+    question: "How much faster is a sequential walk than a random walk, and does the time of a \
+               random walk ever level off?",
     source: "Drepper 3.3.2, Figure 3.15",
-    about: "Prefetchers help a walk in order and no random one. A random walk may keep rising \
-            behind the last cache because its page tables outgrow the caches too; on a guest \
-            every walk of the tables is two-dimensional, which makes the rise steeper unless the \
-            hypervisor backs the guest with large pages.",
+    about: "The test walks lists of 8-byte elements, in sequence and at random. The chart shows \
+            the time per step over the working set. Prefetchers bring the lines of a sequential \
+            walk in advance, and cannot predict a random walk. A random walk can become slower \
+            even beyond the last cache, because the page tables of a larger working set outgrow \
+            the caches too. In a virtual machine, each page walk passes through the tables of the \
+            guest and of the hypervisor. The rise is then steeper, unless the hypervisor backs the \
+            guest with large pages.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.15.csv",
@@ -214,7 +222,7 @@ const FIG_3_15: Experiment = Experiment {
         measured(
             "D19.1",
             drepper("3.3.2, Figure 3.15"),
-            "in memory a random step costs more than 10 times a sequential step",
+            "in memory, a random step takes more than 10 times as long as a sequential step",
             |e| {
                 let gap = ratio(in_memory(e, "random"), in_memory(e, "sequential"))?;
                 at_least("random over sequential", gap, 10.0)
@@ -226,11 +234,11 @@ const FIG_3_15: Experiment = Experiment {
                 Shown::Times,
                 Touches::Most,
                 "Random over sequential access, in memory",
-                "A random access to memory costs {now} what a sequential one costs",
+                "A random access to memory takes {now} as long as a sequential one",
             )
             .advice(
-                "Lay data out in the order in which you read it. Where you cannot, make it \
-                 smaller, or have several accesses in flight.",
+                "Lay out data in the order in which you read it. If you cannot, make the data \
+                 smaller or keep several accesses in flight.",
                 "Order saves less than in the paper: measure before you reorganise data for it.",
             ),
         ),
@@ -239,8 +247,8 @@ const FIG_3_15: Experiment = Experiment {
         measured(
             "D19.2",
             drepper("3.3.2, Figure 3.15"),
-            "a random walk in memory never levels off: in 4 KiB pages a step costs more than \
-             1.03 times as much with every doubling of the working set",
+            "in memory, a random walk never levels off: in 4 KiB pages, each doubling of the \
+             working set makes a step more than 1.03 times as long",
             |e| {
                 // Not the smallest working set in the range: where that begins is measured anew
                 // in every run.
@@ -248,7 +256,7 @@ const FIG_3_15: Experiment = Experiment {
                 let (last, _) = e.last("random")?;
                 if last <= first {
                     return Err(Untestable(format!(
-                        "it takes two working sets in the {}",
+                        "the claim needs two working sets in the {}",
                         e.machine.ranges.memory
                     )));
                 }
@@ -256,7 +264,7 @@ const FIG_3_15: Experiment = Experiment {
                 let doublings = (last / first).log2();
                 let each = |rise: f64| rise.powf(1.0 / doublings);
                 let what = format!(
-                    "times a doubling, from {:.0} to {:.0} MiB",
+                    "growth per doubling, from {:.0} to {:.0} MiB",
                     first / 1048576.0,
                     last / 1048576.0
                 );
@@ -265,9 +273,9 @@ const FIG_3_15: Experiment = Experiment {
         )
         .then_between(1.04, 1.17, PENTIUM_4)
         .holding(
-            "Page tables that outgrow the caches, or rows of memory, cost the more the larger \
-             the list.",
+            "With a larger list, page tables miss the caches more often, or DRAM rows change more \
+             often.",
         )
-        .failing("What a random step costs in memory has been reached."),
+        .failing("The time of a random step in memory has levelled off."),
     ],
 };

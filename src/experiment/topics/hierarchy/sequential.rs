@@ -24,12 +24,14 @@ fn cases(machine: &Machine, npads: &[usize]) -> Vec<Case> {
 const FIG_3_10: Experiment = Experiment {
     id: "D14",
     name: "drepper-fig-3.10",
-    title: "A sequential walk of 8-byte elements",
-    question: "How much of a miss does the hardware prefetcher hide when a list lies in order?",
+    title: "A sequential walk over 8-byte elements",
+    question: "How much of a miss does the hardware prefetcher hide in a sequential walk?",
     source: "Drepper 3.3.2, Figure 3.10",
-    about: "The prefetchers of today run farther ahead and start earlier than those of the \
-            Pentium 4, and eight elements share a line, so that the line's cost is spread over \
-            eight steps.",
+    about: "The test follows a list of 8-byte elements that lie in sequence. The chart shows the \
+            time per step over the working set. Eight elements share a line, so the time to bring \
+            a line is spread over eight steps. Current prefetchers run farther ahead and start \
+            earlier than those of the Pentium 4, so the steps at the sizes of the caches can be \
+            small or missing.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.10.csv",
@@ -45,8 +47,8 @@ const FIG_3_10: Experiment = Experiment {
         measured(
             "D14.1",
             drepper("3.3.2, Figure 3.10"),
-            "a sequential step in L1d costs the published load-to-use latency of this core (10 \
-             % allowed)",
+            "a sequential step in L1d takes the published load-to-use latency of this core (10 % \
+             allowed)",
             |e| {
                 let level = e.level("NPAD=0", e.machine.ranges.l1)?;
                 let published = e.machine.load_to_use.ok_or_else(|| {
@@ -69,8 +71,8 @@ const FIG_3_10: Experiment = Experiment {
         measured(
             "D14.2",
             drepper("3.3.2, Figure 3.10"),
-            "prefetching keeps a sequential step of 8 bytes in memory below 4 times a step in \
-             L1d",
+            "prefetching keeps a sequential step of 8 bytes in memory below 4 times the time of a \
+             step in L1d",
             |e| {
                 let near = e.level("NPAD=0", e.machine.ranges.l1)?;
                 at_most("memory over L1d", ratio(in_memory(e, "NPAD=0"), near), 4.0)
@@ -81,23 +83,24 @@ const FIG_3_10: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Most,
-                "A step in order in memory over one in L1d",
-                "A walk in order takes {now} as long in memory as in L1d",
+                "A sequential step in memory over one in L1d",
+                "A sequential walk takes {now} as long in memory as in L1d",
             )
             .advice(
-                "Keep loops in order: the prefetchers then hide most of memory.",
-                "Order alone does not hide memory: make elements smaller, or work in blocks \
-                 that fit a cache.",
+                "Read memory in sequence: the prefetchers then hide most of its latency.",
+                "Sequential order alone does not hide the latency of memory: make elements \
+                 smaller, or work in blocks that fit a cache.",
             ),
         )
-        .holding("The prefetchers keep up with a walk in order.")
-        .failing("The prefetchers do not keep up with a walk in order."),
+        .holding("The prefetchers keep up with a sequential walk.")
+        .failing("The prefetchers do not keep up with a sequential walk."),
         // Three distinct levels: up to 2^14 bytes, to 2^20, and beyond; 4, 8 to 9, and 9 cycles.
         measured(
             "D14.3",
             drepper("3.3.2, Figure 3.10"),
-            "a sequential walk of 8-byte elements shows the caches: a step in L2 costs more than \
-             1.1 times one in L1d, and a step in memory more than 1.1 times one in L2",
+            "a sequential walk over 8-byte elements shows the caches: a step in L2 takes more than \
+             1.1 times as long as in L1d, and a step in memory more than 1.1 times as long as in \
+             L2",
             |e| {
                 let ranges = &e.machine.ranges;
                 let near = e.level("NPAD=0", ranges.l1)?;
@@ -110,21 +113,25 @@ const FIG_3_10: Experiment = Experiment {
         )
         .then(1.95, PENTIUM_4)
         .failing(
-            "Prefetching and eight elements per line hide at least one step of the hierarchy.",
+            "Prefetching and eight elements per line hide at least one level of the hierarchy.",
         ),
         // One would expect the 14 cycles of an access to L2, but about 9 suffice: the next line is
         // halfway loaded when it is used.
         measured(
             "D14.4",
             drepper("3.3.2, Figure 3.10"),
-            "a sequential step of 8 bytes in L2 costs less than 0.75 of a random access to L2",
+            "a sequential step of 8 bytes in L2 takes less than 0.75 times as long as a random \
+             access to L2",
             |e| {
                 let l2 = e.machine.ranges.l2;
                 let rungs = e.machine.ladder.iter();
                 let inside = rungs.filter(|rung| l2.holds(rung.working_set));
                 let costs: Vec<Interval> = inside.map(|rung| rung.cost).collect();
-                let access = Interval::median_of(&costs)
-                    .ok_or_else(|| Untestable(format!("the ladder has no rung in the {l2}")))?;
+                let access = Interval::median_of(&costs).ok_or_else(|| {
+                    Untestable(format!(
+                        "the ladder of working sets has no point in the {l2}"
+                    ))
+                })?;
                 let step = e.level("NPAD=0", l2)?;
                 at_most(
                     "a sequential step over a random access",
@@ -140,12 +147,15 @@ const FIG_3_10: Experiment = Experiment {
 const FIG_3_11: Experiment = Experiment {
     id: "D15",
     name: "drepper-fig-3.11",
-    title: "A sequential walk of elements of 8 to 256 bytes",
-    question: "What does the distance between elements cost when the order is the best possible?",
+    title: "A sequential walk over elements of 8 to 256 bytes",
+    question: "How much does the distance between elements cost in a sequential walk?",
     source: "Drepper 3.3.2, Figure 3.11",
-    about: "With 64 bytes and more every step is a new line, and the walk is bound by how fast \
-            lines arrive. Elements of 128 and 256 bytes can also outrun a streamer that follows \
-            neighbouring lines inside a 4 KiB page, and waste the neighbour that comes along.",
+    about: "The test follows sequential lists of elements of 8, 64, 128 and 256 bytes; NPAD is the \
+            number of padding words in an element. The chart shows the time per step over the \
+            working set. With 64 bytes or more, every step needs a new line, so the rate at which \
+            lines arrive limits the walk. Elements of 128 and 256 bytes can also outrun a \
+            prefetcher that follows neighbouring lines inside a 4 KiB page. The neighbouring lines \
+            that it brings are then wasted.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.11.csv",
@@ -167,8 +177,8 @@ const FIG_3_11: Experiment = Experiment {
         measured(
             "D15.1",
             drepper("3.3.2, Figure 3.11"),
-            "in memory a sequential step costs more the farther apart the elements lie: 8, 64, \
-             128 and 256 bytes",
+            "in memory, a sequential step takes longer with every larger distance of the elements: \
+             8, 64, 128 and 256 bytes",
             |e| {
                 let level = |label| in_memory(e, label);
                 let rise = |from, to| {
@@ -191,8 +201,8 @@ const FIG_3_11: Experiment = Experiment {
         measured(
             "D15.2",
             drepper("3.3.2, Figure 3.11"),
-            "in memory a sequential walk that needs a new line at every step takes more than \
-             twice as long per step as one that needs it at every eighth",
+            "in memory, a sequential walk with a new line at every step takes more than twice as \
+             long per step as a walk with a new line at every eighth step",
             |e| {
                 let level = |label| in_memory(e, label);
                 at_least(
@@ -207,31 +217,34 @@ const FIG_3_11: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Many,
-                "One word of each line over all eight, in order",
+                "One word of each line over all eight, sequential",
                 "Using one word of each line takes {now} as long per step as using all eight",
             )
             .advice(
-                "Pack what a loop reads into the same lines: half-used lines cost what full \
-                 ones do.",
-                "Sparse lines cost little time in order; they still fill the caches.",
+                "Pack the data that a loop reads into the same lines: a half-used line costs as \
+                 much as a full line.",
+                "Sparsely used lines cost little time in a sequential walk, but they still fill \
+                 the caches.",
             ),
         )
-        .failing(
-            "The prefetchers bring whole lines nearly as fast as the walk asks for their parts.",
-        ),
+        .failing("The prefetchers bring whole lines nearly as fast as the walk reads words."),
     ],
 };
 
 const FIG_3_13: Experiment = Experiment {
     id: "D17",
     name: "drepper-fig-3.13",
-    title: "A sequential walk that only reads, and two that write",
-    question: "What does writing to each element add, when every written line must go back to \
-               memory?",
+    title: "A sequential walk that only reads, and two walks that write",
+    question: "How much time does a write to each element add, when every written line must go \
+               back to memory?",
     source: "Drepper 3.3.2, Figure 3.13",
-    about: "Out of order execution can take the increment off the path from pointer to pointer. \
-            Write-backs take their share of the bandwidth beyond the caches. The load of the \
-            next element prefetches what the hardware has not fetched already.",
+    about: "The test walks sequential lists of 16-byte elements. Follow only reads the pointer, \
+            Inc increments a word of each element, and Addnext0 adds a word of the next element to \
+            each. In memory, the written lines must go back, and these write-backs take their \
+            share of the bandwidth. Inside the caches, out-of-order execution can take the \
+            increment off the path from pointer to pointer, so the three walks can take equal \
+            times. Addnext0 loads the next element early, which acts as a prefetch where the \
+            hardware has not fetched the line yet.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.13.csv",
@@ -244,7 +257,7 @@ const FIG_3_13: Experiment = Experiment {
         ],
     }]),
     cases: |machine| {
-        // Those that are compared are measured one after the other.
+        // The walks of a comparison are measured one after the other.
         let mut cases = Vec::new();
         for bytes in machine.working_sets() {
             for step in [Step::Follow, Step::Inc, Step::Addnext0] {
@@ -263,7 +276,7 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.1",
             drepper("3.3.2, Figure 3.13"),
-            "beyond L2 a sequential walk that increments each element takes longer than one \
+            "beyond L2, a sequential walk that increments each element takes longer than a walk \
              that only reads",
             |e| {
                 let part = |name: &str, range| {
@@ -271,7 +284,7 @@ const FIG_3_13: Experiment = Experiment {
                     at_least(&format!("Inc over Follow in {name}"), slower, 1.0)
                 };
                 let mut parts = vec![part("memory", memory(e)?)];
-                // Of a shared last level there may be nothing.
+                // A shared last level may leave this core no range.
                 let llc = e.machine.ranges.llc;
                 if e.series("Inc")?.iter().any(|(x, _)| llc.holds(*x)) {
                     parts.push(part("the last level", llc));
@@ -284,8 +297,8 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.2",
             drepper("3.3.2, Figure 3.13"),
-            "in memory a sequential walk that increments each element takes 1.3 to 3 times as \
-             long as one that only reads",
+            "in memory, a sequential walk that increments each element takes 1.3 to 3 times as \
+             long as a walk that only reads",
             |e| {
                 let slower = paired(e, "Inc", "Follow", memory(e)?);
                 between("Inc over Follow", slower, 1.3, 3.0)
@@ -296,21 +309,21 @@ const FIG_3_13: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Many,
-                "Incrementing over reading, in order, in memory",
-                "A walk that writes each element takes {now} as long as one that only reads",
+                "Incrementing over reading, sequential, in memory",
+                "A walk that writes each element takes {now} as long as a walk that only reads",
             )
             .advice(
-                "Write what has changed, and no more: each written line travels twice.",
-                "Measure what writing costs in your loop: the paper's share does not apply here.",
+                "Write only what has changed: each written line travels twice.",
+                "Measure the cost of writes in your loop: the paper's factor does not apply here.",
             ),
         )
-        .holding("Lines that go back to memory take their share of the bandwidth."),
+        .holding("Lines that go back to memory take a share of the bandwidth."),
         // Addnext0 runs faster than Inc for some sizes, for its load of the next element is a
         // forced prefetch.
         measured(
             "D17.3",
             drepper("3.3.2, Figure 3.13"),
-            "in L2 a walk that adds the next element to each (Addnext0) is no slower than one \
+            "in L2, a walk that adds the next element to each (Addnext0) is no slower than a walk \
              that increments each (5 % allowed)",
             |e| {
                 let l2 = e.machine.ranges.l2;
@@ -322,8 +335,8 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.4",
             drepper("3.3.2, Figure 3.13"),
-            "in L2 a walk that adds the next element to each (Addnext0) takes as long as one that \
-             only reads (0.9 to 1.1)",
+            "in L2, a walk that adds the next element to each (Addnext0) takes as long as a walk \
+             that only reads (0.9 to 1.1 times)",
             |e| {
                 let l2 = e.machine.ranges.l2;
                 let slower = paired(e, "Addnext0", "Follow", l2);
@@ -336,8 +349,8 @@ const FIG_3_13: Experiment = Experiment {
         measured(
             "D17.5",
             drepper("3.3.2, Figure 3.13"),
-            "a walk that adds the next element to each (Addnext0) runs out of L2 sooner than one \
-             that increments each: it takes longer at twice the size of L2",
+            "a walk that adds the next element to each (Addnext0) outgrows L2 sooner than a walk \
+             that increments each: at twice the size of L2 it takes longer",
             |e| {
                 let l2 = e.machine.ranges.capacities.get(1);
                 let bytes = l2.map_or(0.0, |at| at.reported.unwrap_or(at.usable()));
@@ -357,8 +370,8 @@ const FIG_3_13: Experiment = Experiment {
     ],
 };
 
-/// The memory size alone: what lives in memory does not depend on how much of a shared last level the
-/// ladder found.
+/// The memory size alone, whose times do not depend on how much of a shared last level the ladder
+/// found.
 fn memory(e: &Evidence<'_>) -> Result<Range, Untestable> {
     let x = e.machine.place_in_memory(e.machine.in_memory())?;
     Ok(Range { lo: x, hi: x })

@@ -38,14 +38,16 @@ fn last_level(machine: &Machine) -> u64 {
 const CACHE_RATIO: Experiment = Experiment {
     id: "D2",
     name: "drepper-3-cache-ratio",
-    title: "The size of the cache beside that of memory",
+    title: "The size of the cache in relation to memory",
     question: "Is the cache still about a thousandth of main memory?",
     source: "Drepper 3: \"the cache size has always been around 1/1000th of the size of the main \
              memory (about: 4MB cache and 4GB main memory)\"",
-    about: "Desktops of 32 GiB with 32 MiB of last level lie where the rule has them. Servers \
-            have from a few hundred MiB to more than a GiB of last level beside their TiB. A \
-            virtual machine shows the cache of its host and the memory of its own, so that its \
-            ratio says nothing of either.",
+    about: "The size of main memory, as the kernel reports it, is divided by the size of the \
+            last-level cache, as CPUID reports it. Desktops with 32 GiB of memory and 32 MiB of \
+            last level follow the paper's rule. Servers have a last level of a few hundred MiB to \
+            more than a GiB, beside TiBs of memory. A virtual machine sees the whole cache of its \
+            host and only its own part of the memory, so its ratio says nothing about the \
+            hardware.",
     seen: &[],
     plot: None,
     cases: |machine| {
@@ -55,7 +57,9 @@ const CACHE_RATIO: Experiment = Experiment {
                 bytes => Ok(bytes as f64),
             }),
             counted(MEMORY, 0, |_, _| match memory_here().total {
-                0 => Err(Untestable("the kernel does not tell".to_owned())),
+                0 => Err(Untestable(
+                    "the kernel does not report the size of memory".to_owned(),
+                )),
                 bytes => Ok(bytes as f64),
             }),
         ]
@@ -66,8 +70,7 @@ const CACHE_RATIO: Experiment = Experiment {
     claims: &[reported(
         "D2.1",
         drepper("3"),
-        "main memory is around 1000 times as large as the last level of cache: 500 to 2000 \
-             times",
+        "main memory is around 1000 times as large as the last-level cache (500 to 2000 times)",
         |e| {
             let ratio = e.at(MEMORY, 0.0)?.ratio(e.at(CACHE, 0.0)?);
             told_by_hardware(e)?;
@@ -88,7 +91,7 @@ const JOINT: &str = "L1d caches that serve several cores";
 const LAST: &str = "last-level caches a processor";
 const ACROSS: &str = "caches that serve several processors";
 
-/// What is counted, and how it is found in what the kernel tells.
+/// A quantity, and how it is found in the kernel's description.
 type Counted = (&'static str, fn(&Sharing) -> usize);
 
 const COUNTED: [Counted; 9] = [
@@ -107,12 +110,14 @@ const SCHEMATICS: Experiment = Experiment {
     id: "D3",
     name: "drepper-fig-3.1-3.3",
     title: "Who shares which cache",
-    question: "Do threads share the first level, cores the last one, and processors none?",
+    question: "Do the threads of a core share the first level, cores the last level, and \
+               processors no cache?",
     source: "Drepper 3.1, Figures 3.1 (one cache between core and memory), 3.2 (three levels, with \
              L1d and L1i apart) and 3.3 (two processors of two cores of two threads)",
-    about: "L2 went back from the processor to the core, so that the third is the level that \
-            cores share, and where a processor is built of several dies or complexes, each of \
-            them has a last level of its own. A virtual machine is told what its host chooses, \
+    about: "The test counts threads, cores, processors and caches as the kernel reports them. \
+            Since the paper, L2 has moved from the processor back to the core, and cores share the \
+            third level. If a processor consists of several dies or core complexes, each of them \
+            has its own last level. A virtual machine sees an arrangement that its host chooses, \
             which says nothing about the hardware.",
     seen: &[],
     plot: None,
@@ -134,7 +139,7 @@ const SCHEMATICS: Experiment = Experiment {
         reported(
             "D3.1",
             drepper("3.1, Figure 3.2"),
-            "the system reports three levels of cache, the first of them divided into L1d and \
+            "the system reports three levels of cache, with the first level divided into L1d and \
              L1i",
             |e| {
                 count(e, LEVELS)?;
@@ -150,7 +155,7 @@ const SCHEMATICS: Experiment = Experiment {
         reported(
             "D3.2",
             drepper("3.1, Figure 3.3"),
-            "the hyper-threads of a core share its first level of cache, as the system reports",
+            "the hyper-threads of a core share its first-level caches, as the system reports",
             |e| {
                 several(e, THREADS, "no core shows more than one hyper-thread")?;
                 between(DIVIDED, count(e, DIVIDED), 0.0, 0.0)
@@ -160,9 +165,9 @@ const SCHEMATICS: Experiment = Experiment {
         reported(
             "D3.3",
             drepper("3.1, Figure 3.3"),
-            "every core has a first level of cache of its own, as the system reports",
+            "every core has first-level caches of its own, as the system reports",
             |e| {
-                several(e, CORES, "there is one core")?;
+                several(e, CORES, "the system has only one core")?;
                 between(JOINT, count(e, JOINT), 0.0, 0.0)
             },
         ),
@@ -170,9 +175,9 @@ const SCHEMATICS: Experiment = Experiment {
         reported(
             "D3.4",
             drepper("3.1, Figure 3.3"),
-            "all cores of a processor share one last level of cache, as the system reports",
+            "all cores of a processor share one last-level cache, as the system reports",
             |e| {
-                several(e, CORES, "there is one core")?;
+                several(e, CORES, "the system has only one core")?;
                 between(LAST, count(e, LAST), 1.0, 1.0)
             },
         ),
@@ -182,7 +187,7 @@ const SCHEMATICS: Experiment = Experiment {
             drepper("3.1, Figure 3.3"),
             "two processors share no cache, as the system reports",
             |e| {
-                several(e, PACKAGES, "there is one processor")?;
+                several(e, PACKAGES, "the system has only one processor")?;
                 between(ACROSS, count(e, ACROSS), 0.0, 0.0)
             },
         ),
@@ -193,7 +198,7 @@ fn count(e: &Evidence<'_>, name: &str) -> Result<Interval, Untestable> {
     e.at(name, 0.0)
 }
 
-/// Whether there are two or more of what a claim is about, by the hardware's own account.
+/// Whether the hardware reports two or more of the things that a claim is about.
 fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestable> {
     match count(e, name)?.hi < 2.0 {
         true => Err(Untestable(otherwise.to_owned())),
@@ -203,7 +208,7 @@ fn several(e: &Evidence<'_>, name: &str, otherwise: &str) -> Result<(), Untestab
 
 const ARRANGED: &str = "arrangement of the caches";
 
-/// The number by which an arrangement goes: 1 for the first.
+/// The number of an arrangement: 1 for the first.
 fn number(of: Arrangement) -> f64 {
     let index = Arrangement::ALL.iter().position(|other| *other == of);
     index.map_or(0.0, |index| index as f64 + 1.0)
@@ -212,18 +217,20 @@ fn number(of: Arrangement) -> f64 {
 const ARRANGEMENT: Experiment = Experiment {
     id: "D43",
     name: "drepper-3.5.3-placement",
-    title: "Which caches beyond the first level cores share",
-    question: "Are the caches of today's processors arranged in one of the ways of 2007?",
+    title: "How cores share the caches beyond the first level",
+    question: "Are the caches of a current processor arranged in one of the ways of 2007?",
     source: "Drepper 3.5.3: early multi-core processors have separate L2 caches and none beyond; \
-             Intel's dual cores share one, and its quad cores have one for each pair of cores; AMD's \
-             family 10h has separate L2 caches and a unified L3",
-    about: "From `shared_cpu_map` of every CPU. By number: each core a last level of its own \
-            (1), all cores one L2 and no L3 (2), an L2 for some cores and no L3 (3), own L2 and \
-            one L3 (4), own L2 and several L3 (5), an L2 for some cores under an L3 (6), one \
-            core (7). Processors of several complexes or dies have an L3 in each, so that \
-            threads that share data belong on the cores of one, and threads that do not on \
-            different ones. Clusters of efficient cores share an L2. A guest is told what its \
-            host chooses. What sharing costs is D44's matter, and what it saves X12's.",
+             Intel's dual cores share one L2, and its quad cores have one L2 for each pair of \
+             cores; AMD's family 10h has separate L2 caches and one shared L3",
+    about: "The test reads `shared_cpu_map` of every CPU and numbers the arrangement. 1: each core \
+            has its own last level. 2: all cores share one L2, without an L3. 3: groups of cores \
+            share an L2, without an L3. 4: each core has an L2, and all share one L3. 5: each core \
+            has an L2, and groups share an L3. 6: groups share an L2 below an L3. 7: there is one \
+            core. Processors with several core complexes or dies have an L3 in each. Threads that \
+            share data should run on the cores of one complex, and threads that do not on \
+            different ones. Clusters of efficient cores share an L2. A virtual machine sees an \
+            arrangement that its host chooses. D44 tests what sharing costs, and X12 what it \
+            saves.",
     seen: &[],
     plot: None,
     cases: |_| {
@@ -248,7 +255,7 @@ const ARRANGEMENT: Experiment = Experiment {
         reported(
             "D43.2",
             drepper("3.5.3"),
-            "cores share a second level of cache, as on Intel's processors of 2007",
+            "cores share an L2 cache, as on Intel's processors of 2007",
             |e| {
                 let arranged = arranged(e)?;
                 let shared = [
@@ -257,7 +264,7 @@ const ARRANGEMENT: Experiment = Experiment {
                     Arrangement::L2InL3,
                 ];
                 let shared = shared.map(number).contains(&arranged.lo);
-                let what = format!("{ARRANGED} {}: L2s that cores share", arranged.lo);
+                let what = format!("{ARRANGED} {}; 1 if cores share an L2:", arranged.lo);
                 between(
                     &what,
                     Interval::exact(f64::from(u8::from(shared))),
@@ -270,8 +277,7 @@ const ARRANGEMENT: Experiment = Experiment {
         reported(
             "D43.3",
             drepper("3.5.3"),
-            "each core has a second level of cache and all share the third, as on AMD's family \
-             10h",
+            "each core has its own L2 cache and all cores share the L3, as on AMD's family 10h",
             |e| {
                 let wanted = number(Arrangement::SharedL3);
                 between(ARRANGED, arranged(e), wanted, wanted)
@@ -284,7 +290,7 @@ const ARRANGEMENT: Experiment = Experiment {
 fn arranged(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let arranged = count(e, ARRANGED)?;
     if arranged.lo == number(Arrangement::OneCore) {
-        return Err(Untestable("each processor here has one core".to_owned()));
+        return Err(Untestable("each processor has only one core".to_owned()));
     }
     told_by_hardware(e)?;
     Ok(arranged)
@@ -297,7 +303,7 @@ const BY_SYSCONF: &str = "bytes of L2 by sysconf";
 const BY_SYSFS: &str = "bytes of L2 by sysfs";
 const BY_CPUID: &str = "bytes of L2 by CPUID";
 
-/// What is found of a CPU, the others of its core being known.
+/// Finds a quantity of a CPU, given the hyper-threads of its core and the CPU itself.
 type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Untestable>;
 
 /// Finds something of every CPU that is online.
@@ -315,15 +321,17 @@ fn of_each(find: OfCpu) -> Result<Vec<usize>, Untestable> {
 const SIBLINGS: Experiment = Experiment {
     id: "E43",
     name: "drepper-libnuma",
-    title: "How a program finds its hyper-threads and its cache",
-    question: "Does the mask of a core's hyper-threads, less the CPU itself, name those to which a \
-               helper thread can be bound, and is L2 as large as the system says?",
+    title: "How a program finds the hyper-threads of its core and the size of L2",
+    question: "Does the mask of a core's hyper-threads, without the CPU itself, name the CPUs for \
+               a helper thread, and do all sources agree on the size of L2?",
     source: "Drepper 6.3.4: `NUMA_cpu_level_mask` of level 1, `CPU_XOR` with the CPU itself, and \
              `sysconf(_SC_LEVEL2_CACHE_SIZE)`",
-    about: "The paper's libNUMA was never part of a system; the kernel's `thread_siblings` is \
-            the same mask. XOR with the CPU itself leaves nothing where a core has one thread: \
-            the sign, in the paper, to do without a helper. `sysconf` asks CPUID, and the kernel \
-            does too: they can differ in a guest, and between cores of two kinds.",
+    about: "The paper's libNUMA never became part of a system. The kernel's `thread_siblings` is \
+            the same mask: all hyper-threads of a CPU's core. XOR with the CPU itself leaves the \
+            CPUs that share its L1d, and a helper thread should run on one of them. If a core has \
+            one thread, XOR leaves nothing, and the paper then does without a helper. `sysconf` \
+            asks CPUID for the size of L2, and so does the kernel. The two can differ in a virtual \
+            machine, and between cores of two kinds.",
     seen: &[],
     plot: None,
     cases: |machine| {
@@ -346,10 +354,10 @@ const SIBLINGS: Experiment = Experiment {
             }),
             counted(BY_SYSCONF, 0, |_, _| {
                 let bytes = level_2_cache().map(|bytes| bytes as f64);
-                bytes.ok_or_else(|| Untestable("sysconf does not tell".to_owned()))
+                bytes.ok_or_else(|| Untestable("sysconf does not report the size of L2".to_owned()))
             }),
             counted(BY_SYSFS, 0, |_, _| {
-                // The one that this thread reaches, where cores are of two kinds.
+                // The L2 of the CPU on which this thread runs, since cores may be of two kinds.
                 let cpu = current_cpu().unwrap_or(0);
                 let caches = Sysfs::live().caches(cpu)?;
                 let mut second = caches.iter().filter(|cache| cache.level == 2);
@@ -371,19 +379,18 @@ const SIBLINGS: Experiment = Experiment {
         reported(
             "E43.1",
             drepper("6.3.4"),
-            "the kernel's mask of the hyper-threads of a CPU holds the CPU itself, so that XOR \
-             takes it out",
+            "the kernel's mask of a CPU's hyper-threads contains the CPU itself, so XOR removes it",
             |e| between(ABSENT, count(e, ABSENT), 0.0, 0.0),
         ),
         // What the XOR leaves is where a helper thread is bound, which shares the cache.
         reported(
             "E43.2",
             drepper("6.3.4"),
-            "the hyper-threads that XOR leaves of the kernel's mask are the CPUs that share the \
-             L1d",
+            "the hyper-threads that XOR leaves in the kernel's mask are the CPUs that share L1d \
+             with the CPU",
             |e| {
                 if count(e, OTHERS)?.hi < 1.0 {
-                    let none = "no core here has a hyper-thread beside the first";
+                    let none = "no core has a second hyper-thread";
                     return Err(Untestable(none.to_owned()));
                 }
                 told_by_hardware(e)?;
@@ -394,11 +401,13 @@ const SIBLINGS: Experiment = Experiment {
         reported(
             "E43.3",
             drepper("6.3.4"),
-            "sysconf, the kernel and CPUID agree on the bytes of L2",
+            "sysconf, the kernel and CPUID agree on the size of L2",
             |e| {
                 let told = count(e, BY_SYSCONF)?.lo;
                 if told <= 0.0 {
-                    return Err(Untestable("sysconf does not tell".to_owned()));
+                    return Err(Untestable(
+                        "sysconf does not report the size of L2".to_owned(),
+                    ));
                 }
                 all_of([BY_SYSFS, BY_CPUID].map(|by| {
                     between(

@@ -19,13 +19,13 @@ const OPERATIONS: u64 = 1_600_000;
 /// Its keys: 16 operations per key.
 const RANGE: u32 = 100_000;
 
-/// A quick run has so many times fewer of both: a key is met as often.
+/// A quick run has this many times fewer of both, so that it meets each key as often.
 const QUICK: u32 = 32;
 
 /// The most threads of the note's figures.
 const NOTE: usize = 32;
 
-/// The maps of the note that were not the library's.
+/// The note's own maps.
 const OWN: [MapKind; 3] = [
     MapKind::Striped,
     MapKind::StripedWrite,
@@ -49,12 +49,12 @@ fn threads(machine: &Machine) -> Vec<usize> {
     all
 }
 
-/// A thread a core, if there are several.
+/// The number of threads with one on each core, if there are several cores.
 fn on_cores(e: &Evidence<'_>) -> Result<f64, Untestable> {
     match e.machine.cpu_order.cores() {
         cores @ 2.. => Ok(cores as f64),
         cores => Err(Untestable(format!(
-            "it takes 2 cores, and there are {cores}"
+            "the claim needs 2 cores, and there are {cores}"
         ))),
     }
 }
@@ -78,7 +78,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(map.name(), x, run.clone()).in_turn());
             let sizes = [(off(map), MapSize::Off), (said(map), MapSize::Said)];
             for (series, size) in sizes {
-                // What several threads leave depends on who came first.
+                // The size that several threads leave depends on their timing.
                 if size == MapSize::Off || threads == 1 {
                     let run = run.clone();
                     cases.push(Case::new(series, x, MapSizeSetup { run, size }));
@@ -139,14 +139,15 @@ impl Pair {
         format!("{map} less {} of {other}", self.share)
     }
 
-    /// Nanoseconds an operation by which the map takes longer than the share of the other's.
+    /// Nanoseconds per operation by which the map takes longer than the share of the other map's
+    /// time.
     fn longer(self, e: &Evidence<'_>) -> Result<(String, Interval), Untestable> {
         let threads = on_cores(e)?;
         let alone = |map: MapKind| e.at(map.name(), threads);
         let ratio = ratio(alone(self.map), alone(self.other))?;
         let longer = e.at(&self.series(), threads)?;
         let what = format!(
-            "{threads} threads, each measured by itself: {} over {} {ratio}; in turn, ns an \
+            "{threads} threads, each measured by itself: {} over {} {ratio}; in turn, ns per \
              operation: {}",
             self.map.name(),
             self.other.name(),
@@ -169,26 +170,31 @@ fn said(map: MapKind) -> String {
 const STRIPED: Experiment = Experiment {
     id: "B10",
     name: "sestoft-stripedmap",
-    title: "A map with a lock for some of its keys",
-    question: "What do reads without locks, and locks on lines of their own, gain a map that threads \
-               share?",
+    title: "A shared map divided among several locks",
+    question: "How much faster is a map that threads share if reads take no lock, and if each lock \
+               has its own line?",
     source: "Sestoft, section 5, Figures 2 and 3: 1.6 million operations shared by 1 to 32 threads",
     seen: &[seen(
         "Zen 4",
-        "Two cores of a guest took 19 ns per operation with locks for reads and 11 without, all \
-         threads together, and padding took another tenth off; while the host kept the same cores \
-         four times as far apart it was 50 and 32.",
+        "In a virtual machine with two cores, all threads together took 19 ns per operation with \
+         locks for reads and 11 ns without, and padding saved another tenth. While the host placed \
+         the two cores so that a line took four times as long between them, these times were 50 ns \
+         and 32 ns.",
     )],
-    about: "A lock for reads makes each of them two atomic operations on a line that others want, \
-            too. DashMap has a reader-writer lock per shard, papaya::HashMap no lock and a guard \
-            around each operation; both stand for Java's ConcurrentHashMap, with a hash of one \
-            multiplication. With two threads 32 stripes seldom meet. What writers take out of a \
-            map that readers do not lock is kept until the run is over, where Java leaves it to \
-            the garbage collector. A quick run has a 32nd of the note's operations and keys: a key \
-            is met as often, but such a map fits L2, and what is timed is locks and lines between \
-            cores; the map of a full run is larger than most L2. Claims rest on differences of two \
-            maps that run in turn, each the quickest of four: the way of a line between the cores \
-            of a guest may quadruple from one second to the next.",
+    about: "Threads look up, put and remove keys of one map. The chart shows the time per \
+            operation of all threads together, over the number of threads. StripedMap takes one of \
+            32 locks for every operation, StripedWriteMap only for writes, and \
+            StripedWriteMapPadded keeps its locks on separate lines. A lock for reads adds two \
+            atomic operations per read, on a line that other threads need too. DashMap has a \
+            reader-writer lock per shard; papaya::HashMap has no lock and a guard around each \
+            operation. Both stand for Java's ConcurrentHashMap, with a hash of one multiplication. \
+            Two threads seldom need the same of 32 locks. If readers take no lock, the map keeps \
+            removed entries until the run is over; Java leaves them to the garbage collector. A \
+            quick run has 1/32 of the note's operations and keys. It uses each key as often, but \
+            its map fits L2, so locks and lines that move between cores dominate its time; the map \
+            of a full run is larger than most L2 caches. Claims compare two maps that run in turn \
+            and take the fastest of four runs of each, because in a guest the time of a line \
+            between two cores can change fourfold from one second to the next.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
         Axis::log("time per operation of all threads together"),
@@ -201,11 +207,11 @@ const STRIPED: Experiment = Experiment {
         measured(
             "B10.1",
             ours(
-                "the note has StripedMap perform poorly beyond 8 threads on 4 cores and beyond 12 \
-                 on 24: is it so with one thread on each core?",
+                "in the note, StripedMap performs poorly beyond 8 threads on 4 cores and beyond 12 \
+                 threads on 24; this claim is about one thread on each core",
             ),
-            "with a thread on each core, a map with locks for reads and writes is slower than one \
-             with locks for writes alone",
+            "with one thread on each core, a map with locks for reads and writes is slower than a \
+             map with locks only for writes",
             |e| slower(e, PAIRS[0]),
         ),
         // No impact on the i7; on the Xeon a speed-up of 1.1 to 1.5 for larger thread counts, and a
@@ -213,7 +219,7 @@ const STRIPED: Experiment = Experiment {
         measured(
             "B10.2",
             sestoft("5, Figures 2 and 3"),
-            "with a thread on each core, padding between locks and sizes makes the map at most 5 \
+            "with one thread on each core, padding between locks and sizes makes the map at most 5 \
              % slower",
             |e| slower(e, PAIRS[1]),
         ),
@@ -223,7 +229,7 @@ const STRIPED: Experiment = Experiment {
                 "in both figures Java's ConcurrentHashMap is no slower than StripedMap; DashMap \
                  stands for it",
             ),
-            "with a thread on each core, DashMap takes at most 1.05 times as long as StripedMap",
+            "with one thread on each core, DashMap takes at most 1.05 times as long as StripedMap",
             |e| quicker(e, PAIRS[2]),
         ),
         measured(
@@ -232,34 +238,36 @@ const STRIPED: Experiment = Experiment {
                 "in both figures Java's ConcurrentHashMap is no slower than StripedMap; \
                  papaya::HashMap stands for it",
             ),
-            "with a thread on each core, papaya::HashMap takes at most 1.05 times as long as \
+            "with one thread on each core, papaya::HashMap takes at most 1.05 times as long as \
              StripedMap",
             |e| quicker(e, PAIRS[3]),
         ),
         computed(
             "B10.5",
-            ours("a map that loses keys could be as fast as it likes"),
-            "after every run the size of each of the note's maps is what was put less what was \
-             removed, and what counting finds; and all have the same after one thread's",
+            ours("a map that loses keys could be fast for the wrong reason"),
+            "after every run, the size of each of the note's maps is the number of keys put less \
+             the number removed, and the number that a count finds; after a run of one thread, all \
+             sizes are equal",
             |e| sizes(e, &OWN),
         ),
         computed(
             "B10.6",
-            ours("a map that loses keys could be as fast as it likes"),
-            "after every run the sizes of DashMap and papaya::HashMap are what was put less what \
-             was removed, what counting finds, and after one thread's that of the note's maps",
+            ours("a map that loses keys could be fast for the wrong reason"),
+            "after every run, the sizes of DashMap and papaya::HashMap are the number of keys put \
+             less the number removed, and the number that a count finds; after a run of one \
+             thread, they equal the sizes of the note's maps",
             |e| sizes(e, &PEERS),
         ),
     ],
 };
 
-/// Claims that the map of a pair takes longer than the share of the other's.
+/// Judges that the map of a pair takes longer than the share of the other's.
 fn slower(e: &Evidence<'_>, pair: Pair) -> Judged {
     let (what, longer) = pair.longer(e)?;
     at_least(&what, longer, 0.0)
 }
 
-/// Claims that it does not.
+/// Judges that the map of a pair does not take longer than the share of the other's.
 fn quicker(e: &Evidence<'_>, pair: Pair) -> Judged {
     let (what, longer) = pair.longer(e)?;
     at_most(&what, longer, 0.0)

@@ -62,7 +62,8 @@ impl Kernel for Sharer {
         tally.counted
     }
 
-    /// Does and reports nothing: what an operation touches depends on the map and on what it holds.
+    /// Does nothing and reports nothing: the accesses of an operation depend on the map and its
+    /// content.
     fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
         0
     }
@@ -131,8 +132,8 @@ fn runs<'m>(one: &MapSetup, other: &MapSetup, less: Option<f64>, sharers: Sharer
     }
 }
 
-/// How much longer a map takes than a share of another's time, the two measured in turn: the way of
-/// a line between cores may change from one second to the next, and both with it.
+/// How much longer a map takes than a share of another map's time. The two run in turn, because the
+/// time of a line between cores may change from one second to the next and then changes both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapPairSetup {
     /// The map.
@@ -159,7 +160,7 @@ impl Setup for MapPairSetup {
     }
 }
 
-/// What is said of a map's size after a run.
+/// A property of a map's size after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MapSize {
     /// How many keys it says that it has.
@@ -174,7 +175,7 @@ pub enum MapSize {
 pub struct MapSizeSetup {
     /// The run.
     pub run: MapSetup,
-    /// What is said of it.
+    /// The property.
     pub size: MapSize,
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
 
-/// What a case of this family lies at: there is nothing that varies but the series.
+/// The place of every case on the axis: only the series varies.
 const HERE: f64 = 1.0;
 
 const ONE: &str = "a line at one address";
@@ -25,23 +25,27 @@ const TWO: &str = "a line at two addresses in turn";
 const SYNONYMS: Experiment = Experiment {
     id: "D32",
     name: "drepper-3.3.5-details",
-    title: "One physical page at two addresses, and full sets",
-    question: "Does it cost anything to read memory that is mapped twice, and which line does a full \
-               set of L1d give up?",
-    source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so do not map a page at two of \
-             them; the caches behind it are physical; replacement is LRU",
-    about: "An L1d whose ways are no larger than a page finds a line under all its addresses, \
-            which is why its size grows by ways. AMD's Zen predicts the way by a hash of the \
-            linear address, and a line has one such mark: reached by another address it counts \
-            as a miss, is found by its physical address, and gets the new mark, every time anew. \
-            The cost of LRU grows fast with the ways, and what is built are often stand-ins. \
-            Sequences of loads that tell policies apart are known for sets of 8 and of 12 ways.",
+    title: "One physical page at two addresses, and the replacement of lines",
+    question: "Is memory slower to read if it is mapped at two addresses, and which line does a \
+               full set of L1d evict?",
+    source: "Drepper 3.3.5: L1 is indexed by virtual addresses, so a page should not be mapped at \
+             two of them; the levels beyond use physical addresses; replacement is LRU",
+    about: "The first part reads a line at one virtual address, or at two virtual addresses of the \
+            same physical page in turn. If the ways of L1d are no larger than a page, both \
+            addresses select the same set, and L1d finds the line under both. For this reason, L1d \
+            has grown by ways. AMD's Zen predicts the way by a hash of the linear address, and \
+            each line stores one hash. A read at another address counts as a miss: the core finds \
+            the line by its physical address and replaces the hash, at every change of address. \
+            The second part times sequences of loads of one set, and compares the times with the \
+            misses under each known replacement policy. LRU becomes expensive with many ways, so \
+            many CPUs approximate it. Sequences that tell policies apart are known for sets of 8 \
+            and 12 ways.",
     seen: &[seen(
         "Zen 4",
-        "Loads of one set cost what they do under tree-PLRU, sequence by sequence.",
+        "Each sequence of loads of one set takes the time that tree-PLRU predicts.",
     )],
     plot: Some(Plot::bars(
-        Axis::linear("views"),
+        Axis::linear("what is read"),
         Axis::linear("time of a dependent load"),
         Unit::CoreCycles,
     )),
@@ -59,8 +63,8 @@ const SYNONYMS: Experiment = Experiment {
         measured(
             "D32.1",
             drepper("3.3.5"),
-            "a line read at two virtual addresses in turn costs more than at one, by 10 % at \
-             least",
+            "a line read at two virtual addresses in turn takes at least 10 % longer per load than \
+             a line read at one address",
             |e| {
                 at_least(
                     "two addresses over one",
@@ -69,8 +73,8 @@ const SYNONYMS: Experiment = Experiment {
                 )
             },
         )
-        .holding("The first level depends on the virtual address, as the document says.")
-        .failing("The first level finds a line under all its addresses."),
+        .holding("L1d depends on the virtual address, as the document says.")
+        .failing("L1d finds a line under all its addresses."),
         replacement::LRU,
     ],
 };
@@ -92,14 +96,18 @@ const SELF_MODIFYING: Experiment = Experiment {
     id: "D34",
     name: "drepper-3.4.1-smc",
     title: "Code that modifies itself",
-    question: "What does it cost to write a byte of a function before each call of it?",
-    source: "Drepper 3.4.1: self-modifying code empties the pipeline and the decoded cache; avoid \
-             it",
-    about: "The CPU watches every store for lines that it executes, by physical address: here \
-            code is written through another address than it runs at, since no page is ever \
-            writable and executable. It may compare whole lines or whole pages, so that data \
-            kept beside code pays the same price without changing an instruction. Between cores \
-            the way of the line there and back comes on top.",
+    question: "How much does it cost to write a byte of a function before each call of the \
+               function?",
+    source: "Drepper 3.4.1: self-modifying code empties the pipeline and the cache of decoded \
+             instructions, and should be avoided",
+    about: "The test stores a byte and calls a function, again and again. The byte is part of the \
+            function's code, or data in the same line, in the same page or in another page. The \
+            CPU compares the physical address of every store with the lines that it executes; if \
+            they match, it must discard work and fetch the code again. The test writes code \
+            through a second mapping, because no page is ever both writable and executable. A CPU \
+            may compare whole lines or whole pages, so stores to data near code can be as slow as \
+            stores to the code. In the last two series, another core writes a number into code or \
+            into data, and the time includes the transfer of the line between the cores.",
     seen: &[],
     plot: Some(Plot::bars(
         Axis::linear("what is written"),
@@ -128,7 +136,8 @@ const SELF_MODIFYING: Experiment = Experiment {
         measured(
             "D34.1",
             drepper("3.4.1"),
-            "patching code before each call costs more than 20 times patching data",
+            "a store into a function and a call of it take more than 20 times as long as a store \
+             to data in another page and the call",
             |e| {
                 let slower = ratio(e.at(PATCHES[0].0, HERE), e.at(PATCHES[3].0, HERE))?;
                 at_least("its own code over data", slower, 20.0)
@@ -136,9 +145,9 @@ const SELF_MODIFYING: Experiment = Experiment {
         ),
         measured(
             "D34.2",
-            ours("L1i knows lines, not instructions: data beside code may pay for it"),
-            "a store to data in the line of the code that runs costs as much as one to the code \
-             itself, within a quarter",
+            ours("L1i tracks lines, not instructions, so stores to data near code may be slow"),
+            "a store to data in the line of the running code costs as much as a store to the code \
+             itself, within 25 %",
             |e| {
                 let code = e.at(PATCHES[0].0, HERE)?;
                 let line = ratio(e.at(PATCHES[1].0, HERE), code)?;
@@ -148,9 +157,9 @@ const SELF_MODIFYING: Experiment = Experiment {
         ),
         measured(
             "D34.3",
-            ours("the document modifies code on one processor; this asks for two"),
-            "a number that another core patches into code that runs takes at least 1.5 times as \
-             long to arrive as one in data",
+            ours("the document modifies code on one processor; this claim is about two cores"),
+            "a number that another core writes into running code takes at least 1.5 times as long \
+             to arrive as a number written into data",
             |e| {
                 let here = Range { lo: HERE, hi: HERE };
                 let slower = paired(e, HANDOVERS[0].0, HANDOVERS[1].0, here)?;
@@ -196,7 +205,7 @@ pub struct PatchSetup {
 }
 
 impl Setup for PatchSetup {
-    /// A line, of which nothing is used: the code has pages of its own.
+    /// A line that is not used: the code has pages of its own.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -226,7 +235,7 @@ pub struct SynonymSetup {
 }
 
 impl Setup for SynonymSetup {
-    /// A line, of which nothing is used: the data has a page of its own.
+    /// A line that is not used: the data has a page of its own.
     fn bytes(&self) -> usize {
         LINE
     }
@@ -279,14 +288,14 @@ struct Exchange {
 }
 
 impl Setup for HandoverSetup {
-    /// A line, of which nothing is used: the code has pages of its own.
+    /// A line that is not used: the code has pages of its own.
     fn bytes(&self) -> usize {
         LINE
     }
 
     fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let other = self.other.ok_or_else(|| {
-            Untestable("this takes two cores, and this process may use one alone".to_owned())
+            Untestable("the test needs two cores, and this process may use only one".to_owned())
         })?;
         let mut pages = Alias::new(2 * PAGE, View::Code)?;
         let (entry, number) = if self.into_code {

@@ -45,22 +45,24 @@ const TLB_USAGE: Experiment = Experiment {
     id: "E26",
     name: "drepper-6.2.4-tlb",
     title: "Fewer pages, and fewer page directories",
-    question: "What does a page walk cost, with page tables in the caches and in memory, and what \
-               if the pages are spread wide?",
+    question: "How long does a page walk take with the page tables in the caches and in memory, \
+               and how much do widely spread pages add?",
     source: "Drepper 6.2.4",
-    about: "A lap of 64 lines in random order, timed after other pages displaced the \
-            translations (a line of each of 8,192 pages), or the page tables and the lines as \
-            well. What the same lines cost in one page is the caches' share; the rest is page \
-            walks. Eight entries of a page table share a line, so pages in a row share what a \
-            walk fetches; farther apart every page has its own line of entries, then its own \
-            table and its own directory, each of which is one more load. CPUs keep upper levels \
-            in caches of their own, which helps until there are more tables than they have room \
-            for. In a virtual machine every one of those loads has an address that is to be \
-            translated by the hypervisor's tables in turn. A program that asks for addresses \
-            itself (MAP_FIXED) does well to stay inside one directory, which is 1 GiB.",
+    about: "The test times a lap over 64 lines in random order, at a given distance from line to \
+            line. Before each lap, it displaces nothing, or the translations (it reads a line of \
+            each of 8,192 other pages), or the page tables and the lines as well. The chart shows \
+            the time per line over the distance. The time for lines in one page is the part of the \
+            caches; the additional time at larger distances is page walks. Eight entries of a page \
+            table share a line, so neighbouring pages share the lines that a page walk loads. \
+            Farther apart, each page has its own line of entries, then its own page table, then \
+            its own page directory, and each of these is one more load. CPUs keep upper levels of \
+            the tables in special caches, which helps until there are too many tables for these \
+            caches. In a virtual machine, the address of each of these loads must be translated by \
+            the hypervisor's tables. A program that chooses its addresses (MAP_FIXED) should stay \
+            inside one directory, which covers 1 GiB.",
     seen: &[],
     plot: Some(Plot::lines(
-        Axis::bytes("distance of the lines"),
+        Axis::bytes("distance between lines"),
         Axis::log("time per line"),
         Unit::CoreCycles,
     )),
@@ -76,8 +78,8 @@ const TLB_USAGE: Experiment = Experiment {
         measured(
             "E26.1",
             drepper("6.2.4"),
-            "with page tables in the caches, as many pages as lines cost more than 1.5 times \
-             one page",
+            "with page tables in the caches, 64 lines in 64 pages take more than 1.5 times as long \
+             as 64 lines in one page",
             |e| {
                 at_least(
                     "64 pages over one",
@@ -91,9 +93,9 @@ const TLB_USAGE: Experiment = Experiment {
         measured(
             "E26.2",
             drepper("6.2.4"),
-            "with page tables in the caches, pages 2 MiB apart, each with a table of its own, \
-             cost more than 1.2 times pages in a row, and pages 1 GiB apart, each with a \
-             directory of its own, more than 1.1 times those",
+            "with page tables in the caches, pages 2 MiB apart (each with its own page table) take \
+             more than 1.2 times as long as neighbouring pages, and pages 1 GiB apart (each with \
+             its own directory) more than 1.1 times as long as pages 2 MiB apart",
             |e| {
                 let table = over(e, HOT, A_TABLE, IN_A_ROW)?;
                 let directory = over(e, HOT, A_DIRECTORY, A_TABLE)?;
@@ -106,11 +108,11 @@ const TLB_USAGE: Experiment = Experiment {
         measured(
             "E26.3",
             ours(
-                "a lookup whose tables hit the caches is cheaper in the document; this is by how \
-             much",
+                "the document says that a page walk is cheaper if its tables are in the caches; \
+                 this claim says by how much",
             ),
-            "a page walk takes more than twice as long if the tables come from memory as if \
-             they are in the caches",
+            "a page walk takes more than twice as long with the page tables in memory as with the \
+             page tables in the caches",
             |e| {
                 let (hot, cold) = (walk(e, HOT)?, walk(e, COLD)?);
                 let slower = share_of_miss(cold, hot)?;
@@ -123,8 +125,8 @@ const TLB_USAGE: Experiment = Experiment {
         measured(
             "E26.4",
             drepper("6.2.4"),
-            "with page tables in memory, pages 1 GiB apart cost more than 1.5 times pages in a \
-             row",
+            "with page tables in memory, pages 1 GiB apart take more than 1.5 times as long as \
+             neighbouring pages",
             |e| {
                 at_least(
                     "1 GiB apart over in a row",
@@ -138,8 +140,8 @@ const TLB_USAGE: Experiment = Experiment {
         reported(
             "E26.5",
             drepper("6.2.4"),
-            "address space randomisation spreads this program's files, heap and stack over more \
-             than two page directories, which are what they take without it",
+            "with address space randomisation, this program's files, heap and stack take more than \
+             two page directories, the number that they take without it",
             |e| at_least("page directories", e.at(SPREAD, 0.0), 3.0),
         ),
     ],
@@ -151,8 +153,9 @@ fn at(e: &Evidence<'_>, series: &str, distance: usize) -> Result<Interval, Untes
     e.at(series, distance as f64)
 }
 
-/// What lines at one distance cost over those at another. They were measured in turn, and each pass
-/// gives a ratio of its own: where the tables lie in memory differs from pass to pass.
+/// The time of lines at one distance over the time at another. Both were measured in turn, and each
+/// pass gives a ratio of its own, because the place of the tables in memory differs from pass to
+/// pass.
 fn over(
     e: &Evidence<'_>,
     series: &str,
@@ -173,7 +176,7 @@ fn over(
     let doubt = |ratio: Interval| ratio.widened(0.01);
     e.ratio_of(series, distance as f64, &ratios)
         .map(doubt)
-        .ok_or_else(|| Untestable(format!("`{series}` has no pass with both")))
+        .ok_or_else(|| Untestable(format!("`{series}` has no pass with both distances")))
 }
 
 /// What a page walk adds to a load, where every walk fetches another line of the page table.
@@ -303,7 +306,7 @@ impl Setup for DisplaceSetup {
         } else {
             let parts = region.split(other);
             let (others, ring) =
-                parts.ok_or_else(|| Untestable("no room for other pages".to_owned()))?;
+                parts.ok_or_else(|| Untestable("there is no room for other pages".to_owned()))?;
             (Some(others), ring)
         };
         // A page that was never written may be one page of zeroes for all.

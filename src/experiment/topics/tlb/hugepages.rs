@@ -25,13 +25,15 @@ const FIG_7_9: Experiment = Experiment {
     title: "Following a random list in large pages",
     question: "How much of a random walk's time do large pages save?",
     source: "Drepper 7.5.3, Figure 7.9: 57 % at 2^20 bytes, 38.5 % at 2^29",
-    about: "The paper's TLB reached as far as 256 KiB; second levels of today reach 6 to 16 MiB, \
-            and what they translate costs some cycles per load instead of a page walk. Beyond that \
-            the saving is a page walk, which finds its tables in the caches most of the time. In \
-            a virtual machine large pages extend the TLB's reach only if the hypervisor backs \
-            them with pages as large; if it does not, an entry is good for one of the smaller \
-            ones, the curves are one as long as the TLB reaches, and what is left to save behind \
-            that is one level of the guest's own tables in each page walk.",
+    about: "The test follows a random list of 8-byte elements in pages of 4 KiB, 2 MiB and 1 GiB. \
+            The chart shows the time per step over the working set. The paper's TLB reached 256 \
+            KiB. Current second-level TLBs reach 6 to 16 MiB with 4 KiB pages; inside this reach, \
+            a miss in the L1 dTLB costs a few cycles instead of a page walk. Beyond it, large \
+            pages save page walks, which mostly find their tables in the caches. In a virtual \
+            machine, large pages extend the reach only if the hypervisor backs them with equally \
+            large pages. Otherwise each TLB entry covers one of the smaller pages. The curves then \
+            coincide inside the reach of the TLB, and beyond it large pages save only one level of \
+            the guest's own tables per page walk.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-7.9.csv",
@@ -55,8 +57,8 @@ const FIG_7_9: Experiment = Experiment {
                 let x = e.machine.place_in_memory(bytes)?;
                 if bytes < 4 * REACH {
                     return Err(Untestable(format!(
-                        "it takes {} MiB to be far beyond every TLB's reach, and no more than {} \
-                         MiB were measured",
+                        "the claim needs {} MiB to be far beyond the reach of every TLB, and the \
+                         largest working set has {} MiB",
                         (4 * REACH) >> 20,
                         bytes >> 20
                     )));
@@ -77,7 +79,7 @@ const FIG_7_9: Experiment = Experiment {
             .advice(
                 "Ask for huge pages (madvise, hugetlb) for large data that you access at \
                  random.",
-                "Huge pages gain little here: look at the misses of the caches first.",
+                "Huge pages gain little here: reduce cache misses first.",
             ),
         )
         .failing(
@@ -88,8 +90,8 @@ const FIG_7_9: Experiment = Experiment {
         measured(
             "F4.2",
             drepper("7.5.3, Figure 7.9"),
-            "at 2^19 bytes, 128 pages and more than any L1 dTLB has entries, a random walk \
-             takes more than 1.2 times as long in 4 KiB pages as in 2 MiB pages",
+            "at 2^19 bytes (128 pages, more than any L1 dTLB has entries), a random walk takes \
+             more than 1.2 times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
                 let x = BEYOND_FIRST as f64;
                 saving(e, HUGE, Range { lo: x, hi: x }, 1.2)
@@ -99,8 +101,8 @@ const FIG_7_9: Experiment = Experiment {
         measured(
             "F4.3",
             ours("pages of 1 GiB came after the document"),
-            "in memory a random walk takes more than 1.1 times as long in 4 KiB pages as in 1 \
-             GiB pages",
+            "in memory, a random walk takes more than 1.1 times as long in 4 KiB pages as in 1 GiB \
+             pages",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 saving(e, GIANT, Range { lo: x, hi: x }, 1.1)

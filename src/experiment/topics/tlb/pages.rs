@@ -28,18 +28,20 @@ const PAGES_BEYOND: usize = 8192;
 const FIG_3_12: Experiment = Experiment {
     id: "D16",
     name: "drepper-fig-3.12",
-    title: "One element per line against one element per page",
-    question: "What does it cost to touch a new page at every step?",
+    title: "One element per line, or one element per page",
+    question: "How much does it cost to use a new page at every step?",
     source: "Drepper 3.3.2, Figure 3.12",
-    about: "The paper's second curve mixes two effects: elements at the same offset of every \
-            page also fall into one set of L1d. The rotating offset takes those conflicts away \
-            and leaves the TLB; where there are counters, the misses of L1d and of the dTLB say \
-            the same. A second-level TLB has 512 to 4,096 entries. On a guest, 2 MiB pages help \
-            only if the hypervisor backs them with pages as large: a TLB entry covers the \
-            smaller of the two, and a step that stays with 2 MiB pages shows pages of 4 KiB \
-            underneath. Where a load from L2 takes about as long as one from L1d whose \
-            translation is in the second-level TLB, the two curves lie close together all the \
-            same. The unused rest of the pages does not count as working set.",
+    about: "The test walks a list with one element per line, and lists with one element per page. \
+            The working set on the axis counts only the elements, not the unused rest of their \
+            pages. The paper's second curve mixes two effects: it pays for TLB misses, and \
+            elements at the same offset of every page also fall in one set of L1d. A rotating \
+            offset removes these conflicts and leaves the TLB misses. Where hardware counters are \
+            available, the misses of L1d and of the dTLB separate the two effects too. A \
+            second-level TLB has 512 to 4,096 entries. In a virtual machine, 2 MiB pages help only \
+            if the hypervisor backs them with equally large pages, because a TLB entry covers the \
+            smaller of the two. A rise that remains with 2 MiB pages therefore shows 4 KiB pages \
+            underneath. If a load from L2 takes about as long as a load from L1d that needs the \
+            second-level TLB, the curves of the two offsets lie close together.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.12.csv",
@@ -59,23 +61,23 @@ const FIG_3_12: Experiment = Experiment {
         measured(
             "D16.1",
             drepper("3.3.2, Figure 3.12"),
-            "a line of each of 256 pages, more than any L1 dTLB has entries, costs more than \
-             1.3 times a line of each of 24 pages",
+            "a walk over one line in each of 256 pages, more than any L1 dTLB has entries, takes \
+             more than 1.3 times as long per step as over one line in each of 24 pages",
             |e| at_least("256 pages over 24", rise(e, ROTATING), 1.3),
         )
-        .then_between(17.0, 40.0, "Pentium 4, with conflicts in L1d besides"),
+        .then_between(17.0, 40.0, "Pentium 4, including conflicts in L1d"),
         measured(
             "D16.2",
-            ours("CPUs have a second-level TLB since the document"),
-            "a line of each of more pages than the second-level TLB has entries costs more than \
-             1.3 times the same walk in 2 MiB pages",
+            ours("CPUs gained a second-level TLB after the document"),
+            "with more pages than the second-level TLB has entries, a walk over one line per page \
+             takes more than 1.3 times as long in 4 KiB pages as in 2 MiB pages",
             |e| {
                 let (x, small) = e.last(ROTATING)?;
                 let pages = x / 64.0;
                 if pages < PAGES_BEYOND as f64 {
                     return Err(Untestable(format!(
-                        "it takes {PAGES_BEYOND} pages to exceed every TLB, and no more than \
-                         {pages} were measured"
+                        "the claim needs {PAGES_BEYOND} pages to exceed every TLB, and the largest \
+                         case has {pages}"
                     )));
                 }
                 let gap = ratio(small, e.at(ROTATING_HUGE, x))?;
@@ -89,11 +91,12 @@ const FIG_3_12: Experiment = Experiment {
         measured(
             "D16.3",
             ours(
-                "elements at one offset of their pages share one set of L1d, which the document \
-             leaves out",
+                "elements at the same offset of their pages share one set of L1d, which the \
+                 document does not mention",
             ),
-            "at 256 pages elements at the same offset of their pages cost more than 1.5 times \
-             elements at rotating offsets: cache conflicts, and no TLB misses",
+            "at 256 pages, elements at the same offset of their pages take more than 1.5 times as \
+             long as elements at rotating offsets: conflicts in L1d, not TLB misses, make the \
+             difference",
             |e| {
                 let x = at_pages(MANY_PAGES);
                 let (same, rotating) = (e.at(CONSTANT, x)?, e.at(ROTATING, x)?);
@@ -101,19 +104,25 @@ const FIG_3_12: Experiment = Experiment {
                 noted(
                     at_least("same over rotating offset", ratio(same, rotating), 1.5),
                     format!(
-                        "over one a line, the pages cost {pages} core cycles and the conflicts \
-                         {conflicts}"
+                        "compared with one element per line, the pages add {pages} core cycles and \
+                         the conflicts {conflicts}"
                     ),
                 )
             },
         )
-        .holding("Most of the spike of the paper's second curve is conflicts in L1d.")
-        .failing("Conflicts in L1d are no large part of the spike."),
+        .holding(
+            "Conflicts in L1d explain a large part of a spike like that of the paper's second \
+             curve.",
+        )
+        .failing(
+            "Conflicts in L1d explain no large part of a spike like that of the paper's second \
+             curve.",
+        ),
         measured(
             "D16.4",
-            ours("pages of 1 GiB leave out a level of the tables more"),
-            "at 256 pages of 4 KiB, elements at rotating offsets cost more than 1.3 times the \
-             same in 1 GiB pages",
+            ours("pages of 1 GiB need one level of page tables less than pages of 2 MiB"),
+            "at 256 pages of 4 KiB, elements at rotating offsets take more than 1.3 times as long \
+             as the same elements in 1 GiB pages",
             |e| {
                 let x = at_pages(MANY_PAGES);
                 let giant = e.at(ROTATING_GIANT, x)?;
@@ -126,9 +135,9 @@ const FIG_3_12: Experiment = Experiment {
         ),
         measured(
             "D16.5",
-            ours("if the TLB is the cause, larger pages are the cure"),
-            "2 MiB pages keep a line of each of 256 pages below 1.3 times a line of each of 24 \
-             pages",
+            ours("if the TLB causes the delay, larger pages must remove it"),
+            "with memory in 2 MiB pages, a step over 256 lines that lie 4 KiB apart takes less \
+             than 1.3 times as long as a step over 24 such lines",
             |e| {
                 at_most(
                     "256 pages over 24, in 2 MiB pages",
@@ -138,8 +147,8 @@ const FIG_3_12: Experiment = Experiment {
             },
         )
         .failing(
-            "A hypervisor that backs large pages with small ones leaves the TLB no more reach: an \
-             entry covers the smaller of the two.",
+            "A hypervisor may back large pages with small ones: a TLB entry then covers the \
+             smaller of the two.",
         ),
     ],
 };
@@ -199,14 +208,17 @@ const WHOLE_HUGE: &str = "whole list, 2 MiB pages";
 const FIG_3_17: Experiment = Experiment {
     id: "D21",
     name: "drepper-fig-3.17",
-    title: "Random inside blocks of pages",
-    question: "How much of a random walk's cost is the TLB's, and how much memory's?",
+    title: "Random order inside blocks of pages",
+    question: "How much of a random walk's time is due to the TLB, and how much to memory?",
     source: "Drepper 3.3.2, Figure 3.17",
-    about: "Randomising inside a block bounds the pages in use at a time. The TLB of the paper \
-            had 64 entries; second levels of 512 to 4,096 entries cover blocks of 2 to 16 MiB, \
-            and page walks of small blocks find the tables in the caches. A random order inside \
-            a small block also lets the prefetcher bring neighbours that are wanted soon, which \
-            2 MiB pages do not take away.",
+    about: "The test walks a list of 64-byte elements block by block, in random order inside each \
+            block; one curve is random over the whole list. The chart shows the time per step over \
+            the working set. A small block limits the number of pages in use at a time, so the TLB \
+            misses less often. The paper's TLB had 64 entries. Current second-level TLBs have 512 \
+            to 4,096 entries and cover blocks of 2 to 16 MiB, and page walks of small blocks find \
+            their tables in the caches. In a small block, the prefetcher can also bring \
+            neighbouring lines that the walk needs soon. 2 MiB pages remove the TLB misses but not \
+            this effect.",
     seen: &[],
     plot: Plot::over_working_set(&[Reference {
         file: "drepper-fig-3.17.csv",
@@ -228,8 +240,8 @@ const FIG_3_17: Experiment = Experiment {
         measured(
             "D21.1",
             drepper("3.3.2, Figure 3.17"),
-            "at the largest working set a random step costs no less the larger the blocks in \
-             which the order is random (5 % allowed)",
+            "at the largest working set, a random step is never faster with larger blocks of \
+             random order (5 % allowed)",
             |e| {
                 let mut parts = Vec::new();
                 let mut last: Option<(String, Interval)> = None;
@@ -249,8 +261,8 @@ const FIG_3_17: Experiment = Experiment {
         measured(
             "D21.2",
             drepper("3.3.2, Figure 3.17"),
-            "at the largest working set, in 4 KiB pages, a walk over the whole list at random \
-             costs more than 1.5 times one inside blocks of 60 pages",
+            "at the largest working set in 4 KiB pages, a walk in random order over the whole list \
+             takes more than 1.5 times as long as in random order inside blocks of 60 pages",
             |e| at_least("whole list over 60 pages", gap_in_base_pages(e), 1.5),
         )
         .then(3.95, PENTIUM_4)
@@ -258,13 +270,13 @@ const FIG_3_17: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Some,
-                "Random over the whole list over random in 60 pages",
+                "Random order in the whole list over random order in 60 pages",
                 "Random access over the whole list takes {now} as long as random access within \
                  60 pages",
             )
             .advice(
-                "Finish the work on a few pages before you go on to the next.",
-                "Where accesses fall among the pages matters little: look at the caches first.",
+                "Finish the work on a few pages before you go on to other pages.",
+                "The spread of accesses over pages matters little: reduce cache misses first.",
             ),
         ),
         // The whole list is significantly influenced by TLB misses: lowering them increases the
@@ -272,7 +284,7 @@ const FIG_3_17: Experiment = Experiment {
         measured(
             "D21.3",
             drepper("3.3.2, Figure 3.17"),
-            "2 MiB pages shrink the gap between a walk over the whole list at random and one \
+            "2 MiB pages reduce the gap between random order over the whole list and random order \
              inside blocks of 60 pages",
             |e| {
                 let x = largest(e.machine)?;
@@ -284,8 +296,8 @@ const FIG_3_17: Experiment = Experiment {
                 )
             },
         )
-        .holding("Part of the gap is the TLB's.")
-        .failing("The gap is not the TLB's."),
+        .holding("TLB misses cause part of the gap.")
+        .failing("TLB misses do not cause the gap."),
     ],
 };
 
@@ -350,9 +362,9 @@ fn fig_3_17_cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// A ring that is followed by stretches of so many steps, sixteen of which make a sample: steps at
-/// the beginning of a block of pages cost more than those at its end, where lines that came along
-/// are hit, and samples shorter than a block would be of one kind or the other. An operation is a
+/// A ring that is followed in stretches of `steps` steps; sixteen stretches make a sample. Steps at
+/// the beginning of a block of pages take longer than steps at its end, which hit lines that came
+/// along, so samples shorter than a block would be of one kind or the other. An operation is a
 /// step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StretchSetup {

@@ -19,12 +19,12 @@ const HUGE: &str = "a line of each page, 2 MiB pages";
 const PUBLISHED: &str = "entries, as published";
 const REPORTED: &str = "entries, as CPUID reports them";
 
-/// What counts of entries are about: their x, level and size of pages.
+/// The x, the TLB level and the page size of each stated number of entries.
 const SMALL: (f64, u8, PageSize) = (1.0, 1, PageSize::Kib4);
 const LARGE: (f64, u8, PageSize) = (2.0, 1, PageSize::Mib2);
 const SECOND: (f64, u8, PageSize) = (3.0, 2, PageSize::Kib4);
 
-/// So many pages fit the L1 dTLB of every CPU.
+/// Pages that fit the L1 dTLB of every CPU.
 const FEW: usize = 16;
 
 /// More pages than the L1 dTLB of any CPU has entries, and fewer than any second level has. Their
@@ -34,13 +34,13 @@ const MIDDLE: usize = 384;
 /// More pages than the second level of any CPU has entries: the largest has 4,096 (Zen 5).
 const MANY: usize = 8192;
 
-/// So many pages fit the second level of every CPU since 2008.
+/// Pages that fit the second level of every CPU since 2008.
 const CONFLICTING: usize = 512;
 
 /// How many pages lie between two of those that conflict.
 const DISTANCE: usize = 16;
 
-/// What a step must grow by where a TLB ends.
+/// By how much a step must grow where a TLB ends.
 const STEP: f64 = 1.3;
 
 /// Numbers of pages about those that L1 dTLBs hold, each with one a tenth to a sixth above it.
@@ -65,18 +65,20 @@ const ENTRIES: Experiment = Experiment {
     id: "X9",
     name: "tlb-entries",
     title: "How many pages the TLBs hold",
-    question: "At how many pages does a step begin to cost more, although the lines are cached?",
-    source: "none of the documents; published figures: Intel's and AMD's optimisation manuals",
-    about: "A random ring with one line in each page, at another offset in each: no set of L1d \
-            overflows, and what the same number of lines side by side costs is taken off, so \
-            that steps of the caches drop out and those of the TLBs remain. The first is where \
-            the L1 dTLB ends; up to the second, where the second level ends, a step costs some \
-            cycles more, and behind it a page walk. Second levels are set-associative: pages \
-            whose numbers are multiples of 16 share few sets where the set is the low bits of \
-            the number, and miss with a fraction of the entries in use; where it is a hash, they \
-            do not. CPUID is not always right: Golden Cove's tells of 64 entries for loads, its \
-            manual of 96. In large pages one line each shows the entries also on a guest whose \
-            hypervisor backs them with small ones: what those do not give there is reach.",
+    question: "From how many pages on does a step take longer, although all lines are in the \
+               caches?",
+    source: "Beyond the papers. Published numbers: Intel's and AMD's optimization manuals",
+    about: "The test walks a random ring with one line in each page. The lines have different \
+            offsets in their pages, so no set of L1d overflows. For many pages, the claims \
+            subtract what the same number of adjacent lines costs, so only the TLBs can cause a \
+            step in the curve. The first step marks the end of the L1 dTLB; beyond it, a hit in \
+            the second-level TLB adds some cycles. The next step marks the end of the second-level \
+            TLB; beyond it, each load needs a page walk. Second-level TLBs are set-associative. If \
+            the low bits of the page number select the set, pages 16 apart share few sets and miss \
+            while most entries are unused. If a hash selects the set, such pages do not miss \
+            early. CPUID is not always right: Golden Cove reports 64 entries for loads, and its \
+            manual says 96. One line in each large page shows the number of entries even if a \
+            hypervisor backs large pages with small pages; only the reach is then smaller.",
     seen: &[],
     plot: Some(Plot::lines(
         Axis::log("pages"),
@@ -98,9 +100,9 @@ const ENTRIES: Experiment = Experiment {
     claims: &[
         measured(
             "X9.1",
-            ours("the base of the steps: pages that the TLB translates must cost nothing"),
-            "a line of each of 16 pages, which every L1 dTLB holds, takes as long as 16 lines \
-             side by side, within 10 %",
+            ours("the baseline of the steps: pages that the L1 dTLB translates must cost nothing"),
+            "a walk over one line in each of 16 pages, which every L1 dTLB holds, takes as long \
+             per step as over 16 adjacent lines, within 10 %",
             |e| {
                 let x = FEW as f64;
                 between(
@@ -113,16 +115,16 @@ const ENTRIES: Experiment = Experiment {
         ),
         measured(
             "X9.2",
-            ours("published and reported entries are to be confirmed"),
-            "the L1 dTLB has as many entries for 4 KiB pages as published for this core (or \
-             else reported by CPUID), give or take a quarter",
+            ours("a measurement should confirm published and reported numbers of entries"),
+            "the L1 dTLB has as many entries for 4 KiB pages as published for this core, or else \
+             reported by CPUID, within 25 %",
             |e| as_stated(e, &knee(e, PAGES, FEW, MIDDLE)?, SMALL.0),
         ),
         measured(
             "X9.3",
-            ours("published and reported entries are to be confirmed"),
-            "the L1 dTLB has as many entries for 2 MiB pages as published for this core (or \
-             else reported by CPUID), give or take a quarter",
+            ours("a measurement should confirm published and reported numbers of entries"),
+            "the L1 dTLB has as many entries for 2 MiB pages as published for this core, or else \
+             reported by CPUID, within 25 %",
             |e| {
                 let last = ABOUT_LARGE[ABOUT_LARGE.len() - 1];
                 as_stated(e, &knee(e, HUGE, ABOUT_LARGE[0], last)?, LARGE.0)
@@ -130,16 +132,19 @@ const ENTRIES: Experiment = Experiment {
         ),
         measured(
             "X9.4",
-            ours("published and reported entries are to be confirmed"),
-            "the second-level TLB has as many entries for 4 KiB pages as published for this \
-             core (or else reported by CPUID), give or take a quarter",
+            ours("a measurement should confirm published and reported numbers of entries"),
+            "the second-level TLB has as many entries for 4 KiB pages as published for this core, \
+             or else reported by CPUID, within 25 %",
             |e| as_stated(e, &knee(e, PAGES, MIDDLE, MANY)?, SECOND.0),
         ),
         measured(
             "X9.5",
-            ours("a TLB of sets misses early where page numbers are multiples of a power of two"),
-            "512 pages that lie 16 apart cost more than 1.5 times 512 in a row: they miss the \
-             second-level TLB by conflicts, as it has room for as many",
+            ours(
+                "a set-associative TLB misses early if the page numbers are multiples of a power \
+                 of two",
+            ),
+            "512 pages that lie 16 pages apart take more than 1.5 times as long per step as 512 \
+             neighbouring pages, though the second-level TLB has room for 512",
             |e| {
                 let x = CONFLICTING as f64;
                 let room = knee(e, PAGES, MIDDLE, MANY)?.entries;
@@ -183,7 +188,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The entries `x` says of which, as somebody states them.
+/// The entries of the TLB at `x`, as published or as CPUID reports them.
 fn count(
     series: &'static str,
     x: f64,
@@ -253,8 +258,8 @@ fn knee(e: &Evidence<'_>, series: &str, few: usize, many: usize) -> Result<Knee,
             cost: [before, behind],
         }),
         _ => Err(Untestable(format!(
-            "no end of a TLB shows: a step costs {before} core cycles in {few} pages and {behind} \
-             in {many}"
+            "the curve shows no end of a TLB: a step takes {before} core cycles with {few} pages \
+             and {behind} with {many}"
         ))),
     }
 }
@@ -295,7 +300,7 @@ fn as_stated(e: &Evidence<'_>, found: &Knee, x: f64) -> Judged {
     let [before, behind] = found.cost;
     Ok(Judgement {
         numbers: format!(
-            "{entries} entries found, {stated}: {}; a step costs {before} core cycles with few \
+            "{entries} entries found, {stated}: {}; a step takes {before} core cycles with few \
              pages, {behind} with many",
             judged.numbers
         ),

@@ -20,18 +20,20 @@ const TRANSLATION: Experiment = Experiment {
     id: "X11",
     name: "prefetch-translation",
     title: "Prefetches whose translation is missing",
-    question: "What does a prefetch cost that misses the TLB, and one of a null pointer?",
-    source: "beside Drepper 6.3.2, where prefetches of bad addresses are free; L. Torvalds, \
-             \"Software prefetching considered harmful\", linux-arch, May 2011, on those of null \
-             at the end of lists",
-    about: "A prefetch needs a translation like a load, and the CPU walks the page tables for \
-            it, several walks at a time. A page that nobody has mapped has no translation that a \
-            TLB could keep, so that each prefetch of it walks anew, and is dropped at the end: \
-            some CPUs pay for that each time, which made Linux take its prefetches out of list \
-            walks; others drop it without delay.",
+    question: "How much does a prefetch cost if it misses the TLB, or if it is of a null pointer?",
+    source: "Beyond Drepper 6.3.2, which says that prefetches of bad addresses are free; L. \
+             Torvalds, \"Software prefetching considered harmful\", linux-arch, May 2011, on \
+             prefetches of null at the end of lists",
+    about: "The test prefetches or loads one line in each of a number of pages. The chart shows \
+            the time per access over the number of pages. A prefetch needs a translation like a \
+            load. If the TLB has no translation, the CPU walks the page tables, several walks at a \
+            time. An unmapped page, such as the page at null, has no translation that a TLB could \
+            keep. Each prefetch of it may therefore start a page walk, and the CPU drops the \
+            prefetch at the end. Some CPUs pay for this walk every time, and for this reason Linux \
+            removed prefetches from its list walks. Other CPUs drop such prefetches without delay.",
     seen: &[seen(
         "Zen 4",
-        "A prefetch of null is dropped without delay.",
+        "The core drops a prefetch of null without delay.",
     )],
     plot: Some(Plot::lines(
         Axis::log("pages"),
@@ -60,8 +62,11 @@ const TRANSLATION: Experiment = Experiment {
     claims: &[
         measured(
             "X11.1",
-            ours("prefetches are advised for lists, whose pages are often in no TLB"),
-            "a prefetch whose page is in no TLB costs four times and more of one whose page is",
+            ours(
+                "prefetches are recommended for lists, whose pages are often missing from the TLBs",
+            ),
+            "a prefetch that misses every TLB takes at least four times as long as a prefetch that \
+             hits the TLB",
             |e| {
                 let dearer = ratio(e.at(PREFETCH, MANY as f64), e.at(PREFETCH, FEW as f64))?;
                 at_least("16384 pages over 16", dearer, 4.0)
@@ -69,8 +74,9 @@ const TRANSLATION: Experiment = Experiment {
         ),
         measured(
             "X11.2",
-            ours("a prefetch is worth nothing that costs as much as the miss"),
-            "a prefetch whose page is in no TLB costs no more than 1.2 times a load of the same",
+            ours("a prefetch that takes as long as a miss gains nothing"),
+            "a prefetch that misses every TLB takes no more than 1.2 times as long as a load that \
+             misses every TLB",
             |e| {
                 let share = ratio(e.at(PREFETCH, MANY as f64), e.at(LOAD, MANY as f64))?;
                 at_most("prefetch over load, 16384 pages", share, 1.2)
@@ -78,15 +84,15 @@ const TRANSLATION: Experiment = Experiment {
         ),
         measured(
             "X11.3",
-            ours("the null at the end of lists was why Linux gave up prefetching list walks"),
-            "a prefetch of null costs four times and more of one whose page is in the TLB: it \
-             walks the page tables each time",
+            ours("Linux gave up prefetches in list walks because of the null at the end of lists"),
+            "a prefetch of null takes at least four times as long as a prefetch that hits the TLB: \
+             the CPU walks the page tables each time",
             |e| {
                 let dearer = ratio(e.at(NULL, 1.0), e.at(PREFETCH, FEW as f64))?;
                 at_least("null over 16 pages", dearer, 4.0)
             },
         )
-        .failing("Prefetches of pages that are not mapped are dropped without a walk each."),
+        .failing("The CPU drops prefetches of unmapped pages without a page walk for each."),
     ],
 };
 

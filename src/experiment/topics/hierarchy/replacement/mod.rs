@@ -10,13 +10,13 @@ use sequences::{Sequence, sequences};
 
 mod sequences;
 
-/// Where all of it lies on the axis.
+/// The place of every case on the axis.
 const HERE: f64 = 1.0;
 
 const HELD: &str = "lines that fill a set";
 const LOST: &str = "four loads of each of many lines of a set";
 
-/// What a sequence's series begins with; its lines follow, letter by letter.
+/// The beginning of a sequence's series; the sequence's lines follow as letters.
 const SEQUENCE: &str = "a set, in turn: ";
 
 /// Loads of a line in a row where every line misses: a miss is seen alone, as in the sequences.
@@ -37,7 +37,7 @@ pub(crate) fn cases(machine: &Machine) -> Vec<Case> {
     let case = |series: &str, lines: Vec<u8>| {
         Case::new(series, HERE, RevisitSetup { lines, apart }).in_large_pages()
     };
-    // Four times the ways: a policy that keeps any of them is yet to be found.
+    // Four times the ways: no known policy keeps any of these lines.
     let held = ways.min(MOST_LINES) as u8;
     let many = (4 * ways).min(MOST_LINES) as u8;
     let row = |line| core::iter::repeat_n(line, ROW);
@@ -68,18 +68,19 @@ pub type Replaced = Found<Vec<&'static str>>;
 /// # Errors
 /// If the ways of L1d are unknown, or too little was measured.
 pub fn replaced(e: &Evidence<'_>) -> Result<Replaced, Untestable> {
-    let (ways, _) =
-        shape(e.machine).ok_or_else(|| Untestable("CPUID reports no ways of L1d".to_owned()))?;
+    let (ways, _) = shape(e.machine)
+        .ok_or_else(|| Untestable("CPUID does not report the ways of L1d".to_owned()))?;
     let (held, lost) = (e.at(HELD, HERE)?, e.at(LOST, HERE)?);
     if sequences(ways).is_empty() {
         return Err(Untestable(format!(
-            "no sequences are known that tell policies apart in sets of {ways} ways"
+            "no sequences are known that tell replacement policies apart in sets of {ways} ways"
         )));
     }
     let miss = beyond(lost, held, ROW);
     if miss.lo <= 0.0 {
         return Err(Untestable(format!(
-            "lines that cannot all be held cost {lost} a load, and those that can {held}"
+            "lines that overfill a set take {lost} core cycles per load, and lines that fit take \
+             {held}: the cost of a miss does not show"
         )));
     }
     let mut measured: Vec<Sequence> = Vec::new();
@@ -100,10 +101,10 @@ pub fn replaced(e: &Evidence<'_>) -> Result<Replaced, Untestable> {
     }
     let known = sequences::known(&measured, ways);
     infer::replacement(&missed, &known)
-        .ok_or_else(|| Untestable("nothing was measured of a set".to_owned()))
+        .ok_or_else(|| Untestable("no sequence of loads was measured".to_owned()))
 }
 
-/// What a round of so many loads takes longer than one of lines that are held.
+/// How much longer a round of `loads` loads takes than a round of lines that are held.
 fn beyond(load: Interval, held: Interval, loads: usize) -> Interval {
     Interval::new(load.lo - held.hi, load.hi - held.lo).scaled(loads as f64)
 }
@@ -116,25 +117,26 @@ const SURE: f64 = 0.9;
 pub(crate) const LRU: Claim = measured(
     "D32.2",
     drepper("3.3.5"),
-    "a full set of L1d gives up the line that was used longest ago: of the known \
-             policies LRU alone explains what sequences of loads cost",
+    "a full set of L1d evicts the line that was used longest ago: of the known policies, only LRU \
+     explains the times of the test's sequences of loads",
     judge,
 )
-.failing("What is built into L1d is an approximation of LRU, or another policy.");
+.failing("L1d uses an approximation of LRU, or another policy.");
 
 fn judge(e: &Evidence<'_>) -> Judged {
     let found = replaced(e)?;
     let lru = found.value.contains(&sequences::LRU);
     let verdict = match (lru, found.value.len()) {
         (true, 1) if found.confidence >= SURE => Verdict::Holds,
-        // What nothing explains may as well be noise as a policy that nobody has described.
+        // If no policy explains the times, the cause may be noise or an unknown policy.
         (false, 1..) if found.confidence >= SURE => Verdict::DoesNotHold,
         _ => Verdict::Inconclusive,
     };
     Ok(Judgement {
         verdict,
         numbers: format!(
-            "explained by {}, as are {:.0} % of equally likely times",
+            "explained by {}; {:.0} % of random times within the measured intervals give the same \
+             answer",
             named(&found.value),
             found.confidence * 100.0
         ),
@@ -145,7 +147,7 @@ fn judge(e: &Evidence<'_>) -> Judged {
 /// The names of policies, in a sentence.
 pub fn named(policies: &[&str]) -> String {
     match policies {
-        [] => "none of the policies known".to_owned(),
+        [] => "none of the known policies".to_owned(),
         _ => policies.join(" or "),
     }
 }
@@ -192,7 +194,8 @@ impl Setup for RevisitSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let places = self.places().ok_or_else(|| {
             Untestable(format!(
-                "a line of the sequence is visited more than {} times, or numbered {LINES} or more",
+                "the sequence visits a line more than {} times, or has a line number of {LINES} or \
+                 more",
                 LINE / WORD
             ))
         })?;

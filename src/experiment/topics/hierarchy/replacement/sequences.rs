@@ -1,4 +1,4 @@
-//! Sequences of accesses to one set that tell policies apart, and what each policy makes of them.
+//! Sequences of accesses to one set that tell policies apart, and the misses of each policy.
 
 use crate::infer::Known;
 use crate::mem::LINE;
@@ -53,7 +53,7 @@ const SETTLING: usize = 24;
 const COUNTED: usize = 36;
 const COUNTED_BY_CHANCE: usize = 400;
 
-/// Beginnings of which each may lead to another settled state.
+/// Starting states; each may lead to another settled state.
 const BEGINNINGS: u64 = 12;
 
 /// Misses of a round under a policy, by the state that it settles in. None if there is no such set.
@@ -92,7 +92,7 @@ fn settled(sequence: &Sequence, replacement: Replacement, ways: u32) -> Option<V
     Some(states)
 }
 
-/// What every policy that is known makes of some sequences, in a set of so many ways.
+/// The misses of every known policy for some sequences, in a set of `ways` ways.
 pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
     let each: Vec<Vec<Vec<f64>>> = sequences
         .iter()
@@ -107,7 +107,7 @@ pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
         .collect()
 }
 
-/// What [`settled`] says of each policy. It is the same every time, and asked for with every verdict.
+/// The result of [`settled`] for each policy, kept because every verdict asks for it.
 fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
     type Settled = HashMap<(Sequence, u32), Vec<Vec<f64>>>;
     static SETTLED: Mutex<Option<Settled>> = Mutex::new(None);
@@ -137,14 +137,14 @@ fn replacement(text: &str) -> Option<Replacement> {
     })
 }
 
-/// The sequences for a set of so many ways; none for other numbers of ways than those of the L1d of
-/// most CPUs, 8 and 12.
+/// The sequences for a set of 8 or 12 ways, as in the L1d of most CPUs; none for other numbers.
 ///
-/// They were drawn by chance, each line at least once and some far oftener, and chosen from 200,000
-/// for 8 ways and 700,000 for 12: under LRU and tree-PLRU few misses follow one another, or are of
-/// lines given up right before, both of which cost more; and no policy lies near another in all of
-/// them. With 12 ways the tree of tree-PLRU is lopsided and settles in many states, so that more had
-/// to be drawn.
+/// They were drawn at random, with each line at least once and some lines far more often, and
+/// chosen from 200,000 for 8 ways and 700,000 for 12. Under LRU and tree-PLRU, few misses follow
+/// one another or load lines that were evicted right before, because both take longer than a single
+/// miss. Each policy differs clearly from every other policy in at least one sequence. With 12
+/// ways, the tree of tree-PLRU is lopsided and settles in many states, so more sequences had to be
+/// drawn.
 pub(crate) fn sequences(ways: u32) -> Vec<Sequence> {
     let letters: &[&str] = match ways {
         8 => &[

@@ -55,7 +55,7 @@ impl Share {
 }
 
 impl Tally {
-    /// Both together: what either counted at the end is of no one's.
+    /// The sum of both tallies; of the two counts at the end, the larger.
     pub fn with(self, other: Tally) -> Tally {
         Tally {
             added: self.added + other.added,
