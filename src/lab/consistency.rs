@@ -161,9 +161,9 @@ fn last_level(points: &Points<'_>) -> Option<Disagreement> {
     Some(Disagreement {
         quantity: "The working set that leaves the last level",
         values: values.collect(),
-        cause: "A walk that returns slowly to its lines loses them to whoever shares the level, and so \
-                stays slow; one that returns quickly keeps them. Claims about the last level are judged \
-                outside these sizes only.",
+        cause: "A walk that returns slowly to its lines loses them to other users of the level, \
+                and stays slow. A walk that returns quickly keeps them. Claims about the last \
+                level are judged only outside these sizes.",
     })
 }
 
@@ -187,9 +187,9 @@ fn latencies(points: &Points<'_>) -> Vec<Disagreement> {
     levels.into_iter().filter_map(disagree).collect()
 }
 
-const LATENCIES_DIFFER: &str = "They are walks through different working sets of one level, at different \
-                                minutes: the nearer to the level's end and the busier the neighbours, the \
-                                slower.";
+const LATENCIES_DIFFER: &str = "The values come from different working sets of one level, at \
+                                different times. A walk is slower near the end of the level, and \
+                                beside busy neighbours.";
 
 fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
     const ELSEWHERE: &str = "a line to the nearest core and back, by lock cmpxchg";
@@ -206,8 +206,8 @@ fn round_trips(points: &Points<'_>) -> Option<Disagreement> {
         "The round trip of a line to the nearest core",
         values.into_iter().flatten().collect(),
         "ns",
-        "A host may move a guest's CPUs between cores that are near and far, and the line's home may lie \
-         nearer to one of them.",
+        "A host may move a guest's CPUs between near and distant cores, and the home of the line \
+         may be nearer to one of them.",
     )
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn tour(session: &Session, stop: &AtomicBool, aloud: Option<u16>) -> 
     opening
         .paint(STRONG, &machine_name(header).to_string())
         .end();
-    let text = "A random walk through lists of growing size first: it finds the caches.";
+    let text = "First, a random walk through lists of growing size finds the caches.";
     paragraph(&mut opening, None, text, width);
     say(&opening)?;
     let ladder = ladder_once(session, stop);
@@ -150,8 +150,8 @@ impl Output for Tour {
     fn screen(&self, width: u16) -> Screen {
         let mut screen = Screen::default();
         screen.end();
-        let text = "Two passes each, so take the numbers as a first look: `linefill run` measures all \
-                    experiments until their claims are decided.";
+        let text = "Each experiment had two passes, so take the numbers as a first look: \
+                    `linefill run` measures all experiments until their claims are decided.";
         paragraph(&mut screen, Some(FAINT), text, width);
         screen
     }

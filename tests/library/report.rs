@@ -378,7 +378,7 @@ fn a_report_of_little_is_a_report() {
         (few, "three points"),
     ] {
         let page = render(&report(record));
-        assert!(page.contains("The run did not come to its end"), "{what}");
+        assert!(page.contains("The run did not finish"), "{what}");
         assert!(
             page.contains("still hold") || page.contains("No claim"),
             "{what}"

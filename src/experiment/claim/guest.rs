@@ -3,7 +3,7 @@
 use crate::experiment::{Evidence, Judged, Untestable, Verdict, noted};
 
 /// A judgement that holds only if no other guest uses the last level. In a virtual machine, other
-/// guests may have filled it meanwhile, so `does not hold` becomes untestable.
+/// guests may have filled it meanwhile, so `does not hold` becomes inconclusive.
 ///
 /// # Errors
 /// If there is no judgement.

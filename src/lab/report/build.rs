@@ -123,7 +123,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     let Record { points, end, .. } = &analysis.record;
     let mut warnings = Vec::new();
     match end {
-        None => warnings.push("The run did not come to its end: points are missing.".to_owned()),
+        None => warnings.push("The run did not finish: points are missing.".to_owned()),
         Some(end) if end.interrupted => {
             warnings.push("The run was stopped early: points are missing.".to_owned());
         }
@@ -136,7 +136,7 @@ fn warnings(analysis: &Analysis) -> Vec<String> {
     unknown.dedup();
     if !unknown.is_empty() {
         warnings.push(format!(
-            "Left out, for this version of linefill does not know them: {}.",
+            "Left out, because this version of linefill does not know them: {}.",
             unknown.join(", ")
         ));
     }
@@ -150,7 +150,8 @@ fn notes(analysis: &Analysis, uncounted: Vec<String>) -> (Vec<&'static str>, Vec
     if let Some(hypervisor) = &header.hypervisor {
         brief.push("shared host");
         notes.push(format!(
-            "This is a virtual machine ({hypervisor}): others may share its caches and its time."
+            "This is a virtual machine ({hypervisor}): other guests may share its caches and its \
+             time."
         ));
     }
     if !uncounted.is_empty() {
@@ -224,7 +225,7 @@ fn states(of: &TwoStates, x: &AxisView) -> String {
     )
 }
 
-/// The points that could not be put to the test, by series and reason.
+/// The points that could not be tested, by series and reason.
 fn untestable(points: &[Point]) -> Vec<UntestableView> {
     let mut parts: Vec<UntestableView> = Vec::new();
     for point in points {

@@ -76,7 +76,7 @@ pub(super) fn legend(counted: &CountedView) -> Markup {
     let events: Vec<String> = events.map(|(what, by)| format!("{what} by {by}")).collect();
     html! {
         p.source {
-            (prose(&format!("Counted by N against 2N: {}.", events.join(", "))))
+            (prose(&format!("Counted as the difference of N and 2N operations: {}.", events.join(", "))))
             @if counted.multiplexed {
                 " Some events shared a counter and are extrapolated."
             }

@@ -72,7 +72,7 @@ pub(super) fn findings(view: &ReportView) -> Markup {
         section #findings aria-labelledby="findings-title" {
             h2 #findings-title { "What changed most" }
             @if findings.is_empty() {
-                p { "No number of a document was found changed in this run." }
+                p { "No number of a document differs in this run." }
             }
             div.cards { @for finding in findings { (card(finding)) } }
         }
@@ -109,7 +109,7 @@ pub(super) fn holding(view: &ReportView) -> Markup {
         section #holding aria-labelledby="holding-title" {
             h2 #holding-title { "How much still holds" }
             @if papers.is_empty() {
-                p { "No claim was put to the test." }
+                p { "No claim was tested." }
             } @else {
                 div.bars {
                     @for (index, paper) in papers.iter().enumerate() {
@@ -202,7 +202,7 @@ fn key(counts: Counts) -> Markup {
                 }
             }
             @if counts.beside() > 0 {
-                span { "+ " (counts.beside()) " computed, simulated or reported, which come out alike elsewhere" }
+                span { "+ " (counts.beside()) " computed, simulated or reported, which are the same on other machines" }
             }
         }
     }

@@ -55,7 +55,8 @@ const TERMS: [Term; 26] = [
         "working-set",
         "working set",
         &["working set", "working sets"],
-        "The bytes that a program touches again and again. A level of cache helps if they fit.",
+        "The bytes that a program touches again and again. A cache level helps if it holds the \
+         working set.",
     ),
     term(
         "line",
@@ -73,13 +74,13 @@ const TERMS: [Term; 26] = [
         "l1d",
         "L1d, L2, last level",
         &["L1d", "last level"],
-        "Caches from the nearest to the core to the one that cores share.",
+        "The caches, from the one nearest to the core to the one that cores share.",
     ),
     term(
         "tlb",
         "TLB",
         &["TLB", "TLBs"],
-        "Keeps translations of page addresses, so that page tables need not be read.",
+        "A cache of address translations, which saves reading the page tables.",
     ),
     term("dtlb", "dTLB", &["dTLB"], "The first-level TLB for data."),
     term(
@@ -92,13 +93,13 @@ const TERMS: [Term; 26] = [
         "huge-pages",
         "huge pages",
         &["huge pages", "2 MiB pages", "pages of 2 MiB"],
-        "Pages of 2 MiB in place of 4 KiB: one TLB entry reaches 512 times as far.",
+        "Pages of 2 MiB instead of 4 KiB: one TLB entry covers 512 times as many bytes.",
     ),
     term(
         "rfo",
         "RFO",
         &["RFO"],
-        "Request for ownership: what a core asks of the others before it may write a line.",
+        "Request for ownership: a core's request to the other caches before it writes a line.",
     ),
     term(
         "mesi",
@@ -128,7 +129,7 @@ const TERMS: [Term; 26] = [
         "non-temporal",
         "non-temporal store",
         &["non-temporal", "Non-temporal"],
-        "A store that goes to memory past the caches.",
+        "A store that bypasses the caches on its way to memory.",
     ),
     term(
         "in-flight",
@@ -146,13 +147,13 @@ const TERMS: [Term; 26] = [
         "store-buffer",
         "store buffer",
         &["store buffer", "store queue"],
-        "Holds stores until they have gone to L1d.",
+        "Holds stores until L1d takes them.",
     ),
     term(
         "little",
         "Little's law",
         &["Little's law"],
-        "Misses in flight are latency times rate.",
+        "Misses in flight equal latency times the rate of misses.",
     ),
     term(
         "prefetcher",
@@ -164,7 +165,8 @@ const TERMS: [Term; 26] = [
         "2q",
         "2P, 2Q, 3P",
         &["KMeans2P", "KMeans2Q", "KMeans3P"],
-        "Variants of Sestoft's k-means program: 2Q looks like an improvement of 2P and shares lines falsely; 3P shares nothing.",
+        "Variants of Sestoft's k-means program: 2Q looks like an improvement of 2P but suffers \
+         from false sharing; 3P writes no shared data.",
     ),
     term(
         "smt",
@@ -176,7 +178,8 @@ const TERMS: [Term; 26] = [
         "interval",
         "95 % interval",
         &["95 %"],
-        "Where the value lies with a probability of 95 %, by what the passes over a point differ.",
+        "The range that contains the value with a probability of 95 %, estimated from the \
+         differences between passes.",
     ),
 ];
 

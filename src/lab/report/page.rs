@@ -125,7 +125,7 @@ fn notes(view: &ReportView) -> Markup {
     html! {
         section #notes aria-labelledby="notes-title" {
             h2 #notes-title { "Notes on this run" (link("notes")) }
-            @if view.notes.is_empty() { p { "Nothing disturbed this run that linefill knows of." } }
+            @if view.notes.is_empty() { p { "linefill knows of nothing that disturbed this run." } }
             ul { @for note in &view.notes { li { (note) } } }
         }
     }
@@ -152,14 +152,15 @@ fn predictions(view: &ReportView) -> Markup {
             }
             p {
                 "The models use the machine's parameters: the ladder, the rate of a stream in each level, \
-                 what the prefetchers leave of memory's latency, a step to another page, a line's way to \
-                 another core, a floating-point addition, CPUID, and what is published of the core. Each \
-                 figure names its models, and says whether their numbers are calibrated, published or \
-                 fitted. The error is the median of |predicted / measured - 1| over the times. A point \
+                 the part of memory's latency that prefetchers do not hide, a step to another page, the \
+                 transfer of a line to another core, a floating-point addition, CPUID, and published \
+                 facts about the core. Each figure names its models, and says whether their numbers are \
+                 calibrated, published or fitted. The error is the median of |predicted / measured - 1| \
+                 over the times. A point \
                  that several experiments share counts once. "
                 (grouped(outcome.own_quantity as u64)) " points are not counted, because the calibration \
-                 measured the same quantity. Contended lines are not predicted: no core's vendor \
-                 publishes how long it keeps a line that others want."
+                 measured the same quantity. Contended lines are not predicted: no vendor \
+                 publishes how long a core keeps a line that other cores request."
             }
             table.sheet.models role="table" {
                 thead {

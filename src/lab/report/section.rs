@@ -121,7 +121,7 @@ fn untestable(section: &Section) -> Markup {
     let points: usize = section.untestable.iter().map(|part| part.points).sum();
     html! {
         div.untested {
-            h3 { (points) @if points == 1 { " point" } @else { " points" } " could not be put to the test" }
+            h3 { (points) @if points == 1 { " point" } @else { " points" } " could not be tested" }
             ul {
                 @for part in &section.untestable {
                     li { b { (part.series) } " (" (part.points) "): " (prose(&part.reason)) }
@@ -159,7 +159,8 @@ fn caption(figure: &Figure) -> Markup {
     html! {
         figcaption {
             @if matches!(figure.form, Form::Lines | Form::Bars) {
-                "Thin lines at the points span what all passes showed, where that is wider than a marker."
+                "Thin lines at the points show the range of all passes, if it is wider than a \
+                 marker."
             }
             @if figure.form == Form::Lines && !rules.is_empty() {
                 " Upright lines: " (rules.join(", ")) "."

@@ -88,7 +88,7 @@ fn folded(table: &Table<'_>, source: Option<&str>) -> Markup {
             summary { (table.title) }
             @if let Some(source) = source { p.source { (source) } }
             @if table.is_crowded() {
-                p.source { "Intervals are shown where they reach more than " (100.0 * NOISY) " % to a side." }
+                p.source { "Intervals are shown if they reach more than " (100.0 * NOISY) " % to a side." }
             }
             div.scroll role="region" tabindex="0" aria-label=(table.title) {
                 @if table.has_one_x() { (table.of_labels()) } @else { (table.of_places()) }

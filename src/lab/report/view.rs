@@ -73,13 +73,13 @@ pub struct Section {
     pub figure: Option<Figure>,
     /// What was counted beside its times, if anything was.
     pub counted: Option<CountedView>,
-    /// The points that could not be put to the test.
+    /// The points that could not be tested.
     pub untestable: Vec<UntestableView>,
     /// The points in two steady states, in words.
     pub states: Vec<String>,
 }
 
-/// Points of one series that could not be put to the test, for one reason.
+/// Points of one series that could not be tested, for one reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UntestableView {
     /// The series.

@@ -89,7 +89,7 @@ pub(super) fn add(rows: &mut Vec<Row>, header: &Header, inferred: &Inferred) {
             sure(found, &format!("{least} to {most} stores")),
             known,
             differs.map(|known| match half(known) {
-                true => "half of those published: the core's other thread has the rest",
+                true => "half of the published number: the core's other thread has the other half",
                 false => "not the number published",
             }),
         )

@@ -227,8 +227,8 @@ fn size_differs(
     }
     if measured * SAME_SIZE < stated {
         let why = match header.hypervisor {
-            Some(_) => "this guest may get a slice of it",
-            None => "others may be using it",
+            Some(_) => "this guest may get only a part of it",
+            None => "other programs may be using it",
         };
         return Some(format!("smaller than stated: {why}"));
     }

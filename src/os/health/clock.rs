@@ -6,8 +6,8 @@ use crate::os::root::{Root, read};
 pub(super) fn tsc(root: &Root, observed: &Observed) -> Check {
     let subject = Subject {
         name: "time-stamp counter",
-        why: "Every timing here is a difference of two TSC readings: it must run at one rate in \
-              all power states, and agree between CPUs.",
+        why: "Every time is a difference of two TSC readings: the TSC must run at one rate in all \
+              power states, and agree between CPUs.",
     };
     if !observed.invariant_tsc {
         return subject.bad(
@@ -45,8 +45,8 @@ pub(super) fn tsc(root: &Root, observed: &Observed) -> Check {
 pub(super) fn governor(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
         name: "frequency governor",
-        why: "A governor that saves power starts a sample at a low clock and raises it within: \
-              the same kernel then takes a different number of nanoseconds each time.",
+        why: "A governor that saves power starts a sample at a low clock and raises it during the \
+              sample: the same kernel then takes a different number of nanoseconds each time.",
     };
     let path = root.sys.join(format!(
         "devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"

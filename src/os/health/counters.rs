@@ -7,7 +7,7 @@ use crate::os::root::Root;
 pub(super) fn hardware(observed: &Observed) -> Check {
     let subject = Subject {
         name: "hardware counters",
-        why: "Without a PMU cache misses and page walks are inferred from time; timings \
+        why: "Without a PMU, cache misses and page walks are only inferred from times; the times \
               themselves stay as good.",
     };
     match &observed.pmu {
@@ -19,8 +19,8 @@ pub(super) fn hardware(observed: &Observed) -> Check {
 pub(super) fn software(observed: &Observed) -> Check {
     let subject = Subject {
         name: "software counters",
-        why: "Page faults and migrations during a sample would go unseen by perf; context \
-              switches are still marked.",
+        why: "perf would not see page faults and migrations during a sample; context switches are \
+              still marked.",
     };
     match &observed.software_events {
         Ok(()) => subject.good("the task clock counts"),
@@ -31,7 +31,7 @@ pub(super) fn software(observed: &Observed) -> Check {
 pub(super) fn paranoid(root: &Root) -> Check {
     let subject = Subject {
         name: "perf_event_paranoid",
-        why: "Above 2 an ordinary user counts nothing; at 2 only what happens in user mode.",
+        why: "Above 2, an ordinary user can count nothing; at 2, only events in user mode.",
     };
     let mend = "sudo sysctl kernel.perf_event_paranoid=1";
     match perf::paranoid(&root.proc) {

@@ -14,8 +14,8 @@ pub(in crate::os) const CHOSEN: &str = "CPUs";
 pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
     let subject = Subject {
         name: CHOSEN,
-        why: "A measurement is pinned to one CPU. With no second one the rest of the system runs \
-              on it too, and what two threads do to each other cannot be measured.",
+        why: "A measurement is pinned to one CPU. Without a second CPU, the rest of the system \
+              runs there too, and effects between two threads cannot be measured.",
     };
     let online = match Sysfs::at(&root.sys).online() {
         Ok(online) => online,
@@ -74,7 +74,7 @@ pub(super) fn tick(root: &Root, cpu: usize) -> Check {
     let subject = Subject {
         name: TICKLESS,
         why: "The kernel's timer interrupts each busy CPU 100 to 1000 times per second; each \
-              interrupt costs microseconds and some cache lines.",
+              interrupt costs microseconds and evicts some cache lines.",
     };
     judge(&subject, root, cpu, "nohz_full", "nohz_full")
 }

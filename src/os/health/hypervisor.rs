@@ -12,8 +12,8 @@ const MUCH: f64 = 0.01;
 pub(super) fn present(observed: &Observed) -> Check {
     let subject = Subject {
         name: "hypervisor",
-        why: "A guest's page walks are two-dimensional, its last-level cache and memory are \
-              shared with strangers, CPUID may not tell the truth, and there is often no PMU.",
+        why: "A guest's page walks are two-dimensional, other guests share its last-level cache \
+              and its memory, CPUID may not tell the truth, and there is often no PMU.",
     };
     match &observed.hypervisor {
         None => subject.good("none"),
@@ -28,8 +28,8 @@ pub(super) fn present(observed: &Observed) -> Check {
 pub(super) fn steal(cpu: usize, observed: &Observed) -> Check {
     let subject = Subject {
         name: "steal time",
-        why: "While the host runs somebody else on this CPU, the TSC goes on: a sample that is \
-              hit is milliseconds too long, and its caches are cold afterwards.",
+        why: "While the host runs another guest on this CPU, the TSC keeps counting: the \
+              interrupted sample is milliseconds too long, and the caches are cold afterwards.",
     };
     let name = format!("cpu{cpu}");
     let mend =

@@ -9,7 +9,7 @@ use crate::os::root::{Root, read};
 const CHOSEN: (f64, f64) = (0.05, 0.15);
 const MACHINE: (f64, f64) = (0.05, 0.25);
 
-const MEND: &str = "stop what else runs (look with: top), or measure when it has ended";
+const MEND: &str = "stop other programs (look with: top), or measure when they have ended";
 
 pub(super) fn chosen(cpu: usize, observed: &Observed) -> Check {
     let subject = Subject {

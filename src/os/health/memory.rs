@@ -15,8 +15,8 @@ const WORTH_LOCKING: u64 = 1 << 30;
 pub(super) fn available(root: &Root) -> Check {
     let subject = Subject {
         name: "memory",
-        why: "Working sets beyond the last-level cache take up to 1 GiB; larger than what is \
-              available they are refused.",
+        why: "Working sets beyond the last-level cache take up to 1 GiB; the lab refuses those \
+              that are larger than the available memory.",
     };
     let mend = "stop programs that hold memory (look with: free -m), or raise the limit of the \
                 container";
@@ -40,13 +40,16 @@ pub(super) fn available(root: &Root) -> Check {
 pub(super) fn transparent(root: &Root) -> Check {
     let subject = Subject {
         name: "transparent huge pages",
-        why: "Without 2 MiB pages every large working set also measures the TLB, and the caches \
-              cannot be seen alone.",
+        why: "Without 2 MiB pages, every large working set also measures the TLB, and the caches \
+              cannot be measured alone.",
     };
     let mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled";
     match hugepages::transparent(&root.sys) {
         Ok(Transparent::Madvise) => subject.good("on request (madvise)"),
-        Ok(Transparent::Always) => subject.good("always; kept away where 4 KiB pages are wanted"),
+        Ok(Transparent::Always) => subject.good(
+            "always; the lab avoids them where it needs 4 KiB \
+                                                 pages",
+        ),
         Ok(Transparent::Never) => subject.warn("never", mend),
         Err(error) => subject.unknown(
             error,
@@ -87,9 +90,7 @@ pub(super) fn locked(root: &Root, observed: &Observed) -> Check {
     };
     let mend = "ulimit -l unlimited (as root, or a memlock line in /etc/security/limits.conf)";
     match machine_memory(root) {
-        Ok(memory) if memory.swap == 0 => {
-            subject.good(format!("{found}; there is no swap to fear"))
-        }
+        Ok(memory) if memory.swap == 0 => subject.good(format!("{found}; there is no swap")),
         Ok(memory) => subject.warn(format!("{found}, with {} of swap", gib(memory.swap)), mend),
         Err(error) => subject.unknown(format!("{found}; {error}"), mend),
     }

@@ -8,8 +8,8 @@ use crate::os::root::Root;
 pub(super) fn switches(root: &Root, cpu: usize, observed: &Observed) -> Check {
     let subject = Subject {
         name: "prefetchers",
-        why: "Sequential walks are what the hardware prefetchers make of them: with one switched \
-              off the figures are not those of other machines of the kind.",
+        why: "The speed of sequential walks depends on the hardware prefetchers: with one \
+              switched off, the times differ from those of other machines of the kind.",
     };
     let setting = match look(root, cpu, observed.switches) {
         Ok(setting) => setting,

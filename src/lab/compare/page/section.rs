@@ -111,9 +111,9 @@ fn caption(sides: &[Side], figures: &[Named<'_>]) -> String {
         .map(|side| side.name.as_str())
         .collect();
     match missing.is_empty() {
-        true => "Thin lines at the points span what all passes showed.".to_owned(),
+        true => "Thin lines at the points show the range of all passes.".to_owned(),
         false => format!(
-            "Thin lines at the points span what all passes showed. Not in {}.",
+            "Thin lines at the points show the range of all passes. Not in {}.",
             missing.join(", ")
         ),
     }
