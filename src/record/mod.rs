@@ -6,9 +6,9 @@
 #[cfg(feature = "record")]
 mod lines;
 
-#[cfg(feature = "record")]
 #[cfg(feature = "lab")]
 pub use lines::IsolationLine;
+#[cfg(feature = "record")]
 pub use lines::{
     CacheLine, CountLine, CountingLine, CpuLine, EndLine, Header, Line, PrefetchersLine, RawPoint,
     RawTimed, TlbLine,

@@ -8,7 +8,7 @@ mod sets;
 use crate::experiment::shared::pending::PendingSetup;
 use crate::experiment::topics::hierarchy::replacement;
 use crate::experiment::topics::threads::accuracy;
-use crate::experiment::{Case, Evidence, Machine, Point, Unit, find};
+use crate::experiment::{Case, Evidence, Machine, Point, Unit, find, in_words};
 use crate::infer::{self, Curve, Found, Level, Sets};
 use crate::kernel::MOST_PENDING;
 use crate::lab::record::MACHINE;
@@ -103,7 +103,7 @@ impl Inferred {
             stores: infer::last_abreast(&of(MACHINE, PENDING)),
             combining: infer::last_before_rise(&of(STREAMS, IN_TURN)),
             parallel: infer::in_parallel(&of(WALKS, SIDE_BY_SIDE)),
-            accuracy: accuracy::in_words(machine, points(accuracy::ID)),
+            accuracy: spreads(machine, points(accuracy::ID)),
             clock: ladders::clock(ladder),
         }
     }
@@ -112,6 +112,17 @@ impl Inferred {
     pub fn l1_size(&self) -> Option<f64> {
         self.l1.as_ref().map(|l1| l1.value.size())
     }
+}
+
+/// How single runs of each series spread, in words.
+fn spreads(machine: &Machine, points: &[Point]) -> Vec<(&'static str, String)> {
+    let of = |series: &'static str| {
+        let point = points.iter().find(|point| point.series == series)?;
+        let measured = point.measured()?;
+        let words = in_words(&measured.runs, machine.rate, measured.core_per_tick)?;
+        Some((series, words))
+    };
+    accuracy::SERIES.into_iter().filter_map(of).collect()
 }
 
 /// A series in core cycles, or in nanoseconds without a core clock; empty if it was not measured.

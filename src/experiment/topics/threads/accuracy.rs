@@ -1,9 +1,9 @@
 //! Cycle accuracy: how far runs of a hundred cycles and more lie apart, each timed by itself.
 
+use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::register::RegisterSetup;
 use crate::experiment::shared::walk::WalkSetup;
-use crate::experiment::{Distribution, Percentile};
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 
@@ -116,19 +116,4 @@ fn slower(place: Percentile) -> f64 {
 fn close(e: &Evidence<'_>, series: &str) -> Judged {
     let p99 = e.over_median(series, 0.0, Percentile::P99)?;
     at_most("p99 over the median", p99, CLOSE)
-}
-
-/// What each of the series came to among `points`, in words.
-pub(crate) fn in_words(
-    machine: &Machine,
-    points: &[crate::experiment::Point],
-) -> Vec<(&'static str, String)> {
-    let of = |series: &'static str| {
-        let point = points.iter().find(|point| point.series == series)?;
-        let measured = point.measured()?;
-        let runs: &[Distribution] = &measured.runs;
-        let words = crate::experiment::in_words(runs, machine.rate, measured.core_per_tick)?;
-        Some((series, words))
-    };
-    SERIES.into_iter().filter_map(of).collect()
 }
