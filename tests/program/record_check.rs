@@ -174,6 +174,26 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
         ),
         (
             "timed",
+            &["timed", "runs"],
+            json!({"count": 3, "operations": 1, "min": 1, "p50": 2, "p90": 1, "p99": 3, "p99.9": 3,
+                   "max": 3}),
+            "field `timed.runs.p90`",
+        ),
+        (
+            "timed",
+            &["timed", "runs"],
+            json!({"count": 0, "operations": 1, "min": 1, "p50": 1, "p90": 1, "p99": 1, "p99.9": 1,
+                   "max": 1}),
+            "field `timed.runs.count`: 0: 1 to",
+        ),
+        (
+            "timed",
+            &["timed", "interrupts"],
+            json!(-1),
+            "field `timed.interrupts`",
+        ),
+        (
+            "timed",
             &["timed", "operations"],
             json!(0),
             "field `timed.operations`",
