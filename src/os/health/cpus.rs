@@ -21,15 +21,18 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
         Ok(online) => online,
         Err(error) => return subject.unknown(error, "mount sysfs: sudo mount -t sysfs sysfs /sys"),
     };
-    let listed = list::format(&online);
+    let shown = list::format(&online);
     if !online.contains(&cpu) {
         return subject.bad(
-            format!("CPU {cpu} is not online; online are {listed}"),
+            format!("CPU {cpu} is not online; online are {shown}"),
             format!("choose another: --cpu {}", online[0]),
         );
     }
     let allowed = &observed.allowed;
-    if !allowed.is_empty() && !allowed.contains(&cpu) {
+    // No mask has the CPUs of `isolcpus`: whoever wants one asks for it by name.
+    let isolated = listed(&root.sys.join("devices/system/cpu/isolated"));
+    let asked_for = isolated.is_ok_and(|cpus| cpus.contains(&cpu));
+    if !allowed.is_empty() && !allowed.contains(&cpu) && !asked_for {
         return subject.bad(
             format!(
                 "CPU {cpu} is not allowed to this process; allowed are {}",
@@ -44,7 +47,7 @@ pub(super) fn chosen(root: &Root, cpu: usize, observed: &Observed) -> Check {
             "give the machine a second CPU",
         );
     }
-    subject.good(format!("CPU {cpu}, one of {} ({listed})", online.len()))
+    subject.good(format!("CPU {cpu}, one of {} ({shown})", online.len()))
 }
 
 /// The check of the scheduler, by name.

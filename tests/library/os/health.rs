@@ -491,3 +491,16 @@ fn a_cpu_in_a_partition_is_isolated() {
     let after = check(&guest, 1, &quiet(), "isolated CPU");
     assert_check(&after, State::Good, "cpuset partition", "");
 }
+
+#[test]
+fn an_isolated_cpu_is_in_no_mask_and_can_be_had_all_the_same() {
+    let server = Machine::recorded("intel-sapphire-rapids");
+    let others = Observed {
+        allowed: vec![0, 1],
+        ..quiet()
+    };
+    let isolated = check(&server, 2, &others, "CPUs");
+    assert_eq!(isolated.state, State::Good, "{isolated:?}");
+    let kept_away = check(&server, 9, &others, "CPUs");
+    assert_check(&kept_away, State::Bad, "not allowed", "--cpu 0");
+}
