@@ -104,7 +104,7 @@ fn run(screen: &mut Screen) -> bool {
         Ok(tables) => tables,
         Err(status) => {
             screen.say(format_args!(
-                "The firmware lends no memory for page tables ({status})"
+                "Page tables of our own cannot be made here ({status})"
             ));
             return false;
         }

@@ -96,6 +96,11 @@ pub struct Tables {
 impl Tables {
     /// Builds them.
     pub fn identity() -> core::result::Result<Self, Status> {
+        // Bit 47 or 51 says that a page is encrypted, where the firmware runs in such a guest (AMD64
+        // volume 2, "Secure Encrypted Virtualization"); without it ours would hold nothing that makes sense.
+        if takeover::first_entry() >> 46 & 0x3f != 0 {
+            return Err(Status::UNSUPPORTED);
+        }
         let map = boot::memory_map(MemoryType::LOADER_DATA).map_err(|error| error.status())?;
         // A directory maps 1 GiB, and a directory pointer table 512 of them.
         let directories = end(&map).div_ceil(GIB).max(4) as usize;

@@ -16,6 +16,8 @@ const CR4_OSXSAVE: u64 = 1 << 18;
 const CPUID_1_ECX_XSAVE: u32 = 1 << 26;
 /// x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM.
 const XCR0_WANTED: u64 = 0xe7;
+/// Bits of an address in CR3, less those that can say that memory is encrypted.
+const PHYSICAL: u64 = (1 << 46) - (1 << 12);
 const RFLAGS_IF: u64 = 1 << 9;
 
 const VECTORS: usize = 32;
@@ -76,6 +78,13 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether page tables have five levels.
 pub fn five_levels() -> bool {
     cr4() & CR4_LA57 != 0
+}
+
+/// The first entry of the page tables in use.
+pub fn first_entry() -> u64 {
+    let root = State::now().cr3 & PHYSICAL;
+    // SAFETY: firmware maps its own page tables onto themselves.
+    unsafe { (root as *const u64).read_volatile() }
 }
 
 /// Takes the CPU over, with the page tables at `root`.
