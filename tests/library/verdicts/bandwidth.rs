@@ -137,7 +137,7 @@ fn program() -> Vec<Row> {
             };
             shares(m, 0.9, 0.9).on(unknown)
         })
-        .says("not known here"),
+        .says("not in the table of cores"),
         // A CPU without the wide vectors is judged by those it has.
         row("D35", LOADS, Holds, |m| {
             Planted::new("D35", m, |series, _| match width(series) {
@@ -222,7 +222,7 @@ fn fig_3_24() -> Vec<Row> {
             beyond_the_dtlb(m, 48, 5.7 / 1.03)
         }),
         row("D36", DTLB, Untestable, |m| figure("D36", m, PENTIUM_4))
-            .says("does not tell the entries of the L1 dTLB"),
+            .says("does not report the entries of the L1 dTLB"),
         row("D36", DTLB, Untestable, |m| beyond_the_dtlb(m, 4096, 5.3))
             .says("do not both lie in the"),
     ]

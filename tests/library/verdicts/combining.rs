@@ -169,7 +169,7 @@ pub fn rows() -> Vec<Row> {
             let parts = [1.5, 3.0, 20.0];
             planted(m, Writes { parts, ..USUAL })
         })
-        .says("three quarters of each line over a whole one 0.90"),
+        .says("three quarters of each line over a full line 0.90"),
         row("E2", PART, Inconclusive, |m| {
             let parts = [1.5, 12.0, 4.5];
             planted(m, Writes { parts, ..USUAL })

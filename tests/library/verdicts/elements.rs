@@ -71,7 +71,7 @@ pub fn rows() -> Vec<Row> {
         row("E11", NOWHERE, DoesNotHold, |m| {
             spread(m, [1.0, 1.2, 1.2, 0.5], [1.0, 1.3, 1.2, 1.1])
         })
-        .says("the least of two lines over one 0.50"),
+        .says("smallest ratio of two lines over one 0.50"),
         row("E11", NOWHERE, Inconclusive, |m| {
             spread(m, [1.0, 1.2, 1.2, 0.97], NONE)
         }),

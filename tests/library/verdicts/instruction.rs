@@ -130,7 +130,7 @@ pub fn rows() -> Vec<Row> {
         row("F3", FIRST, Untestable, |m| {
             simulated(m, ("in order: L2 misses and prefetches", 23, 0.0))
         })
-        .says("L2 took in nothing"),
+        .says("L2 fetched no lines"),
     );
     rows
 }

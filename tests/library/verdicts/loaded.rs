@@ -43,7 +43,7 @@ pub fn rows() -> Vec<Row> {
             beside(m, 200.0, 110.0, 300.0)
                 .without(|series, pause| series.starts_with("reads") && pause > 0.0)
         })
-        .says("as slow as half"),
+        .says("no pause slowed"),
         row("X16", STORES, Holds, |m| beside(m, 200.0, 110.0, 300.0)),
         row("X16", STORES, DoesNotHold, |m| {
             beside(m, 200.0, 110.0, 180.0)

@@ -10,7 +10,7 @@ pub const UNTESTABLE: &[&str] = &["E3", "E16", "E44"];
 pub fn rows() -> Vec<Row> {
     vec![
         row("E3", ".1", Untestable, |m| nothing("E3", m)).says("an instruction of PowerPC"),
-        row("E16", ".1", Untestable, |m| nothing("E16", m)).says("demands 16 bytes"),
+        row("E16", ".1", Untestable, |m| nothing("E16", m)).says("requires 16 bytes"),
         row("E44", ".1", Untestable, |m| nothing("E44", m)).says("15 million cycles"),
     ]
 }

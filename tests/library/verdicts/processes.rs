@@ -58,11 +58,12 @@ pub fn rows() -> Vec<Row> {
             // It never falls.
             row("D44", claim, DoesNotHold, |m| falls(m, [0.3, 0.6, 9.0])),
             row("D44", claim, Inconclusive, |m| falls(m, [0.6, 0.6, 0.6])),
-            row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3])).says("does not fall"),
+            row("D44", claim, Untestable, |m| falls(m, [9.0, 0.6, 0.3]))
+                .says("does not clearly fall"),
             row("D44", claim, Untestable, |m| {
                 falls(&alone(m), [1.1, 0.6, 0.3])
             })
-            .says("no two CPUs here share a cache"),
+            .says("no two CPUs share a cache"),
         ]);
     }
     for claim in [READ_ORDER, WRITE_ORDER] {
@@ -76,7 +77,7 @@ pub fn rows() -> Vec<Row> {
             row("D44", claim, Untestable, |m| {
                 Planted::new("D44", m, |_, _| time(10.0))
             })
-            .says("nothing of it is left to share"),
+            .says("no part of this cache to share"),
             row("D44", claim, Untestable, |m| {
                 half(m, [8.0, 6.0]).without(|series, _| series.ends_with("reader"))
             })

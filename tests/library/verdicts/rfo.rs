@@ -43,7 +43,8 @@ pub fn rows() -> Vec<Row> {
         row("D24", L2, Inconclusive, |m| {
             plant(m, [30.0, 1.5], 1.0, 10.0)
         }),
-        row("D24", L2, Untestable, |m| paper(m).on(siblings::alone(m))).says("it takes two cores"),
+        row("D24", L2, Untestable, |m| paper(m).on(siblings::alone(m)))
+            .says("the test needs two cores"),
         row("D24", L1, Holds, paper),
         row("D24", L1, DoesNotHold, |m| plant(m, [1.2, 8.0], 1.0, 10.0))
             .says("first lap over staying, L1d 1.20"),

@@ -101,7 +101,8 @@ pub fn rows() -> Vec<Row> {
         row("B8", ORDER, DoesNotHold, |m| dense(m, 1500.0))
             .says("one lock over locks side by side 0.73"),
         row("B8", ORDER, Inconclusive, |m| dense(m, 1100.0)),
-        row("B8", ORDER, Untestable, |m| alone(times("B8", m, NOTE))).says("it takes 2 cores"),
+        row("B8", ORDER, Untestable, |m| alone(times("B8", m, NOTE)))
+            .says("the test needs 2 cores"),
         row("B8", SCALES, Holds, |m| times("B8", m, NOTE)),
         row("B8", SCALES, DoesNotHold, |m| padded(m, "B8", 30.0)).says("threads over one 1.50"),
         row("B8", SCALES, Inconclusive, |m| padded(m, "B8", 24.0)),
@@ -151,7 +152,7 @@ pub fn rows() -> Vec<Row> {
         row("F1", DAMAGE, Untestable, |m| {
             alone(false_sharing("F1", m, 100.0))
         })
-        .says("it takes 2 cores, and there are 0"),
+        .says("the test needs 2 cores, and there are 0"),
         row("F1", ATOMIC, Holds, |m| false_sharing("F1", m, 100.0)),
         row("F1", ATOMIC, DoesNotHold, |m| false_sharing("F1", m, 30.0)).says("1.50"),
         row("F1", ATOMIC, Inconclusive, |m| false_sharing("F1", m, 40.0)),
@@ -174,7 +175,7 @@ pub fn rows() -> Vec<Row> {
         row("F2", PACKAGE, Inconclusive, |m| {
             false_sharing("F2", m, 20.0 * 1.81)
         }),
-        row("F2", PACKAGE, Untestable, two_packages).says("not of one package"),
+        row("F2", PACKAGE, Untestable, two_packages).says("not all in one package"),
     ];
     // A claim per way to add.
     for way in [".1", ".2", ".3", ".4", ".5", ".6"] {

@@ -124,7 +124,7 @@ pub fn rows() -> Vec<Row> {
         row("D26", READ_SHARED, Untestable, |m| {
             cores(plant("D26", m, ALONE), 1)
         })
-        .says("it takes 2 cores"),
+        .says("the test needs 2 cores"),
         row("D26", QUICKER, Holds, |m| plant("D26", m, PAPER)),
         row("D26", QUICKER, DoesNotHold, |m| {
             in_memory("D26", m, 0.7, 0.7)
@@ -173,7 +173,7 @@ pub fn rows() -> Vec<Row> {
         row("D29", NEXT_TO_NOTHING, Untestable, |m| {
             cores(plant("D29", m, PAPER), 2)
         })
-        .says("it takes 4 cores, and there are 2"),
+        .says("the test needs 4 cores, and there are 2"),
         row("D30", NEAR, Holds, |m| plant("D30", m, PAPER)),
         row("D30", NEAR, DoesNotHold, |m| in_l2("D30", m, 1.5)).says("times as much, L2 0.67"),
         row("D30", NEAR, Inconclusive, |m| in_l2("D30", m, 1.0 / 0.85)),
@@ -270,7 +270,7 @@ pub fn rows() -> Vec<Row> {
                 in_memory("D29", m, 2.0 / 1.5, 3.0)
             }),
             row("D29", way, Untestable, |m| cores(plant("D29", m, PAPER), 1))
-                .says("it takes 2 cores"),
+                .says("the test needs 2 cores"),
         ]);
     }
     rows

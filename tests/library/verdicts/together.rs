@@ -218,7 +218,7 @@ fn fig_3_27() -> Vec<Row> {
     for claim in [SAME_READ, SAME_WRITE, NO_FASTER, OWN, MEMORY, HALF_IN_L2] {
         rows.push(
             row("D39", claim, Untestable, |m| kept("D39", &alone(m), CORE_2))
-                .says("it takes two cores"),
+                .says("the test needs two cores"),
         );
     }
     rows
@@ -287,7 +287,7 @@ fn fig_3_29() -> Vec<Row> {
             row("D41", claim, Untestable, |m| {
                 kept("D41", &alone(m), OPTERON)
             })
-            .says("it takes two cores"),
+            .says("the test needs two cores"),
         );
     }
     rows
@@ -331,7 +331,7 @@ fn bus() -> Vec<Row> {
             row("D25", claim, Untestable, |m| {
                 bus_keeps(&alone(m), 1.0, 0.6, 0.6)
             })
-            .says("one thread alone, of 1 cores"),
+            .says("one thread only, of 1 cores"),
         );
     }
     rows

@@ -118,7 +118,7 @@ pub fn rows() -> Vec<Row> {
         row("X12", TEN, Untestable, |m| {
             trips(m, 1.0, 100.0, 3.0).on(alone(m))
         })
-        .says("it takes two cores"),
+        .says("the test needs two cores"),
         row("X12", TWO, Holds, |m| trips(m, 1.0, 100.0, 3.0)),
         row("X12", TWO, DoesNotHold, |m| trips(m, 1.0, 20.0, 3.0)).says("1.25"),
         row("X12", TWO, Inconclusive, |m| trips(m, 1.0, 25.0, 3.0)),
@@ -131,7 +131,7 @@ pub fn rows() -> Vec<Row> {
         row("X12", LESS, Untestable, |m| {
             trips(m, 1.0, 100.0, 3.0).on(alone(m))
         })
-        .says("share all the same"),
+        .says("shares the same caches"),
         row("D46", ACROSS, Holds, |m| quad_core(m, 50.0, 200.0)),
         row("D46", ACROSS, DoesNotHold, |m| quad_core(m, 50.0, 75.0))
             .says("over same last level 1.50"),
@@ -180,7 +180,7 @@ pub fn rows() -> Vec<Row> {
         row("X13", UPGRADE, Untestable, |m| {
             fenced(m, 90.0, 60.0, 1.0).on(alone(m))
         })
-        .says("it takes two cores"),
+        .says("the test needs two cores"),
         row("X13", AS_LONG, Holds, |m| fenced(m, 90.0, 90.0, 1.0)).says("over transfer 1.0"),
         row("X13", AS_LONG, DoesNotHold, |m| fenced(m, 200.0, 60.0, 1.0)),
         row("X13", AS_LONG, Inconclusive, |m| fenced(m, 90.0, 60.0, 1.0)),
@@ -193,13 +193,13 @@ pub fn rows() -> Vec<Row> {
         row("X14", THRICE, Untestable, |m| {
             pairs(m, 50.0, 100.0).without(|_, _| true)
         })
-        .says("it takes two pairs"),
+        .says("the test needs two pairs"),
         row("X14", ALIKE, Holds, |m| pairs(m, 50.0, 100.0)),
         row("X14", ALIKE, DoesNotHold, |m| pairs(m, 100.0, 100.0)).says("same last level 2.0"),
         row("X14", ALIKE, Inconclusive, |m| pairs(m, 75.0, 100.0)),
         row("X14", ALIKE, Untestable, |m| {
             pairs(m, 50.0, 100.0).on(alone(m))
         })
-        .says("it takes two cores"),
+        .says("the test needs two cores"),
     ]
 }

@@ -1,4 +1,4 @@
-//! Drepper 3.3.4: what of the way to memory is left for each of several threads.
+//! Drepper 3.3.4: the share of memory bandwidth that each of several threads gets.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{BandwidthTeamSetup, Mover, Owner};
@@ -11,10 +11,10 @@ const READ: &str = "read memory";
 const WRITE: &str = "write memory";
 const READ_L2: &str = "read L2";
 
-/// The most threads of a quick run.
+/// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
-/// Numbers of threads that all have cores of their own: 1, 2, 4 and so on, and all.
+/// Numbers of threads that each have a core: 1, 2, 4 and so on, and all cores.
 fn threads(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     let cores = machine.cpu_order.cores().clamp(1, most);
@@ -65,21 +65,21 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// What each of the most threads gets, over what one gets alone.
+/// The bandwidth of each of the largest number of threads, over that of one thread alone.
 fn kept(e: &Evidence<'_>, series: &str, judge: impl Fn(&str, Interval) -> Judged) -> Judged {
     let alone = e.at(series, 1.0)?;
     let (threads, each) = e.last(series)?;
     if threads < 2.0 {
         let cores = e.machine.cpu_order.cores();
         return Err(Untestable(format!(
-            "`{series}` was measured with one thread alone, of {cores} cores"
+            "`{series}` was timed with one thread only, of {cores} cores"
         )));
     }
     let what = format!("`{series}`, each of {threads} threads over one alone");
     judge(&what, ratio(each, alone)?)
 }
 
-/// The same in memory.
+/// The same judgement in memory.
 fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
     e.at(series, 1.0)?;
     e.machine.place_in_memory(e.machine.in_memory())?;
@@ -89,19 +89,21 @@ fn kept_in_memory(e: &Evidence<'_>, series: &str) -> Judged {
 pub(crate) const SHARED_BUS: Experiment = Experiment {
     id: "D25",
     name: "drepper-fsb-shared",
-    title: "The way to memory, shared by several threads",
-    question: "Does a thread get less of memory's bandwidth if others use it, too?",
-    source: "Drepper 3.3.4: one bus between all cores and memory. Each thread has memory of its \
-             own, and those that share a last level have four times its size between them",
-    about: "A core of today has its own way to the last level, and the memory controllers are in \
-            the package. The number of lines that one core can have under way limits it well \
-            below what the controllers give, so that a few cores may read as fast each as one \
-            alone, and only a crowd shows that they share. In a guest the strangers on the same \
-            package are part of the crowd.",
+    title: "Memory bandwidth shared by several threads",
+    question: "Does a thread get less memory bandwidth if other threads use memory, too?",
+    source: "Drepper 3.3.4: one bus between all cores and memory. Here each thread has memory of \
+             its own; together, the threads under one last level use four times its size",
+    about: "Each thread, on a core of its own, reads or writes its own memory; the chart shows the \
+            bandwidth per thread. In the paper, all cores share one bus. Today each core has its \
+            own connection to the last level, and the memory controllers are in the package. The \
+            number of outstanding misses limits one core to much less than the controllers \
+            deliver. A few cores may therefore each read as fast as one core alone, and only many \
+            cores saturate memory. L2 serves as a control, because threads do not share it. In a \
+            guest, other guests on the same package also use its bandwidth.",
     seen: &[],
     plot: Some(Plot {
         x: Axis::log("threads"),
-        y: Axis::log("bandwidth of a thread"),
+        y: Axis::log("bandwidth per thread"),
         ..BYTES_A_CYCLE
     }),
     cases,
@@ -112,25 +114,31 @@ pub(crate) const SHARED_BUS: Experiment = Experiment {
         measured(
             "D25.1",
             drepper("3.3.4"),
-            "with a thread on each core, each thread reads less from memory than one thread \
-             alone",
+            "with a thread on each core, each thread reads less per cycle from memory than one \
+             thread alone",
             |e| kept_in_memory(e, READ),
         )
-        .failing("One core leaves enough of memory's bandwidth to the others."),
+        .failing(
+            "One core alone does not saturate memory, and leaves enough bandwidth to the \
+                  others.",
+        ),
         // The same bus restricts what each processor can write.
         measured(
             "D25.2",
             drepper("3.3.4"),
-            "with a thread on each core, each thread writes less to memory than one thread \
-             alone",
+            "with a thread on each core, each thread writes less per cycle to memory than one \
+             thread alone",
             |e| kept_in_memory(e, WRITE),
         )
-        .failing("One core leaves enough of memory's bandwidth to the others."),
+        .failing(
+            "One core alone does not saturate memory, and leaves enough bandwidth to the \
+                  others.",
+        ),
         measured(
             "D25.3",
-            ours("the control: what is not shared must not suffer"),
-            "with a thread on each core, each thread reads as much from its own L2 as one \
-             thread alone (0.9 to 1.1)",
+            ours("the control: a cache that threads do not share must be as fast as before"),
+            "with a thread on each core, each thread reads as much per cycle from its own L2 as \
+             one thread alone (0.9 to 1.1)",
             |e| kept(e, READ_L2, |what, each| between(what, each, 0.9, 1.1)),
         ),
     ],

@@ -1,4 +1,4 @@
-//! Figures 3.24, 3.26 and 3.28: what the paper measured on three CPUs, by its 16-byte accesses.
+//! Figures 3.24, 3.26 and 3.28: the paper's results on three CPUs, with 16-byte accesses.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::Mover;
@@ -11,7 +11,7 @@ use crate::kernel::Motion;
 use crate::mem::PAGE;
 use crate::stats::Interval;
 
-/// Cases of the figures: what the paper measured, over all its working sets.
+/// Cases of the figures: the paper's motions, over all working sets.
 fn figure_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for bytes in working_sets(machine) {
@@ -36,7 +36,7 @@ macro_rules! reference {
     };
 }
 
-/// A claim about the ratio of what is done in two places, by the paper's accesses.
+/// A claim about the ratio of two motions in two places, with the paper's accesses.
 fn compare(
     e: &Evidence<'_>,
     (of, of_place): (&str, Place),
@@ -48,7 +48,7 @@ fn compare(
     judge(what, ratio(of, level(e, to, PAPER, to_place))?)
 }
 
-/// The fastest of what is done in L1d, by the paper's accesses.
+/// The fastest point of a motion in L1d, with the paper's accesses.
 fn fastest(e: &Evidence<'_>, what: &str) -> Result<Interval, Untestable> {
     let label = series(what, PAPER);
     let l1 = e.machine.ranges.l1;
@@ -59,7 +59,7 @@ fn fastest(e: &Evidence<'_>, what: &str) -> Result<Interval, Untestable> {
         .ok_or_else(|| Untestable(format!("no point of `{label}` lies in the {l1}")))
 }
 
-/// Streams of reads in L2 that the first TLB covers and that it does not.
+/// Streams of reads in L2: one that the L1 dTLB covers and one that it does not.
 const COVERED: &str = "read, 2/3 of what the L1 dTLB reaches";
 const BEYOND: &str = "read, 5/4 of what the L1 dTLB reaches";
 
@@ -91,16 +91,16 @@ fn about_the_reach(machine: &Machine) -> Vec<Case> {
     .collect()
 }
 
-/// What a stream in L2 loses where it outgrows the reach of the first TLB.
+/// The loss of a stream in L2 that outgrows the reach of the first TLB.
 fn beyond_the_reach(e: &Evidence<'_>) -> Judged {
     // Without any point, why there is none is the reason.
     level(e, READ, PAPER, L2)?;
     let reach = reach(e.machine)
-        .ok_or_else(|| Untestable::because("CPUID does not tell the entries of the L1 dTLB"))?;
+        .ok_or_else(|| Untestable::because("CPUID does not report the entries of the L1 dTLB"))?;
     if e.points.iter().all(|point| point.series != COVERED) {
         return Err(Untestable(format!(
-            "the L1 dTLB reaches {} KiB: two thirds of that and five quarters do not both lie in the \
-             {}",
+            "the L1 dTLB covers {} KiB; buffers of two thirds and of five quarters of that do not \
+             both lie in the {}",
             reach >> 10,
             e.machine.ranges.l2
         )));
@@ -119,13 +119,17 @@ fn figure_curves(e: &Evidence<'_>) -> Vec<Curve> {
 pub(crate) const FIG_3_24: Experiment = Experiment {
     id: "D36",
     name: "drepper-fig-3.24",
-    title: "Bandwidth of a CPU whose L1d writes through",
-    question: "What can one thread read, write and copy per cycle, as the working set grows?",
+    title: "Bandwidth of one thread, compared with a Pentium 4",
+    question: "How many bytes per cycle does one thread read, write and copy as the working set \
+               grows?",
     source: "Drepper 3.5.1, Figure 3.24: Pentium 4, 64-bit mode",
-    about: "Where the first level writes back, a store to L1d is as cheap as one port lets it \
-            be, and does not wait for L2. Writing to memory reads each line before it and writes \
-            it back behind; where both overlap with the next lines, less is lost. The first TLB \
-            ends inside the reach of L2, which a stream shows by a small step.",
+    about: "One thread reads, writes and copies buffers by 16-byte accesses; the chart shows bytes \
+            per cycle by working set. The paper's Pentium 4 has a write-through L1d: each store \
+            also goes to L2. Where L1d writes back, a store to L1d does not wait for L2, and only \
+            the store port limits it. A write to memory first reads the line and later writes it \
+            back; the loss is smaller where both overlap with other lines. The L1 dTLB covers less \
+            memory than fits in L2, so that a stream in L2 may slow down slightly where it \
+            outgrows the dTLB.",
     seen: &[],
     plot: Some(Plot {
         reference: reference!("drepper-fig-3.24.csv", PENTIUM_4),
@@ -143,7 +147,7 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         measured(
             "D36.1",
             drepper("3.5.1, Figure 3.24"),
-            "the fastest reading of L1d by 16-byte loads is more than twice as fast as reading L2",
+            "at its fastest, reading L1d by 16-byte loads is more than twice as fast as reading L2",
             |e| {
                 let faster = ratio(fastest(e, READ)?, level(e, READ, PAPER, L2));
                 at_least("fastest reads in L1d over L2", faster, 2.0)
@@ -154,8 +158,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         measured(
             "D36.2",
             drepper("3.5.1, Figure 3.24"),
-            "the fastest reading of L1d by 16-byte accesses is more than 3 times as fast as \
-             writing it",
+            "at its fastest, reading L1d by 16-byte accesses is more than 3 times as fast as \
+             writing L1d",
             |e| {
                 let faster = ratio(fastest(e, READ)?, level(e, WRITE, PAPER, L1));
                 at_least("fastest reads over writes", faster, 3.0)
@@ -171,16 +175,16 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
             )
             .advice(
                 "Keep intermediate results in registers: stores are the bottleneck.",
-                "Stores into L1d are not the bottleneck that they were: count loads and stores \
-                 alike.",
+                "Stores into L1d are not the bottleneck that they were in 2007: count loads and \
+                 stores alike.",
             ),
         )
-        .failing("L1d does not write through: stores to it need not wait for L2."),
+        .failing("L1d does not write through: stores need not wait for L2."),
         // Beyond L2 writes are slower than reads by a factor of ten.
         measured(
             "D36.3",
             drepper("3.5.1, Figure 3.24"),
-            "reading memory by 16-byte accesses is more than 5 times as fast as writing it",
+            "reading memory by 16-byte accesses is more than 5 times as fast as writing memory",
             |e| {
                 compare(
                     e,
@@ -200,20 +204,20 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 "Reading memory is {now} as fast as writing it",
             )
             .advice(
-                "Recompute rather than store, and write each line once.",
-                "Writing memory costs about what its traffic says: count bytes in both \
+                "Recompute results rather than store them, and write each line only once.",
+                "Writing memory costs about as much as its traffic suggests: count bytes in both \
                  directions.",
             ),
         )
         .failing(
-            "Reading a line before it is written, and writing it back, overlap with the next \
+            "A write reads its line before and writes it back later; both overlap with other \
              lines.",
         ),
         // Copies are not significantly worse than writes: 0.5 bytes per cycle both.
         measured(
             "D36.4",
             drepper("3.5.1, Figure 3.24"),
-            "in memory a copy by 16-byte accesses is as fast as a write alone, within 20 %",
+            "in memory, a copy by 16-byte accesses is as fast as a write, within 20 %",
             |e| {
                 compare(
                     e,
@@ -233,8 +237,8 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
                 "A copy in memory runs at {now} the rate of a write alone",
             )
             .advice(
-                "Fuse copies with the work on the data: reading comes nearly free.",
-                "Count both sides of a copy: reading is not free.",
+                "Combine copies with other work on the data: the reads cost almost nothing.",
+                "Count both sides of a copy: reading costs time, too.",
             ),
         ),
         // The step at 2^18 bytes comes from the exhaustion of the DTLB, which means more work for each
@@ -242,24 +246,28 @@ pub(crate) const FIG_3_24: Experiment = Experiment {
         measured(
             "D36.5",
             drepper("3.5.1, Figure 3.24"),
-            "reading falls by more than 3 % where a stream in L2 outgrows the reach of the L1 dTLB",
+            "a stream of reads in L2 loses more than 3 % of its bandwidth where it outgrows the \
+             reach of the L1 dTLB",
             beyond_the_reach,
         )
         .then(1.07, PENTIUM_4)
-        .failing("The stream is not slowed down by the translations that the L1 dTLB lacks."),
+        .failing("The misses of the L1 dTLB do not slow the stream."),
     ],
 };
 
 pub(crate) const FIG_3_26: Experiment = Experiment {
     id: "D38",
     name: "drepper-fig-3.26",
-    title: "Bandwidth of a CPU whose prefetcher keeps up",
-    question: "Can prefetching make reading memory as fast as reading L1d, and what of writing?",
+    title: "Bandwidth of one thread, compared with a Core 2",
+    question: "Can prefetching make reading memory as fast as reading L1d, and does it help \
+               writing?",
     source: "Drepper 3.5.1, Figure 3.26: Core 2",
-    about: "The Core 2 read 16 bytes per cycle from everywhere: one load port was all it had, and \
-            memory kept up. Ports have grown several times over since, one core's share of \
-            memory a cycle has not. Prefetchers can hide L2 from 16-byte loads; the bandwidth of \
-            memory they cannot raise.",
+    about: "One thread reads, writes and copies buffers by 16-byte accesses; the chart shows bytes \
+            per cycle by working set. The paper's Core 2 reads 16 bytes per cycle from every \
+            level: that is the limit of its one load port, and prefetching from memory keeps up \
+            with it. Since then, load ports have become several times faster, but the memory \
+            bandwidth of one core per cycle has not. Prefetchers can hide the latency of L2 from \
+            16-byte loads, but they cannot raise the bandwidth of memory.",
     seen: &[],
     plot: Some(Plot {
         reference: reference!(
@@ -276,7 +284,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         measured(
             "D38.1",
             drepper("3.5.1, Figure 3.26"),
-            "reading memory by 16-byte loads keeps 0.9 of the bandwidth of L1d",
+            "reading memory by 16-byte loads reaches at least 0.9 of the bandwidth of reading L1d",
             |e| {
                 compare(
                     e,
@@ -292,18 +300,18 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
             Takeaway::new(
                 Shown::Share,
                 Touches::Many,
-                "Bandwidth of L1d that reads of memory keep",
-                "Reads of memory keep {now} of the bandwidth of L1d",
+                "Reading memory over reading L1d",
+                "Reads of memory reach {now} of the bandwidth of L1d",
             )
             .advice(
-                "Stream data in order: the prefetchers keep up with 16-byte loads.",
-                "Work in blocks that fit a cache: one core cannot stream memory as fast as it \
+                "Access data sequentially: the prefetchers keep up with 16-byte loads.",
+                "Work in blocks that fit in a cache: one core streams memory more slowly than it \
                  computes.",
             ),
         )
         .failing(
-            "Prefetching cannot make memory as fast as L1d: what one core may have outstanding \
-             limits it.",
+            "Prefetching cannot make memory as fast as L1d: the number of outstanding misses \
+             limits one core.",
         ),
         // Writes reach nearly 16 bytes per cycle in L1d and 0.7 to 0.5 in memory.
         measured(
@@ -329,8 +337,8 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
                 "Writing L1d is {now} as fast as writing memory",
             )
             .advice(
-                "Finish with a block while it is in a cache, and write it to memory once.",
-                "Writing in blocks gains less than it did; order matters more.",
+                "Finish all work on a block while it is in a cache, and write it to memory once.",
+                "Writing in blocks gains less than in 2007; sequential order matters more.",
             ),
         ),
         // Once L1d is not sufficient, the speed of writes drops significantly: 15.4 to 6.6 bytes
@@ -355,7 +363,7 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
         measured(
             "D38.4",
             drepper("3.5.1, Figure 3.26"),
-            "in L1d writing by 16-byte stores is as fast as reading, within 20 %",
+            "in L1d, writing by 16-byte stores is as fast as reading, within 20 %",
             |e| {
                 compare(
                     e,
@@ -373,12 +381,15 @@ pub(crate) const FIG_3_26: Experiment = Experiment {
 pub(crate) const FIG_3_28: Experiment = Experiment {
     id: "D40",
     name: "drepper-fig-3.28",
-    title: "Bandwidth of a CPU with three levels of cache",
-    question: "What does each of three levels leave of the bandwidth of the one before?",
+    title: "Bandwidth of one thread, compared with an Opteron",
+    question: "How much bandwidth does each of three cache levels lose against the level before?",
     source: "Drepper 3.5.1, Figure 3.28: AMD Opteron, family 10h",
-    about: "Most cores since execute two loads and one store per cycle. The path \
-            between L1d and L2 has grown to a line every cycle or two. The Opteron's reads leave \
-            their peak at a quarter of its L1d, so that the fastest point in L1d is compared.",
+    about: "One thread reads, writes and copies buffers by 16-byte accesses; the chart shows bytes \
+            per cycle by working set. The paper's Opteron executes two memory instructions per \
+            cycle, and most cores since then execute two loads and one store per cycle. The path \
+            between L1d and L2 has widened to one line every one or two cycles. The Opteron's \
+            reads are fastest in a quarter of its L1d, so that the claims compare the fastest \
+            point in L1d.",
     seen: &[],
     plot: Some(Plot {
         reference: reference!(
@@ -395,8 +406,8 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         measured(
             "D40.1",
             drepper("3.5.1, Figure 3.28"),
-            "the fastest reading of L1d by 16-byte loads is more than 1.5 times as fast as the \
-             fastest writing",
+            "at their fastest, reads of L1d by 16-byte loads are more than 1.5 times as fast as \
+             writes by 16-byte stores",
             |e| {
                 let faster = ratio(fastest(e, READ)?, fastest(e, WRITE)?);
                 at_least("fastest reads over fastest writes", faster, 1.5)
@@ -407,7 +418,7 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
         measured(
             "D40.2",
             drepper("3.5.1, Figure 3.28"),
-            "reading by 16-byte loads falls to a tenth or less from its fastest in L1d to L2",
+            "reading L2 by 16-byte loads is at most a tenth as fast as the fastest reading of L1d",
             |e| {
                 let faster = ratio(fastest(e, READ)?, level(e, READ, PAPER, L2));
                 at_least("fastest reads in L1d over L2", faster, 10.0)
@@ -419,21 +430,21 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
                 Shown::Times,
                 Touches::Few,
                 "Reading L1d over reading L2",
-                "Reading L1d is {now} as fast as reading L2 in order",
+                "Reading L1d is {now} as fast as reading L2 sequentially",
             )
             .advice(
-                "Size the inner blocks of a loop for L1d.",
-                "For reads in order, blocks sized for L2 do nearly as well as blocks sized for \
-                 L1d.",
+                "Choose inner blocks of a loop that fit in L1d.",
+                "For sequential reads, blocks that fit in L2 are nearly as fast as blocks that fit \
+                 in L1d.",
             ),
         )
-        .failing("L2 is prefetched, or near enough, for loads of 16 bytes."),
+        .failing("Prefetching hides L2 from 16-byte loads, or L2 is fast enough without it."),
         // Copies cannot be faster than reads or writes, and take both: 9 bytes per cycle against
         // 18.7.
         measured(
             "D40.3",
             drepper("3.5.1, Figure 3.28"),
-            "in L1d a copy by 16-byte accesses is less than 0.6 times as fast as a write",
+            "in L1d, a copy by 16-byte accesses is less than 0.6 times as fast as a write",
             |e| {
                 compare(
                     e,
@@ -445,7 +456,10 @@ pub(crate) const FIG_3_28: Experiment = Experiment {
             },
         )
         .then(0.48, "Opteron, family 10h")
-        .failing("A copy loads and stores in the same cycle, and runs at the rate of the stores."),
+        .failing(
+            "A copy can load and store in the same cycle, and runs at the rate of the \
+                  stores.",
+        ),
         // 6 bytes per cycle for L2 and 0.5 for memory.
         measured(
             "D40.4",

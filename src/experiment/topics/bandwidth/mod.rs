@@ -1,4 +1,4 @@
-//! Drepper 3.5.1, what cores can read, write and copy: the program, and its figures.
+//! Drepper 3.5.1, the bandwidth of reads, writes and copies: the program, and its figures.
 
 use crate::cpu::Ports;
 use crate::experiment::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) static ALL: &[Experiment] = &[
     processes::FIG_3_31,
 ];
 
-/// What vectors do, and what the series are called.
+/// Motions by vectors, and the names of their series.
 const BY_VECTORS: [(&str, Motion); 7] = [
     (READ, Motion::Read),
     ("read two halves", Motion::ReadHalves),
@@ -38,7 +38,7 @@ const BY_VECTORS: [(&str, Motion); 7] = [
     ("non-temporal copy", Motion::CopyNonTemporal),
 ];
 
-/// What string instructions do.
+/// Motions by string instructions.
 const BY_STRINGS: [(&str, Motion); 2] = [
     ("rep stosb", Motion::RepStosb),
     ("rep movsb", Motion::RepMovsb),
@@ -78,8 +78,8 @@ fn working_sets(machine: &Machine) -> Vec<usize> {
     sizes
 }
 
-/// One of them in each level: the smallest in a cache and the largest in memory. They do not depend
-/// on how much of a shared cache a run finds, where those in between might.
+/// One working set in each level: the smallest in a cache, and the largest in memory. These sizes
+/// do not depend on the part of a shared cache that a run finds; sizes in between might.
 fn a_size_a_level(machine: &Machine) -> Vec<usize> {
     let sizes = working_sets(machine);
     let ranges = &machine.ranges;
@@ -112,8 +112,9 @@ impl Place {
     }
 }
 
-/// What `what` reaches by `width` bytes in a place: its level in a cache, and in memory the point
-/// of the memory size, because how near to the caches others lie differs from run to run.
+/// The bandwidth of `what` by `width` bytes in a place: its level in a cache, and the point of the
+/// memory size in memory, because the distance of other sizes from the caches differs from run to
+/// run.
 fn level(e: &Evidence<'_>, what: &str, width: usize, place: Place) -> Result<Interval, Untestable> {
     let label = series(what, width);
     match place {
@@ -137,18 +138,20 @@ const PROGRAM: Experiment =
         id: "D35",
         name: "drepper-bandwidth",
         title: "Reading, writing and copying by every kind of instruction",
-        question: "How close does one core come to what its load and store ports can move, and how \
-               much of that is left at each level of the hierarchy?",
+        question: "How close does one core come to the limit of its load and store ports, and how \
+                   much bandwidth is left at each level of the hierarchy?",
         source: "Drepper 3.5.1: a program that reads, writes or copies by 16-byte SSE accesses",
-        about: "Ports of 32 and 64 bytes, two or three for loads and one or two for stores, are \
-            filled by vectors of that width only. From L2 on, the width matters less and less: \
-            lines arrive as they arrive, and the number of them under way decides. Non-temporal \
-            stores go to memory wherever the data lies. (A copied byte counts once, as in the \
-            paper; the working set of a copy is both halves.)",
+        about: "One thread reads, writes and copies buffers by accesses of different widths and by \
+                string instructions. The chart shows bytes per cycle by working set. In L1d, the \
+                ports limit the bandwidth: two or three load ports and one or two store ports, \
+                each 16 to 64 bytes wide, which only vectors of the full width use fully. From L2 \
+                on, the width matters less: the number of outstanding lines decides how fast lines \
+                arrive. Non-temporal stores go to memory wherever the data lie. (A copied byte \
+                counts once, as in the paper; the working set of a copy is both halves.)",
         seen: &[seen(
             "Zen 4",
-            "16-byte loads read memory faster than 64-byte ones, and two streams in turn faster \
-            than one, as each prefetches for itself.",
+            "16-byte loads read memory faster than 64-byte loads, and two alternating streams are \
+             faster than one, because each stream has its own prefetches.",
         )],
         plot: Some(BYTES_A_CYCLE),
         cases: |machine| {
@@ -177,7 +180,7 @@ const PROGRAM: Experiment =
             measured(
                 "D35.1",
                 drepper("3.5.1, Figures 3.24, 3.26 and 3.28"),
-                "in L1d, loads of every width reach 0.8 of what the load ports can move",
+                "in L1d, loads of every width reach at least 0.8 of the limit of the load ports",
                 |e| of_ports(e, READ, Ports::read),
             )
             .then(0.98, PENTIUM_4),
@@ -185,7 +188,7 @@ const PROGRAM: Experiment =
             measured(
                 "D35.2",
                 drepper("3.5.1, Figure 3.26"),
-                "in L1d, stores of every width reach 0.8 of what the store ports can move",
+                "in L1d, stores of every width reach at least 0.8 of the limit of the store ports",
                 |e| of_ports(e, WRITE, Ports::write),
             )
             .then(0.96, "Core 2"),
@@ -228,7 +231,7 @@ const PROGRAM: Experiment =
         ],
     };
 
-/// The widest vectors that this CPU has, and what `what` reaches by them.
+/// The widest vectors that this CPU has, and the bandwidth of `what` by them.
 fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Result<(usize, Interval), Untestable> {
     let mut widths = Vector::BYTES.into_iter().rev();
     let found = widths.find_map(|width| Some((width, level(e, what, width, place).ok()?)));
@@ -238,7 +241,7 @@ fn widest(e: &Evidence<'_>, what: &str, place: Place) -> Result<(usize, Interval
     }
 }
 
-/// Cases of one series and size once: sizes that are no whole number of blocks fall on others.
+/// Removes cases of the same series and size: rounding to whole blocks can make sizes equal.
 fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
     let mut kept: Vec<Case> = Vec::with_capacity(cases.len());
     for case in cases {
@@ -252,11 +255,11 @@ fn without_repetition(cases: Vec<Case>) -> Vec<Case> {
     kept
 }
 
-/// Judges what each width reaches in L1d of what `limit` says of it. Widths that the CPU lacks are
-/// left out.
+/// Judges the bandwidth of each width in L1d as a share of `limit`, without widths that the CPU
+/// lacks.
 fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32>) -> Judged {
     let ports = e.machine.ports.ok_or_else(|| {
-        Untestable("the load and store ports of this CPU are not known here".to_owned())
+        Untestable("the load and store ports of this CPU are not in the table of cores".to_owned())
     })?;
     let mut parts = Vec::new();
     for width in Vector::BYTES {
@@ -266,7 +269,7 @@ fn of_ports(e: &Evidence<'_>, what: &str, limit: fn(&Ports, usize) -> Option<u32
         };
         if let Some(most) = limit(&ports, width) {
             let share = level.scaled(1.0 / f64::from(most));
-            let what = format!("{width}-byte {what}s over {most} B a cycle");
+            let what = format!("{width}-byte {what}s over {most} B per cycle");
             parts.push(at_least(&what, share, 0.8));
         }
     }

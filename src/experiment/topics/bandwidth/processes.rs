@@ -1,4 +1,4 @@
-//! Figure 3.31: what a process gets of a cache that another one uses as well.
+//! Figure 3.31: the bandwidth of a process that shares a cache with another process.
 
 use crate::experiment::claim::guest::unless_strangers;
 use crate::experiment::prelude::*;
@@ -9,13 +9,13 @@ use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 use Company::{AsLarge, Nobody, Reader, Writer};
 
-/// What the measured process does, and what its series are called.
+/// Motions of the measured process, and the names of its series.
 const MEASURED: [(&str, Motion); 2] = [(READ, Motion::Read), (WRITE, Motion::Write)];
 
 const READ: &str = "read";
 const WRITE: &str = "write";
 
-/// What goes on beside it.
+/// The second process.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
     Nobody,
@@ -57,7 +57,8 @@ struct Shared {
     bytes: usize,
 }
 
-/// Up to this size, what CPUID reports of the last level counts; of a larger one we may get a part.
+/// Up to this size, the last level that CPUID reports counts; of a larger last level, a guest may
+/// get only a part.
 const AFFORDABLE: f64 = (64 << 20) as f64;
 
 fn shared(machine: &Machine) -> Result<Shared, Untestable> {
@@ -66,7 +67,7 @@ fn shared(machine: &Machine) -> Result<Shared, Untestable> {
     let (near, cpu) = pair(Nearness::Level2)
         .or_else(|_| pair(Nearness::LastLevel))
         .or_else(|_| pair(Nearness::Core))
-        .map_err(|_| Untestable("no two CPUs here share a cache".to_owned()))?;
+        .map_err(|_| Untestable("no two CPUs share a cache".to_owned()))?;
     let level = if near == Nearness::LastLevel { 3 } else { 2 };
     let capacity = machine.ranges.capacities.get(usize::from(level) - 1);
     let bytes = capacity.and_then(|capacity| {
@@ -157,11 +158,11 @@ fn at_stake(e: &Evidence<'_>) -> Result<Shared, Untestable> {
     shared(e.machine)
 }
 
-/// Half of the cache is read this many times as fast as the largest working set, unless strangers
-/// have left nothing of it to share.
+/// The test needs half of the cache to be read this many times as fast as the largest working set.
+/// Otherwise other guests have left no part of the cache to share.
 const WORTH: f64 = 1.1;
 
-/// The share of its plateau below which a series has fallen.
+/// The share of its plateau below which a series counts as fallen.
 const FALLEN: f64 = 0.8;
 
 /// Where a series falls off its plateau.
@@ -226,7 +227,7 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
     let (last, _) = e.last(&beside)?;
     let Fall::Between(fallen) = fall(e, &alone, cache)? else {
         return Err(Untestable(format!(
-            "`{alone}` does not fall below {FALLEN} of what it is at first, or not for certain"
+            "`{alone}` does not clearly fall below {FALLEN} of its plateau"
         )));
     };
     let sooner = match fall(e, &beside, cache)? {
@@ -234,12 +235,15 @@ fn falls_sooner(e: &Evidence<'_>, what: &str) -> Judged {
         Fall::Later => Interval::new(last, 2.0 * last),
         Fall::Unclear => Interval::new(fallen.lo.min(last) / 2.0, 2.0 * last),
     };
-    let what = format!("where {what}s beside a writer fall over where they fall alone");
+    let what = format!(
+        "working set where {what}s fall beside a writer over that where they fall \
+                        alone"
+    );
     unless_strangers(e, at_most(&what, ratio(sooner, fallen), 1.0))
 }
 
-/// Judges that the more the other process wants of the cache, the less this one gets, where both
-/// want half.
+/// Judges that a process that uses half of the cache gets less of it, the more its neighbour
+/// writes: less beside a reader than alone, and less beside a writer than beside a reader.
 fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
     let shared = at_stake(e)?;
     let half = (shared.bytes / 2 / BLOCK * BLOCK) as f64;
@@ -249,8 +253,8 @@ fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
     let worth = ratio(nobody, memory)?;
     if worth.hi < WORTH {
         return Err(Untestable(format!(
-            "{what}s of half of the {} KiB of L{} are {worth} of those of the largest working set: \
-             nothing of it is left to share",
+            "{what}s of half of the {} KiB of L{} are only {worth} times as fast as {what}s of the \
+             largest working set: the process has no part of this cache to share",
             shared.bytes >> 10,
             shared.level
         )));
@@ -269,21 +273,24 @@ fn in_order(e: &Evidence<'_>, what: &str) -> Judged {
 pub(crate) const FIG_3_31: Experiment = Experiment {
     id: "D44",
     name: "drepper-fig-3.31",
-    title: "Bandwidth of a process beside another",
-    question: "How much of a shared cache is left to a process, if another one reads or writes half \
-               of it all the time?",
-    source: "Drepper 3.5.3, Figure 3.31: two processes on two cores of a Core 2 that share 4 MiB of \
-             L2; the one in the background reads or writes 2 MiB for ever. The labels of the figure \
-             are measured/background",
-    about: "Which cache two cores share is read from the system, and the second process is a \
-            process: it has pages of its own and ends with the lab. An L3 that keeps what L2 \
-            throws out fills with what is read as it does with what is written. In a guest \
-            strangers take part.",
+    title: "Bandwidth of a process beside another process",
+    question: "How much of a shared cache is left to a process if another process constantly reads \
+               or writes half of the cache?",
+    source: "Drepper 3.5.3, Figure 3.31: two processes on two cores of a Core 2 that share 4 MiB \
+             of L2; the background process reads or writes 2 MiB forever. The labels of the figure \
+             mean measured/background",
+    about: "One process reads or writes buffers of different sizes; on another core that shares a \
+            cache, a background process constantly reads or writes half the size of this cache. \
+            The chart shows the bandwidth of the first process. With a smaller share of the cache, \
+            its bandwidth should fall at a smaller working set. The system tells which cache two \
+            cores share. An L3 that is filled by evictions from L2 receives lines that are read as \
+            well as lines that are written, so that a reader may take as much of the cache as a \
+            writer. In a guest, other guests may also use the cache.",
     seen: &[seen(
         "Zen 4",
-        "Of 32 MiB of L3 that two processes had to themselves, 16 MiB were read at 12 bytes a \
-            cycle alone and at 6 beside either a reader or a writer of 16 MiB, and 8 MiB at 26 \
-            in all three cases.",
+        "Two processes had 32 MiB of L3 to themselves. A buffer of 16 MiB was read at 12 bytes per \
+         cycle alone and at 6 beside a reader or writer of 16 MiB; a buffer of 8 MiB was read at \
+         26 in all three cases.",
     )],
     plot: Some(Plot {
         reference: &[Reference {
@@ -308,17 +315,20 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
         measured(
             "D44.1",
             drepper("3.5.3, Figure 3.31"),
-            "reading falls below 0.8 of its plateau at a smaller working set beside a process \
-             that writes than alone",
+            "beside a process that writes, the bandwidth of reads falls below 0.8 of its plateau \
+             at a smaller working set than alone",
             |e| falls_sooner(e, READ),
         )
-        .failing("A reader takes as much of the cache as a writer, or there is nothing to lose."),
+        .failing(
+            "The background process takes little of the cache away, or the bandwidth beyond \
+                  the cache is too high to show it.",
+        ),
         // The same for a process that writes: write/write falls first of all.
         measured(
             "D44.2",
             drepper("3.5.3, Figure 3.31"),
-            "writing falls below 0.8 of its plateau at a smaller working set beside a process \
-             that writes than alone",
+            "beside a process that writes, the bandwidth of writes falls below 0.8 of its plateau \
+             at a smaller working set than alone",
             |e| falls_sooner(e, WRITE),
         ),
         // Where the background process writes, the fall is most visible: at 2 MB 2.8 bytes per
@@ -326,8 +336,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
         measured(
             "D44.3",
             drepper("3.5.3, Figure 3.31"),
-            "half of a shared cache is read slower beside a process that writes than beside one \
-             that reads, and there slower than alone",
+            "half of a shared cache is read more slowly beside a process that writes than beside a \
+             process that reads, and more slowly beside the reader than alone",
             |e| in_order(e, READ),
         )
         .then(0.35, "Core 2"),
@@ -335,8 +345,8 @@ pub(crate) const FIG_3_31: Experiment = Experiment {
         measured(
             "D44.4",
             drepper("3.5.3, Figure 3.31"),
-            "half of a shared cache is written slower beside a process that writes than beside \
-             one that reads, and there slower than alone",
+            "half of a shared cache is written more slowly beside a process that writes than \
+             beside a process that reads, and more slowly beside the reader than alone",
             |e| in_order(e, WRITE),
         )
         .then(0.21, "Core 2"),

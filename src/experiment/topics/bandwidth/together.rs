@@ -11,14 +11,14 @@ use crate::stats::Interval;
 use Place::{L1, L2, Llc, Memory};
 use Threads::{One, Own, Same};
 
-/// The threads of a series, and whose memory they work on.
+/// The number of threads of a series, and the owner of their memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Threads {
-    /// One.
+    /// One thread.
     One,
-    /// Two, and both on the same memory.
+    /// Two threads on the same memory.
     Same,
-    /// Two, and each on memory of its own.
+    /// Two threads, each on memory of its own.
     Own,
 }
 
@@ -67,7 +67,7 @@ impl Place {
     }
 }
 
-/// What a thread of a series gets in a place, in bytes per core cycle.
+/// The bandwidth of a thread of a series in a place, in bytes per core cycle.
 fn level(
     e: &Evidence<'_>,
     what: &str,
@@ -88,7 +88,8 @@ type Pair = Result<[usize; 2], Untestable>;
 /// The nearest two on different cores.
 fn cores(machine: &Machine) -> Pair {
     let near = machine.cpu_order.nearest();
-    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    let near =
+        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
     machine.cpu_order.pair(near)
 }
 
@@ -97,7 +98,8 @@ fn hyper_threads(machine: &Machine) -> Pair {
     machine.cpu_order.pair(Nearness::Core)
 }
 
-/// The cases of a figure whose threads run on a pair, or of one thread where there is none.
+/// The cases of a figure whose threads run on a pair of CPUs; only those of one thread if there is
+/// no pair.
 fn figure_cases(machine: &Machine, pair: &Pair, kinds: &[Threads]) -> Vec<Case> {
     let sizes = match machine.full {
         true => working_sets(machine),
@@ -168,10 +170,10 @@ macro_rules! reference {
     };
 }
 
-/// What a thread of a series gets in a place, as far as it counts.
+/// The bandwidth of a thread of a series in a place, if it counts.
 type Level<'e> = &'e dyn Fn(&str, Threads, Place) -> Result<Interval, Untestable>;
 
-/// Judges what two threads get on a pair of CPUs.
+/// Judges the bandwidth of two threads on a pair of CPUs.
 fn of_pair(e: &Evidence<'_>, pair: Pair, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
     // Without any point, why there is none is the reason.
     level(e, READ, One, L1)?;
@@ -179,12 +181,12 @@ fn of_pair(e: &Evidence<'_>, pair: Pair, judge: &dyn Fn(Level<'_>) -> Judged) ->
     judge(&|what, threads, place| level(e, what, threads, place))
 }
 
-/// The same of two cores.
+/// Judges the bandwidth of two threads on two cores.
 fn of_cores(e: &Evidence<'_>, judge: &dyn Fn(Level<'_>) -> Judged) -> Judged {
     of_pair(e, cores(e.machine), judge)
 }
 
-/// What each of two threads gets, over what one gets alone, in several places.
+/// The bandwidth of each of two threads over that of one thread alone, in several places.
 fn kept(
     level: Level<'_>,
     parts: &[(&str, Threads, Place)],
@@ -197,12 +199,12 @@ fn kept(
     }))
 }
 
-/// Half, as far as halves come out.
+/// Half, within tolerance.
 fn half(what: &str, each: Interval) -> Judged {
     between(what, each, 0.4, 0.65)
 }
 
-/// As much, as far as that comes out.
+/// Equal, within tolerance.
 fn as_much(what: &str, each: Interval) -> Judged {
     between(what, each, 0.9, 1.1)
 }
@@ -211,12 +213,13 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
     id: "D37",
     name: "drepper-fig-3.25",
     title: "Bandwidth of two hyper-threads",
-    question: "What does each of two threads of one core read, write and copy per cycle?",
+    question: "How many bytes per cycle does each of two threads of one core read, write and copy?",
     source: "Drepper 3.5.1, Figure 3.25: Pentium 4 with 2 hyper-threads",
-    about: "Two threads of one core share its load and store ports, its L1d and the buffers for \
-            lines under way, so that what one alone makes full use of is halved. Where one \
-            thread does not use all that the core could have under way, the second finds some \
-            left.",
+    about: "One or two hyper-threads of one core read, write and copy buffers by 16-byte accesses; \
+            the chart shows bytes per cycle per thread by working set. Both threads share the load \
+            and store ports, L1d and the fill buffers of the core. Where one thread alone uses \
+            such a resource fully, each of two threads gets half. Where one thread leaves some of \
+            it unused, such as fill buffers in memory, two threads together get more than one.",
     seen: &[],
     plot: Some(Plot {
         reference: reference!("drepper-fig-3.25.csv", PENTIUM_4),
@@ -231,7 +234,7 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
         measured(
             "D37.1",
             drepper("3.5.1, Figure 3.25"),
-            "in L1d each of two hyper-threads reads, writes and copies half of what one does \
+            "in L1d, each of two hyper-threads reads, writes and copies half as fast as one thread \
              alone (0.4 to 0.65)",
             |e| {
                 let parts = [(READ, Same, L1), (WRITE, Same, L1), (COPY, Same, L1)];
@@ -244,7 +247,7 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
         measured(
             "D37.2",
             drepper("3.5.1, Figure 3.25"),
-            "in L2 each of two hyper-threads reads half of what one does alone (0.4 to 0.65)",
+            "in L2, each of two hyper-threads reads half as fast as one thread alone (0.4 to 0.65)",
             |e| {
                 let judge = |level: Level<'_>| kept(level, &[(READ, Same, L2)], half);
                 of_pair(e, hyper_threads(e.machine), &judge)
@@ -255,8 +258,8 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
         measured(
             "D37.3",
             drepper("3.5.1, Figure 3.25"),
-            "in memory each of two hyper-threads reads and writes half of what one does alone \
-             (0.4 to 0.65)",
+            "in memory, each of two hyper-threads reads and writes half as fast as one thread \
+             alone (0.4 to 0.65)",
             |e| {
                 let parts = [(READ, Same, Memory), (WRITE, Same, Memory)];
                 let judge = |level: Level<'_>| kept(level, &parts, half);
@@ -270,22 +273,24 @@ pub(crate) const FIG_3_25: Experiment = Experiment {
 pub(crate) const FIG_3_27: Experiment = Experiment {
     id: "D39",
     name: "drepper-fig-3.27",
-    title: "Bandwidth of two cores, on the same memory and on their own",
-    question: "What do two threads on two cores leave of each other's bandwidth, if they work on \
-               the same memory or on memory of their own?",
-    source: "Drepper 3.5.1, Figure 3.27: Core 2 with 2 threads, on the same memory. How far apart \
-             they were the paper does not say; here they are half of the working set apart. Memory \
-             of their own is not in the figure",
-    about: "A core may write a line only while no other has it, so two that write the same \
-            L1d-sized memory pass every line to and fro. A store queue can ask for the lines of \
-            all the stores that wait in it at once, some 16 lines by 16-byte stores, and get \
-            them one after the other. Memory of their own lies in caches of their own. A guest \
-            may be given two hyper-threads of one core as two cores: then each thread gets half \
-            of everything, L1d included, as in Figure 3.25. Threads find it out at every round, \
-            and such passes are left out.",
+    title: "Bandwidth of two cores, on the same memory and on separate memory",
+    question: "How much bandwidth does each of two threads on two cores keep, on the same memory \
+               and on memory of its own?",
+    source: "Drepper 3.5.1, Figure 3.27: Core 2 with 2 threads, on the same memory. The paper does \
+             not say how far apart the threads are; here they start half of the working set apart. \
+             The figure does not show threads on memory of their own",
+    about: "Two threads on two cores read, write and copy by 16-byte accesses, both on the same \
+            buffer or each on its own; the chart shows bytes per cycle per thread by working set. \
+            A core may write a line only while no other core has it. Two cores that write the same \
+            buffer in L1d therefore pass each line back and forth. A store queue can request the \
+            lines of all its waiting stores at once, about 16 lines with 16-byte stores, and thus \
+            hide part of the transfers. Separate buffers lie in separate caches, and should be as \
+            fast as with one thread. A hypervisor may present two hyper-threads of one core as two \
+            cores, which share all its resources as in Figure 3.25. The threads check for this in \
+            every round, and such passes are left out.",
     seen: &[seen(
         "Zen 4",
-        "A third of the bandwidth is left to two cores that write the same L1d-sized memory.",
+        "Two cores that write the same L1d-sized memory each keep a third of the bandwidth.",
     )],
     plot: Some(Plot {
         reference: reference!(
@@ -302,8 +307,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         measured(
             "D39.1",
             drepper("3.5.1, Figure 3.27"),
-            "two threads that read the same memory each read as much as one alone, in L1d and \
-             L2 (0.9 to 1.1)",
+            "in L1d and L2, two threads that read the same memory each read as fast as one thread \
+             alone (0.9 to 1.1)",
             |e| {
                 let parts = [(READ, Same, L1), (READ, Same, L2)];
                 of_cores(e, &|level| kept(level, &parts, as_much))
@@ -315,8 +320,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         measured(
             "D39.2",
             drepper("3.5.1, Figure 3.27"),
-            "two threads that write, or copy within, the same L1d-sized memory each get less \
-             than 0.3 of what one gets alone",
+            "two threads that write the same L1d-sized memory, or copy within it, are each less \
+             than 0.3 times as fast as one thread alone",
             |e| {
                 of_cores(e, &|level| {
                     kept(
@@ -332,22 +337,23 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             Takeaway::new(
                 Shown::Share,
                 Touches::Most,
-                "Left to each of two threads that write the same lines",
+                "Speed that each of two threads keeps, writing the same lines",
                 "Two threads that write the same lines keep {now} of their speed each",
             )
             .advice(
-                "Give each thread its own data to write, and share what is only read.",
-                "Sharing written lines costs less than it did for plain streams of stores; \
-                 atomic operations still pay for it.",
+                "Give each thread its own data to write, and share only data that no thread \
+                 writes.",
+                "Plain streams of stores to shared lines cost less than in the paper; atomic \
+                 operations pay the full cost.",
             ),
         )
-        .failing("A store queue that asks for many lines at once hides the exchange of each."),
+        .failing("A store queue that requests many lines at once hides part of the transfers."),
         // The performance is as if the data had to be read from memory.
         measured(
             "D39.3",
             drepper("3.5.1, Figure 3.27"),
-            "two threads write the same L1d-sized memory no faster each than one writes memory \
-             (0.5 to 2 times)",
+            "two threads that write the same L1d-sized memory are each 0.5 to 2 times as fast as \
+             one thread that writes memory",
             |e| {
                 of_cores(e, &|level| {
                     let same = ratio(level(WRITE, Same, L1), level(WRITE, One, Memory))?;
@@ -363,9 +369,9 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         .then_between(0.74, 0.89, "Core 2"),
         measured(
             "D39.4",
-            ours("the control of the figure, whose threads share all memory"),
-            "two threads with memory of their own read, write and copy as much each as one \
-             alone, in L1d and L2 (0.9 to 1.1)",
+            ours("the control for the figure, whose threads share all memory"),
+            "in L1d and L2, two threads with memory of their own each read, write and copy as fast \
+             as one thread alone (0.9 to 1.1)",
             |e| {
                 let places = [L1, L2].into_iter();
                 let parts: Vec<_> = places
@@ -378,7 +384,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         measured(
             "D39.5",
             drepper("3.5.1, Figure 3.27"),
-            "two threads that write memory get less than 0.75 each of what one gets alone",
+            "two threads that write memory are each less than 0.75 times as fast as one thread \
+             alone",
             |e| {
                 of_cores(e, &|level| {
                     kept(level, &[(WRITE, Same, Memory)], |what, each| {
@@ -392,11 +399,11 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
             Takeaway::new(
                 Shown::Share,
                 Touches::Some,
-                "Left to each of two threads that write memory",
+                "Speed that each of two threads keeps, writing memory",
                 "Two threads that write memory keep {now} of their speed each",
             )
             .advice(
-                "Do not expect a second thread to double what is written: memory is the limit.",
+                "Do not expect a second thread to double the write bandwidth: memory is the limit.",
                 "A second thread adds bandwidth for writes: use it.",
             ),
         ),
@@ -405,8 +412,8 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
         measured(
             "D39.6",
             drepper("3.5.1, Figure 3.27"),
-            "two threads that write the same L2-sized memory each get half of one alone (0.4 to \
-             0.65)",
+            "two threads that write the same L2-sized memory are each half as fast as one thread \
+             alone (0.4 to 0.65)",
             |e| of_cores(e, &|level| kept(level, &[(WRITE, Same, L2)], half)),
         )
         .then(0.60, "Core 2"),
@@ -416,13 +423,16 @@ pub(crate) const FIG_3_27: Experiment = Experiment {
 pub(crate) const FIG_3_29: Experiment = Experiment {
     id: "D41",
     name: "drepper-fig-3.29",
-    title: "Bandwidth of two cores with a last level between them",
-    question: "Where do two cores that write the same memory meet, and what of reading it?",
+    title: "Bandwidth of two cores that share a last level",
+    question: "How fast are two cores that write or read the same memory, by the level where the \
+               memory lies?",
     source: "Drepper 3.5.1, Figure 3.29: AMD Opteron, family 10h, with 2 threads on the same memory",
-    about: "Where two cores write the same lines, each line is fetched out of the other core's \
-            caches while that one wants it back. Once the working set has outgrown those, the \
-            lines wait in the level that both share. Reading leaves a copy with each core. How \
-            much of a last level in a guest is the guest's is not known.",
+    about: "Two threads on two cores read, write and copy the same buffer by 16-byte accesses; the \
+            chart shows bytes per cycle per thread by working set. When both cores write, each \
+            must fetch every line from the other core's caches, and the other core soon wants the \
+            line back. When the buffer has outgrown the private caches, each core finds the lines \
+            in the shared last level, which may be faster. Lines that are only read stay in both \
+            cores' caches. In a guest, the share of the last level that the guest gets is unknown.",
     seen: &[],
     plot: Some(Plot {
         reference: reference!(
@@ -440,8 +450,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         measured(
             "D41.1",
             drepper("3.5.1, Figure 3.29"),
-            "two threads that read the same memory are largely unaffected by each other: each \
-             gets 0.75 or more of one alone, in L1d and L2",
+            "in L1d and L2, two threads that read the same memory hardly slow each other: each is \
+             at least 0.75 times as fast as one thread alone",
             |e| {
                 let parts = [(READ, Same, L1), (READ, Same, L2)];
                 of_cores(e, &|level| {
@@ -455,8 +465,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         measured(
             "D41.2",
             drepper("3.5.1, Figure 3.29"),
-            "two threads that write the same L1d-sized memory each get less than 0.05 of one \
-             alone",
+            "two threads that write the same L1d-sized memory are each less than 0.05 times as \
+             fast as one thread alone",
             |e| {
                 of_cores(e, &|level| {
                     kept(level, &[(WRITE, Same, L1)], |what, each| {
@@ -471,8 +481,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         measured(
             "D41.3",
             drepper("3.5.1, Figure 3.29"),
-            "two threads write the same memory faster if it fills the last level than if it \
-             fits into L1d",
+            "two threads write the same memory faster if it fills the last level than if it fits \
+             in L1d",
             |e| {
                 of_cores(e, &|level| {
                     let faster = ratio(level(WRITE, Same, Llc), level(WRITE, Same, L1))?;
@@ -487,8 +497,8 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
         measured(
             "D41.4",
             drepper("3.5.1, Figure 3.29"),
-            "two threads that read the same memory are largely unaffected by each other where the \
-             caches are too small: each gets 0.75 or more of one alone",
+            "in memory, beyond all caches, two threads that read the same data hardly slow each \
+             other: each is at least 0.75 times as fast as one thread alone",
             |e| {
                 of_cores(e, &|level| {
                     let parts = [(READ, Same, Memory)];
@@ -497,6 +507,6 @@ pub(crate) const FIG_3_29: Experiment = Experiment {
             },
         )
         .then(0.80, "Opteron, family 10h")
-        .failing("One core comes nearer to what memory gives than that of the figure did."),
+        .failing("One core comes closer to saturating memory than the core of the figure did."),
     ],
 };

@@ -26,10 +26,11 @@ const READ: &str = "a locked addition to a line that another core has read";
 const OWN_FENCED: &str = "the same to a line of one's own, with a fence behind it";
 const READ_FENCED: &str = "the same to a line that another core has read, with a fence behind it";
 
-/// The measuring CPU, and the nearest one on another core.
+/// The measuring CPU, and the nearest CPU on another core.
 fn cpus(machine: &Machine) -> Result<[usize; 2], Untestable> {
     let near = machine.cpu_order.nearest();
-    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    let near =
+        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
     machine.cpu_order.pair(near)
 }
 
@@ -43,21 +44,22 @@ const SITUATIONS: Experiment = Experiment {
     id: "D24",
     name: "drepper-rfo-situations",
     title: "A thread that moves to another core, and a line that two cores need",
-    question: "What does it cost to take over lines that another core has changed?",
+    question: "What does it cost a core to take over lines that another core has modified?",
     source: "Drepper 3.3.4: the two situations in which requests for ownership are necessary. A \
-             thread changes all elements of a list on one core, is moved to the nearest other one, \
-             and goes on",
+             thread modifies all elements of a list on one core, moves to the nearest other core, \
+             and continues there",
     seen: &[],
-    about: "The thread's lines stay behind, modified, in the caches of the core that it left. \
-            The first lap fetches every one of them from there, at the price of a transfer each, \
-            and the second finds them at hand: the price is paid once a move and not a lap. A \
-            list in L1d is walked so quickly that its first lap's last requests for ownership \
-            are under way in the second. What the first lap also pays for is a core whose TLB \
-            and branch predictors know nothing of the thread. A line that is truly shared is \
-            paid for again whenever the other core has looked at it: an upgrade from shared to \
-            exclusive. A core that overlaps locked additions hides it in a sequence, so that its \
-            latency shows only behind a fence. X13 has the price by state, and B8 what becomes \
-            of programs that write one line.",
+    about: "A thread walks a list and modifies each element, first on one core, then on another. \
+            When the thread moves, its modified lines stay in the caches of the first core. The \
+            first lap on the new core must fetch each line from there, at the price of one \
+            transfer per line. It also starts with a TLB and branch predictors that know nothing \
+            of the thread. The second lap should find the lines in the new core's caches. A list \
+            in L1d is walked so quickly that the last requests for ownership of the first lap may \
+            continue into the second. In the other situation two cores need the same line: \
+            whenever another core has read it, a write must first upgrade it from shared to \
+            exclusive. A core that overlaps locked additions hides this latency in a sequence; a \
+            fence after each addition exposes it. X13 shows the price by line state, and B8 shows \
+            what programs pay that write to one line.",
     plot: Plot::over_working_set(&[]),
     cases: |machine| {
         let Ok(cpus) = cpus(machine) else {
@@ -77,7 +79,7 @@ const SITUATIONS: Experiment = Experiment {
                 cases.push(Case::new(series, bytes as f64, setup));
             }
         }
-        // As in the table of line states, so that they are measured once.
+        // The same cases as in X13, so that a run measures them once.
         for (series, held, want) in [
             (OWN, Held::Own, Want::Own),
             (READ, Held::Shared, Want::Own),
@@ -100,13 +102,13 @@ const SITUATIONS: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        // First situation: a migrated thread has all its lines moved over once. Half as long
-        // again is our measure.
+        // First situation: all lines of a migrated thread move once. A factor of 1.5 is our
+        // threshold.
         measured(
             "D24.1",
             drepper("3.3.4"),
-            "in a list of the size of L2 the first lap after a move to another core takes more \
-             than 1.5 times as long as one of a thread that stays",
+            "in a list that fits in L2, the first lap after a move to another core takes more than \
+             1.5 times as long as a lap of a thread that stays",
             |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 at_least(
@@ -120,8 +122,8 @@ const SITUATIONS: Experiment = Experiment {
         measured(
             "D24.2",
             drepper("3.3.4"),
-            "in a list of the size of L1d the first lap after a move to another core takes more \
-             than 1.5 times as long as one of a thread that stays",
+            "in a list that fits in L1d, the first lap after a move to another core takes more \
+             than 1.5 times as long as a lap of a thread that stays",
             |e| {
                 let [(_, l1), _] = sizes(e.machine);
                 at_least(
@@ -131,12 +133,12 @@ const SITUATIONS: Experiment = Experiment {
                 )
             },
         ),
-        // The lines have to be moved over once.
+        // The lines move only once.
         measured(
             "D24.3",
             drepper("3.3.4"),
-            "in a list of the size of L2 the second lap after a move to another core takes less \
-             than 1.2 times as long as one of a thread that stays: lines move over once",
+            "in a list that fits in L2, the second lap after a move to another core takes less \
+             than 1.2 times as long as a lap of a thread that stays: lines move once",
             |e| {
                 let [_, (_, l2)] = sizes(e.machine);
                 at_most(
@@ -146,13 +148,13 @@ const SITUATIONS: Experiment = Experiment {
                 )
             },
         ),
-        // Second situation: a line is truly needed in two processors; when an RFO has to be
-        // sent, things are slow. The latency is what the message takes; the measure is ours.
+        // Second situation: two processors really need a line, and each RFO is slow. We take the
+        // latency of the upgrade; the threshold is ours.
         measured(
             "D24.4",
             drepper("3.3.4"),
-            "until a line that another core has read is owned, more than half the time of a locked \
-             addition to a line of one's own passes: a fence behind each shows it",
+            "the upgrade of a line that another core has read takes more than half as long as a \
+             locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
                 cpus(e.machine)?;
                 let at = |series| e.at(series, LINE as f64);
@@ -163,54 +165,54 @@ const SITUATIONS: Experiment = Experiment {
         measured(
             "D24.5",
             ours(
-                "what a program sees of the latency, which a core may hide: additions overlap on \
-                 some",
+                "how much of the upgrade latency a program sees: some cores overlap locked \
+                 additions and hide it",
             ),
             "in sequence, without fences, locked additions to lines that another core has read \
-             take more than 1.5 times as long as to lines of one's own",
+             take more than 1.5 times as long as locked additions to lines that the core owns",
             |e| {
                 cpus(e.machine)?;
                 let at = |series| e.at(series, LINE as f64);
                 at_least("shared over own", ratio(at(READ), at(OWN)), 1.5)
             },
         )
-        .holding("Each addition waits for its line before the next begins.")
+        .holding("Each addition waits for its line before the next addition begins.")
         .failing(
-            "The core begins an addition before it owns the line of the one before, and hides \
-             most of what the upgrades cost; a fence behind each shows it.",
+            "The core begins an addition before it owns the line of the previous addition, and \
+             hides most of the upgrade cost. A fence after each addition exposes this cost.",
         ),
     ],
 };
 
-/// A lap over one of a thread that stays.
+/// The time of a lap over that of a thread that stays.
 fn over_staying(e: &Evidence<'_>, period: &str, bytes: usize) -> Result<Interval, Untestable> {
     cpus(e.machine)?;
     paired_at(e, period, LAPS[0].0, bytes as f64)
 }
 
-/// Which lap is timed, after several at home.
+/// Which lap is timed, after several laps at home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lap {
-    /// Another one at home.
+    /// Another lap at home.
     Home,
-    /// The first one away.
+    /// The first lap away.
     First,
-    /// The second one away.
+    /// The second lap away.
     Second,
 }
 
 /// A ring whose elements a thread changes on one CPU and then on another. An operation is a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MigrateSetup {
-    /// Where the elements lie.
+    /// Layout of the elements.
     pub layout: Layout,
-    /// How many there are.
+    /// Number of elements.
     pub count: usize,
     /// Which lap is timed.
     pub period: Lap,
-    /// The CPU at home, and the one away.
+    /// The CPUs at home and away.
     pub cpus: [usize; 2],
-    /// Decides the order of the ring.
+    /// Seed of the order of the ring.
     pub seed: u64,
 }
 
@@ -222,10 +224,12 @@ impl Setup for MigrateSetup {
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
         let [home, away] = self.cpus;
         if home == away {
-            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+            return Err(Untestable(
+                "the test needs two CPUs, and there is one".to_owned(),
+            ));
         }
         let home = pin(home)?;
-        // Whether it may be there at all is known before the first shot.
+        // An error before the first shot if the thread may not run there.
         drop(pin(away)?);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, self.layout, self.count, order)?;
@@ -250,7 +254,8 @@ struct MigrateShot<'m> {
     steps: u64,
     period: Lap,
     cpus: [usize; 2],
-    /// Keeps the thread where it was moved to; home again once it is dropped, before `_home` is.
+    /// Keeps the thread where it was moved to. When it is dropped, before `_home`, the thread
+    /// returns home.
     moved: Option<Pinned>,
     _home: Pinned,
 }
@@ -260,7 +265,7 @@ impl Shot for MigrateShot<'_> {
         let [home, away] = self.cpus;
         self.moved = None;
         black_box(self.walk.run(2 * self.steps));
-        // Who stays makes the same system call, and is moved to where it is.
+        // A thread that stays makes the same system call, to its own CPU.
         let to = if self.period == Lap::Home { home } else { away };
         self.moved = pin(to).ok();
         if self.period == Lap::Second {

@@ -1,4 +1,4 @@
-//! Lines that several cores want.
+//! Lines that several cores access.
 
 pub mod mesi;
 pub mod migration;

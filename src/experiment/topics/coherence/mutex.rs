@@ -1,4 +1,4 @@
-//! Threads that take and release locks of libraries, which sleep while somebody else has them.
+//! Threads that take and release locks of libraries, whose waiting threads sleep.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::increment::Spacing;
@@ -10,20 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Whose locks they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Library {
-    /// `std::sync::Mutex`: 8 bytes with what it guards nothing of.
+    /// `std::sync::Mutex<()>`: 8 bytes.
     Std,
-    /// `parking_lot::Mutex`: a byte.
+    /// `parking_lot::Mutex<()>`: 1 byte.
     ParkingLot,
 }
 
 /// Threads that take locks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct MutexSetup {
-    /// Whose.
+    /// The library of the locks.
     pub library: Library,
-    /// Where their locks lie: in one place, one behind the other, or on lines of their own.
+    /// Where the locks lie: in one place, side by side, or on separate lines.
     pub spacing: Spacing,
-    /// The CPU of each.
+    /// The CPU of each thread.
     pub cpus: Vec<usize>,
     /// Whose time counts.
     pub pace: SampleOf,
@@ -31,7 +31,7 @@ pub struct MutexSetup {
 
 /// A lock.
 trait Lock: Default + Send + Sync + 'static {
-    /// Takes it and gives it back.
+    /// Takes the lock and releases it.
     fn turn(&self);
 }
 
@@ -48,7 +48,7 @@ impl Lock for parking_lot::Mutex<()> {
     }
 }
 
-/// Locks of a line, the first at its beginning.
+/// The locks of one line; the first begins the line.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line<L, const N: usize>([L; N]);
@@ -76,7 +76,7 @@ impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
         operations
     }
 
-    /// What a turn does if the lock is free: an exchange takes it, another gives it back.
+    /// The accesses of a turn on a free lock: one exchange takes it, another releases it.
     fn work(&self) -> Work {
         let bytes = 2 * word::<L>();
         Work {
@@ -98,13 +98,13 @@ impl<L: Lock, const N: usize> Kernel for Turns<L, N> {
     }
 }
 
-/// Bytes that a lock's exchanges are of: the standard library's has a flag behind them.
+/// Width of a lock's exchange in bytes: a flag follows the word of the standard library's lock.
 fn word<L>() -> u32 {
     size_of::<L>().min(4) as u32
 }
 
 impl MutexSetup {
-    /// The lock of the thread `index`, counted from the first, if each takes `bytes`.
+    /// The lock of thread `index`, as a number of locks of `bytes` bytes from the first lock.
     fn lock(&self, index: usize, bytes: usize) -> usize {
         match self.spacing {
             Spacing::Apart(apart) if apart < LINE => index,
@@ -112,7 +112,7 @@ impl MutexSetup {
         }
     }
 
-    /// The threads with their locks, `N` to a line.
+    /// The threads with their locks, `N` locks per line.
     fn team<'m, L: Lock, const N: usize>(&self) -> Workload<'m> {
         let last = self.lock(self.cpus.len().saturating_sub(1), size_of::<L>());
         let locks: Arc<[Line<L, N>]> = (0..=last / N).map(|_| Line::new()).collect();
@@ -129,7 +129,7 @@ impl MutexSetup {
 }
 
 impl Setup for MutexSetup {
-    /// None of the region: locks lie in memory of their own.
+    /// The region is not used: locks lie in memory of their own.
     fn bytes(&self) -> usize {
         0
     }

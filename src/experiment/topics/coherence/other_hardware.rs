@@ -1,12 +1,12 @@
-//! What no program on this architecture, or none without special hardware, can put to the test:
-//! rows that say what the document claims, and why it stays a claim.
+//! Claims that no program can test on this architecture or without special hardware: rows that say
+//! what the document claims, and why it cannot be tested.
 
 use crate::experiment::prelude::*;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[DCBZ, STACK, DCA];
 
-/// A row without points. Its claim is always untestable, for its reason.
+/// A row without points. Its claim is always untestable, for the reason that it states.
 const fn row(
     id: &'static str,
     name: &'static str,
@@ -36,12 +36,13 @@ const DCBZ: Experiment = row(
     "drepper-dcbz",
     "Clearing a line without reading it",
     [
-        "Does an instruction that clears a whole line save reading it from memory?",
+        "Does an instruction that clears a whole line avoid reading the line from memory?",
         "Drepper 6.1: the PowerPC instruction dcbz",
-        "An ordinary store to a line that is in no cache moves it twice, in to be owned and out \
-         again; dcbz moves it once, and fills the cache with it. What comes near it on x86-64 is \
-         timed in E2: non-temporal stores of whole lines, which leave no line behind, and `rep \
-         stosb`, which may take a line without reading it. AMD's `clzero` \
+        "An ordinary store to a line that is in no cache moves the line twice: the core reads it \
+         in order to own it, and later writes it back. dcbz allocates a cleared line in the cache \
+         without the read, so that the line moves once. x86-64 has no such instruction, but E2 \
+         times two close relatives. Non-temporal stores of whole lines need no read, and leave no \
+         line in the cache. `rep stosb` may also take a line without reading it. AMD's `clzero` \
          writes a line of zeros without reading it, too.",
     ],
     &[
@@ -49,12 +50,12 @@ const DCBZ: Experiment = row(
         measured(
             "E3.1",
             drepper("6.1"),
-            "dcbz clears a line without reading it, at the price of a line of cache",
+            "dcbz clears a line without reading it, and the line occupies space in the cache",
             |_| {
                 Err(Untestable(
-                "dcbz is an instruction of PowerPC; x86-64 has none that allocates a cleared line. \
-                 By the document's account it halves the traffic of a line that is only written: \
-                 1 transfer in place of 2"
+                "dcbz is an instruction of PowerPC; x86-64 has no instruction that allocates a \
+                 cleared line. According to the document, dcbz halves the traffic of a line that \
+                 is only written: 1 transfer instead of 2"
                     .to_owned(),
             ))
             },
@@ -65,14 +66,14 @@ const DCBZ: Experiment = row(
 const STACK: Experiment = row(
     "E16",
     "drepper-stack-alignment",
-    "A stack that is aligned to less",
+    "A stack that is aligned to 4 bytes",
     [
-        "Does it help to align the stack to 4 bytes in place of 16?",
+        "Does it help to align the stack to 4 bytes instead of 16?",
         "Drepper 6.2.1: gcc -mpreferred-stack-boundary=2",
-        "The option is one of 32-bit code, whose functions may align by themselves what they load \
-         by SSE. On x86-64 the ABI has the stack aligned to 16 bytes at every call, because \
-         floating-point parameters travel in SSE registers, and compilers rely on it. No switch of \
-         rustc changes that.",
+        "The option is meant for 32-bit code, whose functions may align the data that they access \
+         by SSE instructions themselves. On x86-64 the ABI requires the stack to be aligned to 16 \
+         bytes at every call, because floating-point parameters travel in SSE registers, and \
+         compilers rely on this alignment. rustc has no switch that changes it.",
     ],
     &[
         // The option can reduce the size of code and improve its speed; for x86-64 it is generally
@@ -80,14 +81,14 @@ const STACK: Experiment = row(
         measured(
             "E16.1",
             drepper("6.2.1"),
-            "a stack aligned to 4 bytes makes code smaller and quicker",
+            "a stack that is aligned to 4 bytes makes code smaller and faster",
             |_| {
                 Err(Untestable(
-                "the ABI of x86-64 demands 16 bytes, as the document says itself. What is at stake \
-                 is the alignment's waste: 12 bytes of a frame at most, and one instruction that \
-                 aligns"
-                    .to_owned(),
-            ))
+                    "the ABI of x86-64 requires 16 bytes, as the document also says. A smaller \
+                 alignment would save at most 12 bytes per frame and one instruction that aligns \
+                 the stack"
+                        .to_owned(),
+                ))
             },
         ),
     ],
@@ -98,12 +99,13 @@ const DCA: Experiment = row(
     "drepper-dca",
     "Packets that the network card puts into a cache",
     [
-        "What does it save if a packet's header is in a cache when the CPU looks at it?",
+        "How much time is saved if a packet's header is in a cache when the CPU reads it?",
         "Drepper 6.3.5, Figure 6.9: Direct Cache Access",
-        "Intel's servers since 2012 do without the flag: DDIO has devices write into some ways of \
-         the last level. It takes a network card, a driver and traffic to see it, and events of the \
-         uncore to tell it from a miss. What is saved a line is the difference between the last \
-         level and memory, which D7 shows.",
+        "The flag marks data that the network card wants in a cache. Intel's servers since 2012 do \
+         without the flag: with DDIO, devices write directly into some ways of the last level. A \
+         test would need a network card, a driver and traffic, and uncore events that tell a hit \
+         in the last level from a miss. Per line, the saving is the difference between the \
+         latencies of memory and of the last level, which D7 shows.",
     ],
     &[
         // A packet's header is pushed into the cache, so that the processor does not miss on it.
@@ -113,11 +115,12 @@ const DCA: Experiment = row(
             "packet headers that are pushed into a cache save hundreds of cycles per packet",
             |_| {
                 Err(Untestable(
-                "it takes a network card under load and events of the uncore. The document's \
-                 arithmetic: hundreds of cycles a packet times tens of thousands of packets a \
-                 second, such as 300 x 50,000 = 15 million cycles, half a percent of a core of 3 GHz"
-                    .to_owned(),
-            ))
+                    "the test needs a network card under load and uncore events. The document's \
+                 arithmetic: hundreds of cycles per packet times tens of thousands of packets per \
+                 second, for example 300 x 50,000 = 15 million cycles per second, half a percent \
+                 of a 3 GHz core"
+                        .to_owned(),
+                ))
             },
         ),
     ],

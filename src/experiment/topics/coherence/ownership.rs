@@ -1,6 +1,6 @@
 //! Drepper 6.3.2: lines that are fetched to be written.
 
-// Sees lines as the words that they are made of.
+// A slice of lines is viewed as a slice of words.
 #![allow(unsafe_code)]
 
 use crate::cpu::mfence;
@@ -30,8 +30,8 @@ const STORE: &str = "store";
 const ADD: &str = "locked addition";
 const FENCED: &str = "fenced locked addition";
 
-/// What tells whether the two CPUs are two cores: loads that wait for each other, and a word that
-/// goes back and forth.
+/// Evidence on whether the two CPUs are two cores: loads that depend on each other, and the round
+/// trip of a word.
 const WALK: &str = "load";
 const TRIP: &str = "round trip";
 
@@ -45,7 +45,7 @@ const NOT: &str = "not fetched";
 const T0: &str = "prefetcht0";
 const W: &str = "prefetchw";
 
-/// Who holds the lines, by the places on the axis.
+/// The states of the lines, in the order of the horizontal axis.
 const HELD: [Held; 3] = [Held::Modified, Held::Shared, Held::Own];
 
 const THERE: f64 = 0.0;
@@ -59,7 +59,8 @@ fn series(way: &str, fetched: &str) -> String {
 /// The nearest CPU on another core.
 fn other(machine: &Machine) -> Result<usize, Untestable> {
     let near = machine.cpu_order.nearest();
-    let near = near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))?;
+    let near =
+        near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))?;
     machine.cpu_order.pair(near).map(|[_, other]| other)
 }
 
@@ -96,29 +97,29 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Loads of lines that another core modified take this many times as long as of lines in one's own
-/// L1d, or longer, if each waits for the one before. Threads of one core find them in their L1d.
+/// Dependent loads of lines that another core modified take at least this many times as long as
+/// loads of lines in the own L1d. Two threads of one core find such lines in their common L1d.
 const ON_THEIR_WAY: f64 = 3.5;
 
-/// Whether the two CPUs are two cores, as the system says.
+/// Checks that the two CPUs are two cores, as the system says.
 ///
 /// # Errors
-/// If both kinds of evidence say that they are threads of one. Only transfers that wait for each
-/// other are evidence: stores and locked additions overlap.
+/// If both kinds of evidence say that the CPUs are threads of one core. Only dependent transfers
+/// are evidence: stores and locked additions overlap.
 fn two_cores(e: &Evidence<'_>) -> Result<(), Untestable> {
     match (
         e.at(TRIP, THERE),
         ratio(e.at(WALK, THERE), e.at(WALK, HERE)),
     ) {
         (Err(Untestable(reason)), Ok(walk)) if walk.hi < ON_THEIR_WAY => Err(Untestable(format!(
-            "{reason}; and loads of lines that the other one modified take {walk} times as long as \
-             of one's own"
+            "{reason}; and loads of lines that the other CPU modified take only {walk} times as \
+             long as loads of lines in the own L1d"
         ))),
         _ => Ok(()),
     }
 }
 
-/// Judges what `fetched` takes over what `instead` takes.
+/// Judges the time with `fetched` over the time with `instead`.
 fn compare(
     e: &Evidence<'_>,
     way: &str,
@@ -145,27 +146,28 @@ const PREFETCHW: Experiment = Experiment {
     id: "E38",
     name: "drepper-prefetchw",
     title: "Lines fetched to be written",
-    question: "Does it pay to say, when a line is fetched ahead, that it will be written?",
+    question: "Does a prefetch save time if it announces that the line will be written?",
     source: "Drepper 6.3.2: `prefetchw` brings a line into L1d in a state in which it can be \
              written, on AMD's family 10h",
     seen: &[seen(
         "Zen 4",
-        "A line that another core has modified comes with the right to write it, for a load \
-             as well, so that prefetcht0 does as much there as prefetchw. To lines that both \
-             cores hold, prefetchw did nothing, with a fence or without.",
+        "A load of a line that another core has modified also brings the right to write the line, \
+         so that prefetcht0 does as much as prefetchw for such lines. For lines that both cores \
+         hold, prefetchw had no effect, with or without a fence.",
     )],
-    about: "Every CPU has it since Intel's Broadwell. 64 lines are written one after the other, \
-            each 8 turns after its prefetch; before, the other core has written them all, or \
-            both have read them. Lines that both cores hold are where `prefetchw` should pay, \
-            for `prefetcht0` finds them in L1d and does nothing. A plain store needs no \
-            prefetch: it waits in the store queue, which asks for its line early by itself. \
-            Locked additions in sequence show what a program sees, and may overlap; with a fence \
-            behind each they show how long it takes until a line is owned. That the two CPUs are \
-            two cores is taken from loads that wait for each other and from a round trip, if \
-            they agree.",
+    about: "`prefetchw` fetches a line together with the right to write it. A core writes 64 lines \
+            one after the other, each 8 iterations after its prefetch. Before that, either the \
+            other core has written all lines, or both cores have read them, or the core itself has \
+            written them. `prefetchw` should help most with lines that both cores hold: \
+            `prefetcht0` finds such a line in L1d and does nothing. A plain store needs no \
+            prefetch: it waits in the store queue, which requests its line early. Locked additions \
+            in sequence show what a program sees, but they may overlap. With a fence after each, \
+            they show how long it takes until a line is owned. The claims need two cores; loads \
+            that depend on each other and a round trip of one word show whether the two CPUs are \
+            threads of one core. Intel's CPUs have `prefetchw` since Broadwell.",
     plot: Some(Plot::bars(
         Axis::linear("modified there (0), shared (1), modified here (2)"),
-        Axis::linear("time of a line"),
+        Axis::linear("time per line"),
         Unit::Nanoseconds,
     )),
     cases,
@@ -176,8 +178,8 @@ const PREFETCHW: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        // prefetchw puts the line into state M at once, so that writes which follow need not
-        // change its state and are quicker. Plain stores; their throughput.
+        // The document says that prefetchw puts the line into state M at once, so that later writes
+        // need no change of state and are faster. Here: the throughput of plain stores.
         measured(
             "E38.1",
             drepper("6.3.2"),
@@ -189,8 +191,7 @@ const PREFETCHW: Experiment = Experiment {
                 })
             },
         ),
-        // prefetchw puts the line into state M at once, so that writes which follow need not
-        // change its state and are quicker. Locked additions; their throughput.
+        // As E38.1, for the throughput of locked additions.
         measured(
             "E38.2",
             drepper("6.3.2"),
@@ -202,26 +203,25 @@ const PREFETCHW: Experiment = Experiment {
                 })
             },
         ),
-        // prefetchw puts the line into state M at once, so that writes which follow need not
-        // change its state and are quicker. The measure is ours.
+        // As E38.2. The threshold is ours.
         measured(
             "E38.3",
             drepper("6.3.2"),
             "in sequence, locked additions to lines that another core wrote take less than 0.9 \
-             of the time after prefetchw as without a prefetch",
+             times as long after prefetchw as without a prefetch",
             |e| {
                 compare(e, ADD, THERE, [W, NOT], |what, left| {
                     at_most(what, left, 0.9)
                 })
             },
         ),
-        // prefetchw puts the line into state M at once, so that writes which follow need not
-        // change its state and are quicker. The measure is ours.
+        // As E38.2. The threshold is ours.
         measured(
             "E38.4",
             drepper("6.3.2"),
             "in sequence, locked additions to lines that both cores have read take less than 0.9 \
-             of the time after prefetchw as after prefetcht0, which takes as long as no prefetch",
+             times as long after prefetchw as after prefetcht0, and prefetcht0 saves less than 10 \
+             % over no prefetch",
             |e| {
                 all_of([
                     compare(e, ADD, SHARED, [W, T0], |what, left| {
@@ -234,36 +234,35 @@ const PREFETCHW: Experiment = Experiment {
             },
         )
         .failing(
-            "prefetchw does not bring the right to write ahead of the addition, or the core \
-             hides what the upgrades cost.",
+            "Either prefetchw does not acquire the right to write ahead of the addition, or the \
+             core hides the cost of the upgrades.",
         ),
-        // prefetchw puts the line into state M at once, so that writes which follow need not
-        // change its state and are quicker. Behind a fence the latency of the upgrade shows; the
-        // measure is ours.
+        // As E38.4. A fence after each addition exposes the latency of the upgrade. The threshold
+        // is ours.
         measured(
             "E38.5",
             drepper("6.3.2"),
-            "behind a fence each, locked additions to lines that both cores have read take less \
-             than 0.9 of the time after prefetchw as after prefetcht0",
+            "with a fence after each, locked additions to lines that both cores have read take \
+             less than 0.9 times as long after prefetchw as after prefetcht0",
             |e| {
                 compare(e, FENCED, SHARED, [W, T0], |what, left| {
                     at_most(what, left, 0.9)
                 })
             },
         )
-        .failing("The upgrade begins with the addition, and not with the prefetch."),
+        .failing("The upgrade begins with the addition, not with the prefetch."),
     ],
 };
 
 /// Writes to 64 lines, which are brought into their state before each shot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TakeSetup {
-    /// Who holds the lines: any but [`Held::Nowhere`] and [`Held::Exclusive`], which are not
-    /// brought about here.
+    /// Who holds the lines: any state but [`Held::Nowhere`] and [`Held::Exclusive`], which this
+    /// set-up does not bring about.
     pub held: Held,
-    /// How they are written.
+    /// How the lines are written.
     pub way: AcquireWay,
-    /// How they are fetched before.
+    /// How the lines are fetched before.
     pub fetched: Fetched,
     /// The CPU of the other thread.
     pub other: usize,
@@ -278,13 +277,13 @@ struct Take {
 /// The words of lines.
 fn words(lines: &[Line]) -> &[AtomicU64] {
     let words = size_of_val(lines) / size_of::<AtomicU64>();
-    // SAFETY: a line is an array of so many atomic words and nothing else.
+    // SAFETY: a line is an array of this many atomic words and nothing else.
     unsafe { core::slice::from_raw_parts(lines.as_ptr().cast(), words) }
 }
 
 impl Take {
     fn new(setup: &TakeSetup) -> Result<Self, PartnerError> {
-        // The numbers in the lines lead nowhere here.
+        // The numbers in the lines are not used here.
         let table = Arc::new(Table::new(1));
         Ok(Take {
             setup: setup.clone(),
@@ -325,7 +324,7 @@ impl Shot for Take {
 }
 
 impl Setup for TakeSetup {
-    /// None of the region: the lines lie in memory that the threads own together.
+    /// The region is not used: the lines lie in memory that the threads share.
     fn bytes(&self) -> usize {
         0
     }
@@ -334,7 +333,7 @@ impl Setup for TakeSetup {
         // Two threads of one CPU would wait for the scheduler.
         if current_cpu() == Some(self.other) {
             return Err(Untestable(
-                "it takes a CPU other than the measuring one".into(),
+                "the test needs a CPU other than the measuring one".into(),
             ));
         }
         if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {

@@ -14,8 +14,8 @@ pub(crate) static ALL: &[Experiment] = &[FIG_6_4];
 /// behind it does not.
 const SKEW: usize = 60;
 
-/// Elements of the comparison of split lines with split pages: all lie at one offset of their
-/// page, and so in one set or two of L1d, which every CPU has ways enough for.
+/// Elements of the comparison of split lines with split pages: all lie at one offset of their page,
+/// and therefore in one or two sets of L1d, which have enough ways on every CPU.
 const SPLITS: usize = 4;
 
 const SERIES: [(&str, &str, &str); 2] = [
@@ -26,7 +26,8 @@ const SERIES: [(&str, &str, &str); 2] = [
     ),
     ("random", "random, aligned", "random, misaligned"),
 ];
-/// Aligned data, moved by the instruction that insists on it, and by the one that does not care.
+/// Aligned data, moved by the instruction that requires alignment and by the instruction that does
+/// not.
 const INSTRUCTIONS: [(&str, Transfer, &str, Transfer); 2] = [
     (
         "loads by movdqa",
@@ -52,14 +53,18 @@ const FIG_6_4: Experiment = Experiment {
     id: "E15",
     name: "drepper-fig-6.4",
     title: "Elements that straddle lines",
-    question: "What does it cost when every element lies across two cache lines?",
-    source: "Drepper 6.2.1, Figure 6.4; element size and displacement are not stated there: \
-             64-byte elements and 60 bytes here, so that the pointer itself is split",
-    about: "A split load is two accesses in one instruction. Beyond L1d the second line is \
-            mostly on its way already where the walk goes in order. A load across two 4 KiB \
-            pages needs two translations, which may hide where each load waits for the one \
-            before, and shows where none does (X6). The paper explains its slowdown in L2 by the \
-            connection between L1d and L2, which was too narrow for two lines per step.",
+    question: "How much slower is a list walk if every element lies across two cache lines?",
+    source: "Drepper 6.2.1, Figure 6.4. Element size and displacement are not stated there; here \
+             elements have 64 bytes and are displaced by 60 bytes, so that the pointer itself is \
+             split",
+    about: "A thread walks a list and increments each element. The chart shows how much longer a \
+            step takes when the elements are displaced by 60 bytes, so that each pointer lies \
+            across two lines. A split load makes two accesses in one instruction. Beyond L1d, a \
+            sequential walk mostly finds that the prefetcher has already requested the second \
+            line. The paper explains its slowdown in L2 by the connection between L1d and L2, \
+            which was too narrow for two lines per step. A load across two 4 KiB pages also needs \
+            two translations. Their cost may stay hidden if each load waits for the previous load \
+            anyway; X6 shows the cost for independent loads.",
     seen: &[],
     plot: Some(
         Plot::lines(
@@ -115,11 +120,11 @@ const FIG_6_4: Experiment = Experiment {
         measured(
             "E15.1",
             ours(
-                "splits are cheap on cores of today; the document has slowdowns of 280 to 390 % in \
-             L1d",
+                "split accesses are cheap on cores of today; the document shows slowdowns of 280 \
+                 to 390 % in L1d",
             ),
-            "in L1d an element that lies across two lines costs more than an aligned one, and \
-             less than 300 % more",
+            "in L1d, a step on elements across two lines takes longer than a step on aligned \
+             elements, but less than 4 times as long (300 % slower)",
             |e| {
                 let l1 = e.machine.ranges.l1;
                 let mut parts = Vec::new();
@@ -139,8 +144,8 @@ const FIG_6_4: Experiment = Experiment {
         measured(
             "E15.2",
             drepper("6.2.1, Figure 6.4"),
-            "in memory elements across two lines cost a random walk that increments them 20 % \
-             or more",
+            "in memory, a random walk that increments its elements takes at least 20 % longer if \
+             they lie across two lines",
             |e| {
                 let (_, straight, split) = SERIES[1];
                 let slower = paired(e, split, straight, e.machine.ranges.memory)?;
@@ -152,21 +157,21 @@ const FIG_6_4: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Many,
-                "Elements across two lines over aligned, random walk in memory",
+                "Split over aligned elements, random walk in memory",
                 "Elements across two lines make a random walk in memory take {now} as long",
             )
             .advice(
                 "Align elements that you access at random to their size.",
-                "In memory, alignment to lines hardly shows in random access: do not pad for \
-                 it alone.",
+                "In memory, alignment hardly affects random access: do not pad for alignment \
+                 alone.",
             ),
         )
-        .failing("The second line is hidden behind the first."),
+        .failing("The core fetches the second line in parallel with the first."),
         measured(
             "E15.3",
-            ours("two pages take two translations besides two lines"),
-            "an element that lies across two pages costs more than 1.1 times one that lies \
-             across two lines",
+            ours("an access across two pages needs two translations besides two lines"),
+            "a step on elements across two pages takes more than 1.1 times as long as a step on \
+             elements across two lines",
             |e| {
                 let x = (SPLITS * 64) as f64;
                 let gap = ratio(e.at(SPLIT_PAGE, x), e.at(SPLIT_LINE, x))?;
@@ -177,8 +182,8 @@ const FIG_6_4: Experiment = Experiment {
         measured(
             "E15.5",
             drepper("6.2.1, Figure 6.4"),
-            "in L2 elements across two lines cost a sequential walk that increments them about \
-             300 % more: 3 times as long or longer",
+            "in L2, a sequential walk that increments its elements takes at least 3 times as long \
+             if they lie across two lines (the document: about 300 % longer)",
             |e| {
                 let (_, straight, split) = SERIES[0];
                 let slower = paired(e, split, straight, e.machine.ranges.l2);
@@ -190,22 +195,26 @@ const FIG_6_4: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Many,
-                "Elements across two lines over aligned, in order in L2",
-                "Elements across two lines make a walk in order in L2 take {now} as long",
+                "Split over aligned elements, sequential walk in L2",
+                "Elements across two lines make a sequential walk in L2 take {now} as long",
             )
             .advice(
-                "Align elements to their size: lines between L1d and L2 are the bottleneck.",
-                "Misaligned elements cost less in L2 than in the paper; align what a hot loop \
-                 touches.",
+                "Align elements to their size: transfers of lines between L1d and L2 are the \
+                 bottleneck.",
+                "Misaligned elements cost less in L2 than in the paper; align the elements that a \
+                 hot loop accesses.",
             ),
         )
-        .failing("The connection between L1d and L2 has grown wide enough for two lines per step."),
+        .failing(
+            "The connection between L1d and L2 has become wide enough for two lines per \
+                  step.",
+        ),
         // For very large working sets the slowdown is still 20 to 30 %: 32 % in order at 2^29 bytes.
         measured(
             "E15.6",
             drepper("6.2.1, Figure 6.4"),
-            "in memory elements across two lines cost a sequential walk that increments them 20 % \
-             or more",
+            "in memory, a sequential walk that increments its elements takes at least 20 % longer \
+             if they lie across two lines",
             |e| {
                 let (_, straight, split) = SERIES[0];
                 let slower = paired(e, split, straight, e.machine.ranges.memory);
@@ -218,7 +227,7 @@ const FIG_6_4: Experiment = Experiment {
         measured(
             "E15.7",
             drepper("6.2.1, Figure 6.4"),
-            "in L2 elements across two lines slow a sequential walk down more than a random one",
+            "in L2, elements across two lines slow a sequential walk down more than a random walk",
             |e| {
                 let l2 = e.machine.ranges.l2;
                 let slower = |(_, straight, split)| paired(e, split, straight, l2);
@@ -240,6 +249,6 @@ const FIG_6_4: Experiment = Experiment {
                 }))
             },
         )
-        .failing("On aligned data the instruction that takes any address is as good."),
+        .failing("On aligned data, movdqu is as fast as movdqa."),
     ],
 };

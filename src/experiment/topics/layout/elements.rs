@@ -1,4 +1,4 @@
-//! Drepper 6.2.1, elements of several lines of which few bytes are used: Figure 6.2.
+//! Drepper 6.2.1, elements of several lines that a program reads only in part: Figure 6.2.
 
 use crate::experiment::prelude::*;
 use crate::kernel::Pair;
@@ -55,15 +55,19 @@ const FIG_6_2: Experiment = Experiment {
     id: "E11",
     name: "drepper-fig-6.2",
     title: "Two values of an element in one line, or in its first and last",
-    question: "What does it cost to spread what is used together over two cache lines?",
-    source: "Drepper 6.2.1, Figure 6.2. The paper does not show the addition; here both values \
-             and the pointer are loaded and the sum stays in a register. It has no curve of \
+    question: "How much slower is a list walk if values that are used together lie in two cache \
+               lines?",
+    source: "Drepper 6.2.1, Figure 6.2. The paper does not show the addition; here both values and \
+             the pointer are loaded, and the sum stays in a register. The paper has no curve of \
              sequential elements of 2 lines",
-    about: "The walk waits for the pointer alone: a CPU that executes out of order can fetch the \
-            second line beside the first. In sequence twice the lines are moved, which shows \
-            where prefetchers run at the limit of the bus. But of elements of two lines the walk \
-            uses every line, which a prefetcher follows best of all, where every other line is \
-            harder to follow.",
+    about: "A thread walks a list and adds two values of each element. The chart shows how much \
+            longer a step takes if the values lie in the first and last line of the element \
+            instead of both in the first line. The walk waits only for the pointer, which lies in \
+            the first line; an out-of-order CPU can fetch the second line in parallel. A \
+            sequential walk over two lines per element moves twice as many lines, which takes \
+            longer where prefetchers already saturate the bus. With elements of two lines, \
+            however, the walk then uses every line without a gap, and a prefetcher follows such a \
+            stream more easily than a stream of every other line.",
     seen: &[],
     plot: Some(
         Plot::lines(
@@ -118,7 +122,7 @@ const FIG_6_2: Experiment = Experiment {
         measured(
             "E11.1",
             drepper("6.2.1, Figure 6.2"),
-            "inside L1d a second line per element costs nothing: less than 5 % either way",
+            "in L1d, a second line per element changes the time by less than 5 % either way",
             |e| {
                 let mut parts = Vec::new();
                 for spread in &SPREADS {
@@ -134,23 +138,24 @@ const FIG_6_2: Experiment = Experiment {
         measured(
             "E11.2",
             drepper("6.2.1, Figure 6.2"),
-            "beyond L1d a second line per element costs more than 3 % somewhere",
+            "beyond L1d, a second line per element costs more than 3 % at some working set",
             |e| {
                 let most = beyond_l1(e, Interval::most)?;
-                at_least("the most of two lines over one", most, 1.03)
+                at_least("largest ratio of two lines over one", most, 1.03)
             },
         )
         .then(1.34, "Core 2 (2007)"),
         measured(
             "E11.3",
             ours(
-                "the document has penalties alone; sequential elements of two lines are a stream \
-             without gaps",
+                "the document shows only slowdowns; with two lines, sequential elements of two \
+                 lines form a stream without gaps",
             ),
-            "beyond L1d a second line per element nowhere speeds the walk up by more than 3 %",
+            "beyond L1d, a second line per element does not make the walk more than 3 % faster at \
+             any working set",
             |e| {
                 let least = beyond_l1(e, Interval::least)?;
-                at_least("the least of two lines over one", least, 0.97)
+                at_least("smallest ratio of two lines over one", least, 0.97)
             },
         ),
         // At random the slowdown is 25 to 35 % in L2 and about 10 % beyond, as memory gets
@@ -158,8 +163,8 @@ const FIG_6_2: Experiment = Experiment {
         measured(
             "E11.4",
             drepper("6.2.1, Figure 6.2"),
-            "in random order a second line per element costs more than 3 % in L2, and less than \
-             that in memory",
+            "in random order, a second line per element costs more than 3 % in L2, and less in \
+             memory than in L2",
             |e| {
                 let mut parts = Vec::new();
                 for spread in SPREADS.iter().filter(|spread| !spread.sequential) {
@@ -175,7 +180,7 @@ const FIG_6_2: Experiment = Experiment {
             },
         )
         .then(1.34, "Core 2 (2007)")
-        .failing("Out of order execution hides the second line behind the first."),
+        .failing("Out-of-order execution fetches the second line in parallel with the first."),
     ],
 };
 
@@ -194,7 +199,7 @@ fn peak(e: &Evidence<'_>, spread: &Spread, range: Range) -> Result<Interval, Unt
         })
 }
 
-/// What the ratios of all curves come to beyond L1d: the greatest or the least of them.
+/// The greatest or the least ratio of all curves beyond L1d.
 fn beyond_l1(
     e: &Evidence<'_>,
     pick: fn(Interval, Interval) -> Interval,
@@ -219,7 +224,7 @@ pub struct PairSetup {
     pub working_set: usize,
     /// Where the elements lie.
     pub layout: Layout,
-    /// In which order they are visited.
+    /// Order of the walk.
     pub order: Order,
     /// The words.
     pub words: [usize; 2],

@@ -20,7 +20,7 @@ struct Foo {
     b: c_int,
 }
 
-/// The same with `b` in the hole behind `a`, as `pahole --reorganize` prints it.
+/// The structure with `b` in the hole behind `a`, as `pahole --reorganize` prints it.
 #[repr(C)]
 struct Reorganised {
     a: c_int,
@@ -36,7 +36,7 @@ struct Chosen {
     b: c_int,
 }
 
-/// What is counted: what it is, what it comes to here, and what it is in the figure.
+/// A counted quantity: its name, its value on this machine, and its value in the figure.
 type Counted = (&'static str, usize, f64);
 
 /// Bytes of all members.
@@ -85,7 +85,8 @@ const IN_ORDER: [&str; 2] = ["as defined, in order", "reorganised, in order"];
 /// Bytes of the two structures, in the order of the series.
 const SIZES: [usize; 2] = [size_of::<Foo>(), size_of::<Reorganised>()];
 
-/// Structures, as bytes of reorganised ones: what the horizontal axis counts in both cases.
+/// Sizes of the array, in bytes of reorganised structures, which the horizontal axis counts in both
+/// cases.
 fn sizes(machine: &Machine) -> Vec<usize> {
     if machine.full {
         return machine.working_sets();
@@ -103,19 +104,20 @@ const FIG_6_3: Experiment = Experiment {
     name: "drepper-fig-6.3",
     title: "A structure with a hole takes two lines instead of one",
     question: "How large is the structure of Figure 6.3, and what does its second line cost?",
-    source: "Drepper 6.2.1, Figure 6.3: what pahole prints, `linefill layout` prints of every \
-             binary. The paper measures nothing here; the times are ours: of structures in an \
-             array that indices pick, a or the word that holds it, and b or the word that holds \
-             it, are read",
-    about: "The layout follows from the ABI. Rust orders the members of a structure itself, \
-            unless repr(C) forbids it. A structure of 72 bytes in an array lies across two lines \
-            wherever it starts, so each one that is read at random is two misses; they are under \
-            way together, and the second line is the first one's neighbour, in the same row of \
-            the memory chip and often fetched along with it. In order, prefetchers can fetch \
-            both in time.",
+    source: "Drepper 6.2.1, Figure 6.3, the output of pahole; `linefill layout` prints the same \
+             for any binary. The paper measures no times here. Our test picks structures of an \
+             array by indices and reads two words of each: the word that holds a and the word that \
+             holds b",
+    about: "The layout of a structure follows from the ABI. Rust orders the members itself, unless \
+            repr(C) forbids it. The chart shows how much longer it takes to read two members of a \
+            72-byte structure than of a 64-byte structure. In an array, a structure of 72 bytes \
+            always lies across two lines, so that a random read of it causes two misses. The two \
+            misses overlap, and the second line is the neighbour of the first: it lies in the same \
+            DRAM row, and the CPU often fetches both lines together. In sequential order, \
+            prefetchers can fetch both lines in time.",
     seen: &[],
     plot: Some(Plot::lines(
-        Axis::bytes("structures, in bytes of reorganised ones"),
+        Axis::bytes("number of structures x 64 bytes"),
         Axis::linear("slowdown by the second line"),
         Unit::Percent,
     )),
@@ -158,8 +160,8 @@ const FIG_6_3: Experiment = Experiment {
         computed(
             "E12.1",
             drepper("6.2.1, Figure 6.3"),
-            "the structure of Figure 6.3 is 72 bytes on 2 lines: a hole of 4 bytes, 4 of \
-             padding, and 8 on the last line",
+            "the structure of Figure 6.3 has 72 bytes on 2 lines, with a hole of 4 bytes, 4 bytes \
+             of padding, and 8 bytes on the last line",
             |e| agree(e, &FOO),
         )
         .then(72.0, ""),
@@ -167,21 +169,20 @@ const FIG_6_3: Experiment = Experiment {
         computed(
             "E12.2",
             drepper("6.2.1, Figure 6.3"),
-            "the structure of Figure 6.3 with b moved into the hole is 64 bytes on 1 line",
+            "the structure of Figure 6.3 with b moved into the hole has 64 bytes on 1 line",
             |e| agree(e, &MOVED),
         ),
         computed(
             "E12.3",
-            ours("Rust orders members itself, which C may not"),
-            "the order that Rust chooses for the structure of Figure 6.3 comes to 64 bytes on 1 \
-             line without being asked",
+            ours("Rust may order members itself, and C may not"),
+            "without repr(C), Rust lays out the structure of Figure 6.3 in 64 bytes on 1 line",
             |e| agree(e, &RUST),
         ),
         measured(
             "E12.4",
             ours("the document measures no times here"),
-            "inside L1d a structure on two lines is read as fast as one on one line: less than \
-             10 % either way",
+            "in L1d, reading structures on two lines takes as long as reading structures on one \
+             line: less than 10 % either way",
             |e| {
                 let slower = paired(e, RANDOM[0], RANDOM[1], e.machine.ranges.l1)?;
                 between("two lines over one, in L1d", slower, 0.9, 1.1)
@@ -190,15 +191,16 @@ const FIG_6_3: Experiment = Experiment {
         measured(
             "E12.5",
             ours("the document measures no times here"),
-            "in memory structures on two lines take more than 1.1 times as long to read at \
-             random as structures on one line",
+            "in memory, reading structures on two lines at random takes more than 1.1 times as \
+             long as reading structures on one line",
             |e| at_least("two lines over one, at random", far(e, RANDOM), 1.1),
         ),
         measured(
             "E12.6",
             ours("the document measures no times here"),
-            "in memory and in order structures of 72 bytes cost less than 1.5 times those of 64 \
-             bytes: nearer to their bytes, an eighth more, than to their lines, twice as many",
+            "in memory, reading structures of 72 bytes sequentially takes less than 1.5 times as \
+             long as reading structures of 64 bytes: the time follows the bytes (1.125 times) \
+             rather than the lines (2 times)",
             |e| at_most("72 bytes over 64, in order", far(e, IN_ORDER), 1.5),
         ),
     ],
@@ -237,9 +239,9 @@ fn far(e: &Evidence<'_>, [defined, other]: [&str; 2]) -> Result<Interval, Untest
 pub struct PickSetup {
     /// Bytes of an element.
     pub element: usize,
-    /// How many there are.
+    /// Number of elements.
     pub count: usize,
-    /// In which order they are read.
+    /// Order of the reads.
     pub order: Order,
 }
 

@@ -1,4 +1,4 @@
-//! Drepper 7.1, what performance counters say: Figures 7.1 to 7.3, an instruction at a time.
+//! Drepper 7.1, performance counters: Figures 7.1 to 7.3, per instruction.
 
 use crate::counters::Quantity;
 use crate::experiment::prelude::*;
@@ -24,7 +24,7 @@ const AT_RANDOM: &str = "at random";
 /// the 3.125 % of Figure 7.3.
 const INSTRUCTIONS: u32 = 4;
 
-/// What is told of a walk's misses, and the figures' columns.
+/// The kinds of misses of a walk, and the columns of the figures.
 const MISSED: [(Missed, &str); 4] = [
     (Missed::L1d, "L1d misses"),
     (Missed::L2, "L2 misses"),
@@ -38,21 +38,23 @@ const FIG_7_1: Experiment = Experiment {
     id: "F3",
     name: "drepper-fig-7.1",
     title: "Cycles and misses per instruction",
-    question: "How many of a list walk's instructions miss, and what does that make of the cycles \
-               an instruction?",
+    question: "What share of the instructions of a list walk misses a cache, and how many cycles \
+               per instruction result?",
     source: "Drepper 7.1, Figures 7.1 to 7.3, counted by oprofile on a Core 2",
-    about: "The misses that are drawn are simulated in the caches of the paper's Core 2, those \
-            of a CPU with counters are counted. At random the figure stays at two thirds to nine \
-            tenths of the simulation, and its 1 % of L1d misses at 2^16 cannot be: half of the \
-            elements are not in L1d there, and Figure 7.1 shows the latency of L2. It also has \
-            as many lines again brought in by prefetchers as the program asked for at random; a \
-            prefetcher that follows streams finds few of them in the simulation. Cycles per \
-            instruction of a dependent walk are the latency of a step over its instructions.",
+    about: "A thread walks a list of 8-byte elements, sequentially or at random. The solid curves \
+            are misses per hundred instructions, simulated in the caches of the paper's Core 2; a \
+            CPU with counters adds curves of its own misses. For random walks, the figure's counts \
+            lie at two thirds to nine tenths of the simulation. Its 1 % of L1d misses at 2^16 \
+            bytes must be an error: half of the elements are not in L1d there, and Figure 7.1 \
+            shows the latency of L2. In the figure, prefetchers bring in as many lines again as a \
+            random walk misses; in the simulation, a stream prefetcher finds few streams in it. \
+            The cycles per instruction of a dependent walk are the latency of a step divided by \
+            its instructions.",
     seen: &[],
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
-            Axis::linear("misses of a hundred instructions"),
+            Axis::linear("misses per hundred instructions"),
             Unit::Percent,
         )
         .beside(&[
@@ -88,8 +90,8 @@ const FIG_7_1: Experiment = Experiment {
         simulated(
             "F3.1",
             drepper("7.1, Figure 7.3"),
-            "a simulated list in order misses L1d of 32 KiB once in 32 instructions from 2^16 \
-             bytes on, as counted in Figure 7.3 (5 % allowed)",
+            "a simulated sequential walk over 2^16 bytes or more misses an L1d of 32 KiB once in \
+             32 instructions, as counted in Figure 7.3 (5 % allowed)",
             |e| {
                 let parts = COUNTED_IN_ORDER.map(|(power, counted)| {
                     let simulated = missed(e, IN_ORDER, Missed::L1d, power)?;
@@ -103,8 +105,8 @@ const FIG_7_1: Experiment = Experiment {
         simulated(
             "F3.2",
             drepper("7.1, Figures 7.2 and 7.3"),
-            "a simulated L2 of 4 MiB has no part of either list to fetch at 2^21 bytes (less \
-             than 0.1 % of instructions) and much at 2^23 (more than 1 %), as in both figures",
+            "in both simulated walks, an L2 of 4 MiB fetches hardly any lines at 2^21 bytes (less \
+             than 0.1 % of instructions) and many at 2^23 (more than 1 %), as in both figures",
             |e| {
                 let of = |order, power| missed(e, order, Missed::L2Lines, power);
                 all_of([IN_ORDER, AT_RANDOM].map(|order| {
@@ -120,16 +122,16 @@ const FIG_7_1: Experiment = Experiment {
         simulated(
             "F3.3",
             drepper("7.1, Figure 7.3"),
-            "of the lines that a simulated list in order needs in L2 at 2^23 bytes fewer than a \
-             tenth are missed there: the prefetcher was first",
+            "in a simulated sequential walk over 2^23 bytes, the walk misses less than a tenth of \
+             the lines that L2 fetches: the prefetcher fetches the others first",
             |e| {
                 let of = |which| missed(e, IN_ORDER, which, 23);
                 let lines = of(Missed::L2Lines)?.middle();
                 if lines <= 0.0 {
-                    return Err(Untestable("L2 took in nothing".to_owned()));
+                    return Err(Untestable("L2 fetched no lines".to_owned()));
                 }
                 at_most(
-                    "missed of those brought in",
+                    "missed of the lines fetched",
                     of(Missed::L2)?.scaled(1.0 / lines),
                     0.1,
                 )
@@ -140,8 +142,8 @@ const FIG_7_1: Experiment = Experiment {
         simulated(
             "F3.4",
             drepper("7.1, Figures 7.2 and 7.3"),
-            "a simulated list at random misses L1d 4 to 8 times as often as one in order from \
-             2^18 to 2^23 bytes",
+            "from 2^18 to 2^23 bytes, a simulated random walk misses L1d 4 to 8 times as often as \
+             a sequential walk",
             |e| {
                 let parts = [18, 20, 21, 22, 23].map(|power| {
                     let of = |order| missed(e, order, Missed::L1d, power);
@@ -156,8 +158,8 @@ const FIG_7_1: Experiment = Experiment {
         simulated(
             "F3.5",
             drepper("7.1, Figure 7.2"),
-            "a simulated list at random begins to miss a TLB of 256 entries between 2^20 bytes \
-             (less than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
+            "a simulated random walk begins to miss a TLB of 256 entries between 2^20 bytes (less \
+             than 0.1 % of instructions) and 2^21 (more than 5 %), as in Figure 7.2",
             |e| {
                 let of = |power| missed(e, AT_RANDOM, Missed::Tlb, power);
                 all_of([
@@ -170,8 +172,8 @@ const FIG_7_1: Experiment = Experiment {
         counted(
             "F3.6",
             drepper("7.1, Figures 7.2 and 7.3"),
-            "an instruction of a list at random misses L1d more than 3 times as often in memory \
-             as one of a list in order, as counted",
+            "in memory, a random walk has more than 3 times as many L1d misses per instruction as \
+             a sequential walk, by this CPU's counters",
             |e| {
                 let x = e.machine.place_in_memory(e.machine.in_memory())?;
                 let each = |order| per_instruction(e, order, x, Quantity::L1dMisses);
@@ -187,8 +189,8 @@ const FIG_7_1: Experiment = Experiment {
         counted(
             "F3.7",
             drepper("7.1, Figure 7.1"),
-            "a list at random takes more than 10 times as many cycles per instruction in memory \
-             as in L1d, as counted",
+            "a random walk takes more than 10 times as many cycles per instruction in memory as in \
+             L1d, by this CPU's counters",
             cycles_an_instruction,
         )
         .then(16.3, "Core 2, 32 KiB L1d, 4 MiB L2 (2007)"),
@@ -223,7 +225,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     };
     let walk = |bytes, order| WalkSetup::follow(Layout::npad(0), bytes, order);
     let mut cases = Vec::new();
-    // What is simulated depends on no machine, and so on no run's seed.
+    // The simulation does not depend on the machine, and so does not use the run's seed.
     for (name, order) in orders(1) {
         for (missed, what) in MISSED {
             let sizes = powers.iter().map(|&power| 1 << power);
@@ -264,7 +266,7 @@ fn missed(
     e.at(&label(order, what), f64::from(1_u32 << power))
 }
 
-/// How often `quantity` was counted an instruction.
+/// The count of `quantity` per instruction.
 fn per_instruction(
     e: &Evidence<'_>,
     order: &str,
@@ -288,13 +290,13 @@ fn cycles_an_instruction(e: &Evidence<'_>) -> Judged {
         ratio(cycles, e.count(AT_RANDOM, x, Quantity::Instructions))
     };
     at_least(
-        "cycles an instruction, memory over L1d",
+        "cycles per instruction, memory over L1d",
         ratio(each(far), each(near)),
         10.0,
     )
 }
 
-/// The simulated curves, and beside them what this machine counted.
+/// The simulated curves, and curves that this machine counted.
 fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     let mut curves = e.curves();
     curves.retain(|curve| ![IN_ORDER, AT_RANDOM].contains(&&*curve.label));
@@ -322,7 +324,7 @@ fn curves(e: &Evidence<'_>) -> Vec<Curve> {
     curves
 }
 
-/// What of a walk's misses is told.
+/// The kinds of misses of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Missed {
     /// Loads that L1d did not have.
@@ -349,12 +351,12 @@ pub struct Core2Setup {
     pub walk: WalkSetup,
     /// Instructions of a step.
     pub instructions: u32,
-    /// What is told.
+    /// The kind of miss to report.
     pub missed: Missed,
 }
 
-/// What was counted of a walk, in the order of [`Missed::ALL`]. The four numbers of a walk come out
-/// of one simulation, and those of the next pass are the same.
+/// The counts of a walk, in the order of [`Missed::ALL`]. One simulation yields the four numbers of
+/// a walk, and the next pass reuses them.
 static KNOWN: Mutex<Vec<(WalkSetup, [u64; 4])>> = Mutex::new(Vec::new());
 
 impl Setup for Core2Setup {

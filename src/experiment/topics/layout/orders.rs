@@ -36,8 +36,8 @@ const BYTES: [(&str, usize, f64); 5] = [
 /// Bytes of a batch of whole orders: what the horizontal axis counts in every arrangement.
 const BATCH: usize = Orders::BATCH * size_of::<WholeOrder>();
 
-/// Bytes of whole orders: one size a range in a quick run, of which the last, if it can be
-/// afforded, puts the split array into memory as well.
+/// Bytes of whole orders: one size per range in a quick run. The last size, if memory allows, puts
+/// the split array into memory as well.
 fn sizes(machine: &Machine) -> Vec<usize> {
     let largest = 1 << machine.largest.ilog2();
     let far = (4 * machine.in_memory()).min(largest);
@@ -62,21 +62,23 @@ fn sizes(machine: &Machine) -> Vec<usize> {
 const ORDER_SPLIT: Experiment = Experiment {
     id: "E17",
     name: "drepper-order-split",
-    title: "The sum of outstanding payments, over whole orders and over split ones",
-    question: "What do the fields cost that a loop over an array of structures does not read?",
-    source: "Drepper 6.2.1, struct order, with the factor of Figure 3.11. The horizontal axis is \
-             the number of orders times 64 bytes in every arrangement. Whether an order is paid \
-             is laid over its price as a mask: a branch on random payments would be mispredicted \
-             every other time and hide what memory costs. The third arrangement is ours: prices \
-             and payments in an array each, added up four at a time by AVX2",
-    about: "Prefetchers stream the unused bytes in as well, so that inside the caches the \
-            arithmetic can hide them. In memory the loop runs at the speed of one core's share \
-            of the bus, and 16 bytes per order instead of 64 are a quarter of the time, if the \
-            arithmetic keeps up. Arrays apart gain twice, since their numbers lie as vector \
-            instructions want them.",
+    title: "The sum of outstanding payments, over whole and over split orders",
+    question: "How much do unused fields slow a loop over an array of structures?",
+    source: "Drepper 6.2.1, struct order, with the factor of Figure 3.11. In every arrangement the \
+             horizontal axis is the number of orders times 64 bytes. A mask on the price selects \
+             the unpaid orders: a branch on random payments would be mispredicted every other time \
+             and hide the cost of memory. The third arrangement is ours: prices and payments in \
+             separate arrays, added four at a time by AVX2",
+    about: "A loop adds the prices of all unpaid orders, in three arrangements: whole orders of 64 \
+            bytes, orders split so that price and payment take 16 bytes, and separate arrays of \
+            prices and payments. With whole orders, prefetchers also fetch the unused bytes; \
+            inside the caches, the arithmetic can hide this cost. In memory, bandwidth limits the \
+            loop. It then needs a quarter of the time for 16 instead of 64 bytes per order, if the \
+            arithmetic keeps up. Separate arrays save more bytes, and their values lie next to \
+            each other, as vector instructions need them.",
     seen: &[],
     plot: Some(Plot::lines(
-        Axis::bytes("orders, in bytes of whole ones"),
+        Axis::bytes("number of orders x 64 bytes"),
         Axis::log("time for 16 orders"),
         Unit::CoreCycles,
     )),
@@ -117,9 +119,9 @@ const ORDER_SPLIT: Experiment = Experiment {
     claims: &[
         computed(
             "E17.1",
-            ours("the document gives the members of the structure; sizes follow from the ABI"),
-            "an order of 6.2.1 is 64 bytes with a hole of 7 behind paid, and the part that is \
-             split off 16 bytes",
+            ours("the document gives the members of the structure; the sizes follow from the ABI"),
+            "an order of section 6.2.1 has 64 bytes with a hole of 7 bytes after paid, and its \
+             split-off part has 16 bytes",
             |e| {
                 let mut parts = Vec::new();
                 for (series, _, wanted) in BYTES {
@@ -133,8 +135,8 @@ const ORDER_SPLIT: Experiment = Experiment {
         measured(
             "E17.2",
             drepper("6.2.1, struct order, with Figure 3.11"),
-            "in memory the sum over whole orders takes more than 1.5 times as long as over \
-             split ones",
+            "in memory, the sum over whole orders takes more than 1.5 times as long as the sum \
+             over split orders",
             |e| at_least("whole over split, in memory", far(e, WHOLE, SPLIT), 1.5),
         )
         .then(5.2, PENTIUM_4)
@@ -143,28 +145,31 @@ const ORDER_SPLIT: Experiment = Experiment {
                 Shown::Times,
                 Touches::Many,
                 "Whole over split records, sum of one field, in memory",
-                "A sum of one field takes {now} as long over whole records as over split ones",
+                "A sum of one field takes {now} as long over whole records as over split records",
             )
             .advice(
-                "Keep the fields that a loop reads together, in arrays of their own.",
-                "Splitting records gains little for this loop: the prefetchers bring the whole \
+                "Keep the fields that a loop reads together, in arrays separate from other fields.",
+                "Splitting records gains little for this loop: the prefetchers fetch the whole \
                  lines in time.",
             ),
         )
-        .holding("Fields that are not read are loaded all the same."),
+        .holding(
+            "The loop also loads the fields that it does not use, because they share lines \
+                  with the others.",
+        ),
         measured(
             "E17.3",
-            ours("the control: in L1d no field costs a transfer"),
-            "inside L1d the sum over whole orders takes as long as over split ones: less than \
-             10 % either way",
+            ours("the control: in L1d, unused fields cause no transfers"),
+            "in L1d, the sum over whole orders takes as long as the sum over split orders: less \
+             than 10 % either way",
             |e| between("whole over split, in L1d", near(e, WHOLE, SPLIT), 0.9, 1.1),
         ),
         // The program performs up to 5 times worse than it could.
         measured(
             "E17.4",
             drepper("6.2.1, struct order, with Figure 3.11"),
-            "in memory the sum over whole orders takes 3 to 6 times as long as over split ones: \
-             near the factor of 5 that Figure 3.11 promises",
+            "in memory, the sum over whole orders takes 3 to 6 times as long as the sum over split \
+             orders, near the factor of 5 of Figure 3.11",
             |e| {
                 let slower = far(e, WHOLE, SPLIT)?;
                 // Split orders that a cache holds would say how the cache compares.
@@ -175,9 +180,12 @@ const ORDER_SPLIT: Experiment = Experiment {
         .then(5.2, PENTIUM_4),
         measured(
             "E17.5",
-            ours("arrays of single fields go one step further than the document, and suit vectors"),
-            "arrays of prices and payments apart are summed more than twice as fast as split \
-             orders in L1d, and more than 1.2 times in memory",
+            ours(
+                "separate arrays go one step further than the document, and suit vector \
+                  instructions",
+            ),
+            "the sum over separate arrays is more than 2 times as fast as over split orders in \
+             L1d, and more than 1.2 times as fast in memory",
             |e| {
                 all_of([
                     at_least("split over apart, in L1d", near(e, SPLIT, APART), 2.0),
@@ -198,7 +206,7 @@ fn near(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
     paired(e, of, to, l1)
 }
 
-/// The ratio of two arrangements of the most orders, which lie in memory.
+/// The ratio of two arrangements at the largest number of orders, which lie in memory.
 fn far(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
     let points = paired_points(e, of, to)?;
     let place = e.machine.place_in_memory(most(e.machine))?;
@@ -209,11 +217,11 @@ fn far(e: &Evidence<'_>, of: &str, to: &str) -> Result<Interval, Untestable> {
     Ok(ratio)
 }
 
-/// The most bytes of whole orders.
+/// The largest number of bytes of whole orders.
 fn most(machine: &Machine) -> usize {
     sizes(machine).pop().unwrap_or(0)
 }
 
 fn nothing() -> Untestable {
-    Untestable("no number of orders was measured that lies in memory".to_owned())
+    Untestable("no number of orders that lies in memory was timed".to_owned())
 }

@@ -9,12 +9,12 @@ use core::mem::size_of;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[ALIGNMENT];
 
-/// What asks for a line of its own.
+/// An object that asks for a line of its own.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Asked<const N: usize>([u8; N]);
 
-/// The same bytes without asking, aligned as words are.
+/// As many bytes without the request, aligned as words are.
 type Unasked = [u64; 8];
 
 /// Objects that are allocated one by one.
@@ -40,7 +40,7 @@ const STRIDE: &str = "bytes from an element of 40 bytes that asked to the next";
 
 type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
 
-/// What is counted once.
+/// Quantities that are counted once.
 const COUNTS: [(&str, Count); 7] = [
     (ON_WORDS, |_, _| Ok(on(&unasked(), 16))),
     (ON_LINES, |_, _| Ok(on(&unasked(), LINE))),
@@ -54,17 +54,19 @@ const COUNTS: [(&str, Count); 7] = [
 const ALIGNMENT: Experiment = Experiment {
     id: "E14",
     name: "drepper-alignment",
-    title: "Where objects begin, asked and unasked",
-    question: "Are over-aligned objects really aligned to a cache line, and where do ordinary \
-               objects land?",
+    title: "Where objects begin, with and without a requested alignment",
+    question: "Are objects that request the alignment of a cache line really aligned to it, and \
+               where do other objects begin?",
     source: "Drepper 6.2.1 on posix_memalign and the attribute aligned, of variables and of types. \
-             Rust has the type's alone, repr(align(64)), and passes it to the allocator, which \
-             calls posix_memalign",
-    about: "In C a type that asks is aligned by the compiler wherever the compiler places it, \
-            but malloc does not know; in Rust allocation asks by itself. What does not ask gets \
-            what the allocator gives to everything: of glibc's 16 bytes, so that most objects of \
-            a line's size lie across two. Other allocators sort objects by size and may align \
-            what is as large as a line without being asked.",
+             Rust has only the attribute of a type, repr(align(64)), and passes the alignment to \
+             the allocator, which calls posix_memalign",
+    about: "The test allocates many objects of 64 bytes and counts how many begin on a cache line, \
+            for types that request this alignment (asked) and for types that do not (unasked). In \
+            C, the compiler aligns variables of such a type, but malloc does not know about the \
+            request; in Rust, every allocation passes the request on. Other objects get the \
+            default alignment of the allocator. With glibc's 16 bytes, most objects of the size of \
+            a line lie across two lines. Other allocators sort objects by size, and may align \
+            objects of the size of a line without a request.",
     seen: &[],
     plot: None,
     cases: |_| {
@@ -96,8 +98,8 @@ const ALIGNMENT: Experiment = Experiment {
         computed(
             "E14.1",
             drepper("6.2.1, on alignment"),
-            "objects that ask for a line begin on a line wherever they live: static, on the \
-             stack, boxed, in vectors",
+            "objects whose type requests the alignment of a line begin on a line wherever they \
+             live: static, on the stack, boxed, in vectors",
             |e| {
                 let mut parts = Vec::new();
                 for (place, name) in PLACES {
@@ -113,8 +115,8 @@ const ALIGNMENT: Experiment = Experiment {
         counted(
             "E14.2",
             drepper("6.2.1, on alignment"),
-            "allocation gives objects that do not ask multiples of 16 bytes, and a line to \
-             fewer than half of them",
+            "objects allocated without a requested alignment all begin on a multiple of 16 bytes, \
+             and fewer than half begin on a line",
             |e| {
                 let all = BOXES as f64;
                 all_of([
@@ -128,8 +130,9 @@ const ALIGNMENT: Experiment = Experiment {
         computed(
             "E14.3",
             drepper("6.2.1, on alignment"),
-            "an array that asks aligns its first element: 8 of 64 elements of 40 bytes are on a \
-             line, and all if they ask themselves, which makes them 64 bytes",
+            "an array that requests the alignment of a line aligns its first element: 8 of 64 \
+             elements of 40 bytes begin on a line; if the element type requests it, all do, and \
+             each element grows to 64 bytes",
             |e| {
                 let all = ELEMENTS as f64;
                 all_of([
@@ -144,14 +147,14 @@ const ALIGNMENT: Experiment = Experiment {
         counted(
             "E14.4",
             drepper("6.2.1, on alignment"),
-            "boxes of a line that ask for one take more than 1.2 times the memory of boxes that \
-             do not",
+            "boxes of 64 bytes whose type requests the alignment of a line take more than 1.2 \
+             times the memory of boxes without the request",
             |e| {
                 let more = ratio(e.at(SPACING_ASKED, 0.0), e.at(SPACING, 0.0))?;
                 at_least("asked over unasked", more, 1.2)
             },
         )
-        .failing("This allocator gives lines of their own at little cost."),
+        .failing("This allocator aligns objects to lines at little cost."),
     ],
 };
 
@@ -165,7 +168,7 @@ fn addresses<T>(objects: &[T]) -> Vec<usize> {
     objects.iter().map(address).collect()
 }
 
-/// How many addresses are multiples of `bytes`.
+/// The number of addresses that are multiples of `bytes`.
 fn on(addresses: &[usize], bytes: usize) -> f64 {
     let on = addresses.iter().filter(|address| *address % bytes == 0);
     on.count() as f64
@@ -177,7 +180,7 @@ fn unasked() -> Vec<usize> {
     boxes.iter().map(|object| address(&**object)).collect()
 }
 
-/// The same that ask.
+/// Objects of 64 bytes that ask, allocated likewise.
 fn asked() -> Vec<usize> {
     let one = || black_box(Box::new(Asked([1; LINE])));
     let boxes: Vec<Box<Asked<LINE>>> = (0..BOXES).map(|_| one()).collect();
@@ -195,7 +198,7 @@ fn spacing(mut addresses: Vec<usize>) -> Result<f64, Untestable> {
         .ok_or_else(|| Untestable("fewer than two objects were allocated".to_owned()))
 }
 
-/// The elements of an array that asks, which do not.
+/// Addresses of the elements of an array that asks; the elements do not ask.
 fn parts() -> Vec<usize> {
     #[repr(align(64))]
     struct Array([[u8; PART]; ELEMENTS]);
@@ -212,7 +215,7 @@ fn stride() -> f64 {
     strides.max().unwrap_or(size_of::<Asked<PART>>()) as f64
 }
 
-/// What share of the objects that asked, in one of [`PLACES`], is on a line, in percent.
+/// The share of the objects that asked, in one of [`PLACES`], that begin on a line, in percent.
 fn on_a_line(place: u64) -> f64 {
     static ONE: Asked<1> = Asked([1]);
     static MANY: [Asked<PART>; 3] = [const { Asked([1; PART]) }; 3];

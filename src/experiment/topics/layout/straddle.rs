@@ -11,7 +11,7 @@ use crate::stats::Interval;
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LATENCY, THROUGHPUT];
 
-/// Places in L1d of which each access straddles two lines of its own: 8 KiB.
+/// Places in L1d, 8 KiB in all; each access straddles its own two lines.
 const LINES: usize = 64;
 
 /// Places that straddle two pages each. They all fall into the last set of L1d and the first, in
@@ -33,16 +33,18 @@ const PAPER: f64 = 4.0;
 const LATENCY: Experiment = Experiment {
     id: "X5",
     name: "split-latency",
-    title: "The latency of a load by its width and its offset in the line",
-    question: "How long does a load wait that lies across two lines, or across two pages?",
+    title: "The latency of a load, by its width and its offset in the line",
+    question: "How long does a load take that lies across two lines, or across two pages?",
     source: "Beyond Drepper 6.2.1, Figure 6.4: a walk whose pointers are loaded by 4 to 64 bytes. \
-             The 4-byte walk has a subtraction in each step, those of 16 bytes and more a move out \
-             of the vector register",
-    about: "Across two lines a load takes two accesses, which come one after the other: one \
-            cycle more on Zen, about a second latency on Intel. Loads of 64 bytes straddle lines \
-            at every offset but 0; where they are made of halves, one with a half in each line \
-            costs nothing. Two pages need two translations; where both are at hand, a load that \
-            everybody waits for need not take longer than across two lines.",
+             Each step of the 4-byte walk includes a subtraction; each step of walks of 16 bytes \
+             or more includes a move out of the vector register",
+    about: "A thread walks a list in L1d, so that each load waits for the previous load; the chart \
+            shows the time per step by the offset of the pointer in its line. A load across two \
+            lines makes two accesses, one after the other, which adds one cycle on Zen and about a \
+            second latency on Intel. A 64-byte load crosses a line at every offset except 0. A CPU \
+            that splits such loads into halves has no extra cost if each half lies in one line. A \
+            load across two pages needs two translations; if the TLB has both, a dependent load \
+            across pages need not take longer than one across lines.",
     seen: &[],
     plot: Some(by_offset("latency")),
     cases: |machine| {
@@ -90,30 +92,31 @@ const LATENCY: Experiment = Experiment {
     claims: &[
         measured(
             "X5.1",
-            ours("Figure 6.4 has one displacement; this has every offset"),
+            ours("Figure 6.4 shows one displacement; this test tries every offset"),
             "a load within a line takes the same time at every offset, to 10 %",
             |e| within_lines(e, lines),
         ),
         measured(
             "X5.2",
             ours(
-                "Figure 6.4 has slowdowns of 280 to 390 % for whole steps; this is the load alone",
+                "Figure 6.4 shows slowdowns of 280 to 390 % for whole steps; this test times the \
+                 load alone",
             ),
-            "a load across two lines takes less than 4 times as long as a load within one",
+            "a load across two lines takes less than 4 times as long as a load within a line",
             |e| across_lines(e, lines),
         ),
         measured(
             "X5.3",
-            ours("two pages take two translations besides two lines"),
+            ours("an access across two pages needs two translations besides two lines"),
             "a load across two pages takes more than 1.1 times as long as a load across two \
              lines",
             |e| across_pages(e, lines, pages),
         ),
         measured(
             "X5.4",
-            ours("Figure 6.4 has the largest slowdown of random walks in L2"),
-            "in L2 a random load across two lines takes less than 4 times as long as a load \
-             within one",
+            ours("Figure 6.4 shows the largest slowdown for random walks in L2"),
+            "in L2, a random load across two lines takes less than 4 times as long as a load \
+             within a line",
             |e| {
                 let aligned = e.at(RANDOM, 0.0)?;
                 let slower = ratio(e.at(RANDOM, SPLIT as f64), aligned)?;
@@ -131,22 +134,24 @@ const SPLIT: usize = LINE - 4;
 const THROUGHPUT: Experiment = Experiment {
     id: "X6",
     name: "split-throughput",
-    title: "Independent loads and stores by their width and their offset in the line",
-    question: "How many accesses per cycle are left of independent ones that lie across two lines, \
-               or across two pages?",
-    source: "Beyond Drepper 6.2.1, Figure 6.4: bursts of eight accesses, none of which waits for \
-             another",
-    about: "A load across two lines takes two of the loads that the ports do; a store across two \
-            lines is written in two steps or more. Accesses that go over the end of a page may \
-            leave the pipeline that is laid out for all others.",
+    title: "Independent loads and stores, by their width and their offset in the line",
+    question: "How much slower are independent accesses that lie across two lines, or across two \
+               pages?",
+    source: "Beyond Drepper 6.2.1, Figure 6.4: bursts of eight accesses, which do not depend on \
+             each other",
+    about: "The test issues bursts of eight independent loads or stores; the chart shows the time \
+            of eight accesses by their offset in the line. A load across two lines occupies a load \
+            port twice. A store across two lines is written to L1d in two or more steps. An access \
+            across the end of a page needs two translations, and the core may handle it on a \
+            separate, slower path.",
     seen: &[
         seen(
             "Zen 4",
-            "A store over the end of a page takes tens of cycles, and a load there about ten.",
+            "A store across the end of a page takes tens of cycles, and a load about ten.",
         ),
         seen(
             "Skylake",
-            "Accesses over the end of a page need little more than those across two lines.",
+            "Accesses across the end of a page take little longer than accesses across two lines.",
         ),
     ],
     plot: Some(by_offset("time of eight accesses")),
@@ -200,37 +205,37 @@ const THROUGHPUT: Experiment = Experiment {
     claims: &[
         measured(
             "X6.1",
-            ours("independent loads show the ports, where dependent ones show the latency"),
-            "independent loads within their lines take the same time at every offset, to 10 %",
+            ours("independent loads show the limit of the ports; dependent loads show the latency"),
+            "independent loads within a line take the same time at every offset, to 10 %",
             |e| within_lines(e, loads),
         ),
         measured(
             "X6.2",
             ours(
-                "Figure 6.4 explains its slowdown by the way between the caches; these loads stay \
-             in L1d",
+                "Figure 6.4 explains its slowdown by the connection between the caches; these \
+                 loads stay in L1d",
             ),
-            "independent loads across two lines take less than 4 times as long as loads within \
-             one",
+            "independent loads across two lines take less than 4 times as long as loads within a \
+             line",
             |e| across_lines(e, loads),
         ),
         measured(
             "X6.3",
-            ours("the counterpart for stores"),
-            "independent stores across two lines take less than 4 times as long as stores \
-             within one",
+            ours("the same question for stores"),
+            "independent stores across two lines take less than 4 times as long as stores within a \
+             line",
             |e| across_lines(e, stores),
         ),
         measured(
             "X6.4",
-            ours("two pages take two translations besides two lines"),
+            ours("an access across two pages needs two translations besides two lines"),
             "independent loads across two pages take more than 1.1 times as long as loads \
              across two lines",
             |e| across_pages(e, loads, paged_loads),
         ),
         measured(
             "X6.5",
-            ours("two pages take two translations besides two lines"),
+            ours("an access across two pages needs two translations besides two lines"),
             "independent stores across two pages take more than 1.1 times as long as stores \
              across two lines",
             |e| across_pages(e, stores, paged_stores),
@@ -240,7 +245,7 @@ const THROUGHPUT: Experiment = Experiment {
 
 const fn by_offset(what: &'static str) -> Plot {
     Plot::lines(
-        Axis::linear("byte of the line at which the access begins"),
+        Axis::linear("offset of the access in the line, bytes"),
         Axis::log(what),
         Unit::CoreCycles,
     )
@@ -309,7 +314,7 @@ fn few(machine: &Machine) -> Vec<usize> {
 /// The name of a width's series.
 type Named = fn(usize) -> String;
 
-/// The value of every width. Those that the CPU lacks are left out.
+/// The value of every width, without widths that the CPU lacks.
 fn each_width(
     e: &Evidence<'_>,
     series: Named,
@@ -385,9 +390,9 @@ fn across_pages(e: &Evidence<'_>, lines: Named, pages: Named) -> Judged {
 pub struct StraddleSetup {
     /// Where the elements lie; they hold a load each.
     pub layout: Layout,
-    /// How many there are.
+    /// Number of elements.
     pub count: usize,
-    /// In which order they are visited.
+    /// Order of the walk.
     pub order: Order,
     /// Bytes of a load: 4, 8, 16, 32 or 64.
     pub width: usize,

@@ -14,10 +14,11 @@ const SIZE_FORMULA: Experiment = Experiment {
     id: "D11",
     name: "drepper-size-formula",
     title: "Cache size = line size x associativity x number of sets",
-    question: "Do the caches of this machine obey the formula?",
+    question: "Do the caches of this machine satisfy the formula?",
     source: "Drepper 3.3.1",
-    about: "The formula is arithmetic. The number of sets need not be a power of two, since \
-            last-level caches hash addresses onto slices.",
+    about: "The claim checks the formula on the numbers that the kernel reports for each cache. \
+            The number of sets need not be a power of two, because last-level caches hash \
+            addresses to slices.",
     seen: &[],
     plot: None,
     cases: |_| {
@@ -80,11 +81,12 @@ const FIG_3_9: Experiment = Experiment {
     id: "D12",
     name: "drepper-fig-3.9",
     title: "A sequential and a random list",
-    question: "Are the lists of the walks what they are meant to be?",
+    question: "Do the lists of the walks have the structure that the figure shows?",
     source: "Drepper 3.3.1, Figure 3.9",
-    about: "Both are circular lists, the one in the order of the addresses with a single link \
-            back, the other in random order. They are built by inserting every element behind a \
-            random earlier one, which makes all cycles equally likely.",
+    about: "Both lists are circular. The sequential list visits elements in the order of their \
+            addresses and has a single link to a lower address. The random list is built by \
+            inserting each element after a random earlier element, which makes all cycles equally \
+            likely.",
     seen: &[],
     plot: None,
     cases: |_| {
@@ -134,7 +136,7 @@ const FIG_3_9: Experiment = Experiment {
         computed(
             "D12.2",
             drepper("3.3.1, Figure 3.9"),
-            "a sequential list of 50,000 elements has one link back",
+            "a sequential list of 50,000 elements has one link to a lower address",
             |e| {
                 let back = e.at("links back, sequential", LENGTHS[3] as f64);
                 between("links back, sequential", back, 1.0, 1.0)
@@ -143,8 +145,8 @@ const FIG_3_9: Experiment = Experiment {
         .then(1.0, ""),
         computed(
             "D12.3",
-            ours("in an order without preference half of the links lead back"),
-            "half of the links of a random list of 50,000 elements lead back, 48 to 52 %",
+            ours("in an unbiased order, half of the links lead to a lower address"),
+            "in a random list of 50,000 elements, 48 to 52 % of the links lead to a lower address",
             |e| {
                 let x = LENGTHS[3] as f64;
                 let back = e.at("links back, random", x);
@@ -198,7 +200,9 @@ const STRUCT_L: Experiment = Experiment {
     question: "Does a working set of 2^N bytes hold 2^N / sizeof(struct l) elements, all on one \
                cycle?",
     source: "Drepper 3.3.2",
-    about: "A pointer and a long are 8 bytes each on a 64-bit Unix, as they were then.",
+    about: "An element consists of a pointer and NPAD longs of padding. A pointer and a long have \
+            8 bytes each on 64-bit Unix systems, in 2007 as today. The test builds lists of 1 MiB \
+            and follows each once around, counting the elements.",
     seen: &[],
     plot: None,
     cases: |_| {
@@ -230,8 +234,8 @@ const STRUCT_L: Experiment = Experiment {
     claims: &[computed(
         "D13.1",
         drepper("3.3.2"),
-        "elements of NPAD 0, 1, 7, 15 and 31 are 8, 16, 64, 128 and 256 bytes, and 1 MiB \
-             holds 2^20 / sizeof of them on one cycle",
+        "elements with NPAD 0, 1, 7, 15 and 31 have 8, 16, 64, 128 and 256 bytes, and 1 MiB holds \
+         2^20 / sizeof of them on one cycle",
         |e| {
             let mut parts = Vec::new();
             for (npad, bytes) in SIZES {

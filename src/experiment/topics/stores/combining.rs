@@ -51,7 +51,7 @@ const OPEN: [u32; 30] = [
     40, 48, 56, 64,
 ];
 
-/// The slowdown at which lines count as thrown out half written.
+/// The slowdown from which on lines count as evicted half written.
 const CLIFF: f64 = 1.5;
 
 /// Non-temporal stores go to memory from anywhere, so the lines need not be many.
@@ -59,7 +59,7 @@ const BYTES: usize = 4 << 20;
 
 const PUBLISHED: &str = "write-combining buffers, as published";
 
-/// What passes between two laps of the hot set, a lap at a time.
+/// Memory accesses between two laps over the hot set.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after cached stores", Passage::Store),
@@ -69,19 +69,21 @@ const LAPS: [(&str, Passage); 3] = [
 const SET_BYTES: Experiment = Experiment {
     id: "E2",
     name: "drepper-setbytes",
-    title: "Filling lines whole, or a quarter at a time",
-    question: "What happens when non-temporal stores leave lines half written?",
+    title: "Filling lines as a whole or in parts",
+    question: "How slow are non-temporal stores that leave lines partly written?",
     source: "Drepper 6.1, the function setbytes",
     seen: &[seen(
         "Zen 4",
-        "A line of which three quarters are written costs as much as one with a quarter, and \
-             several times a whole one.",
+        "A line of which three quarters are written costs as much as a line of which one quarter \
+         is written, and several times as much as a full line.",
     )],
-    about: "The number of write-combining buffers shows as a cliff: up to it, each buffer leaves \
-            as one full line; one line more, and every buffer is thrown out with a quarter of \
-            its line, which memory takes as a partial write. A whole line needs neither a read \
-            nor a mask. `rep stosb` leaves the choice of a protocol to microcode, which may do \
-            without the reads for large blocks.",
+    about: "Non-temporal stores collect in write-combining buffers, one buffer per line. The test \
+            writes n lines in turn, a quarter of a line at a time. While the CPU has a buffer for \
+            each open line, each buffer leaves as one full line. With one line more than it has \
+            buffers, the CPU must evict buffers that are a quarter full, and memory receives \
+            partial writes. Bandwidth should therefore drop sharply beyond the number of buffers. \
+            A full line needs neither a read for ownership nor a byte mask. With `rep stosb`, \
+            microcode chooses the protocol, and may avoid the reads for large blocks.",
     plot: Some(Plot::lines(
         Axis::log("lines open at a time"),
         Axis::log("bandwidth"),
@@ -100,21 +102,21 @@ const SET_BYTES: Experiment = Experiment {
         measured(
             "E2.1",
             drepper("6.1"),
-            "beyond the last-level cache, filling whole lines by non-temporal stores is faster \
-             than filling them through the cache",
+            "beyond the last-level cache, non-temporal stores of full lines are faster than stores \
+             through the cache",
             |e| {
                 beyond_caches(e.machine)?;
                 let faster = ratio(e.at(WHOLE, 1.0), e.at(CACHED, 1.0))?;
                 at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
         ),
-        // The buffer holds a partly written line for only so long; all stores to a line should
-        // be issued one after the other. Half as long again is our measure.
+        // The buffer holds a partly written line for only so long; all stores to a line should be
+        // issued one after the other. A factor of 1.5 is our threshold.
         measured(
             "E2.2",
             drepper("6.1"),
             "non-temporal stores that keep 64 lines open at a time take more than 1.5 times as \
-             long as those that fill one after the other",
+             long as stores that fill one line after the other",
             |e| {
                 let slower = ratio(e.at(INTERLEAVED, 1.0), e.at(INTERLEAVED, 64.0))?;
                 at_least("whole lines over 64 open lines", slower, CLIFF)
@@ -122,15 +124,15 @@ const SET_BYTES: Experiment = Experiment {
         ),
         measured(
             "E2.3",
-            ours("whether a loop may fill a few arrays at once without losing the combining"),
-            "four lines or more can be open at a time before non-temporal stores become 1.5 \
-             times slower: there are as many write-combining buffers",
+            ours("whether a loop can fill a few arrays at once without losing write-combining"),
+            "at least four lines can be open at a time before non-temporal stores become 1.5 times \
+             slower: the CPU has that many write-combining buffers",
             |e| at_least("buffers found", buffers(e), 4.0),
         ),
         measured(
             "E2.4",
-            ours("whether the cliff shows the buffers that the vendor tells of"),
-            "non-temporal stores become 1.5 times slower beyond as many open lines as \
+            ours("whether the drop appears at the number of buffers that the vendor publishes"),
+            "non-temporal stores become 1.5 times slower exactly when more lines are open than \
              write-combining buffers are published for this core",
             |e| {
                 let published = e.at(PUBLISHED, 1.0)?.middle();
@@ -143,14 +145,14 @@ const SET_BYTES: Experiment = Experiment {
         measured(
             "E2.5",
             drepper("6.1"),
-            "non-temporal stores take longer for a part of a line than for a whole one, be it a \
-             quarter, a half or three quarters",
+            "non-temporal stores take longer for a part of a line than for a full line, whether \
+             the part is a quarter, a half or three quarters",
             |e| {
                 let whole = e.at(INTERLEAVED, 1.0)?;
                 let mut parts = Vec::new();
                 for (series, _, share) in &PARTS[..3] {
                     let slower = ratio(whole, e.at(series, 1.0))?.scaled(*share);
-                    let what = format!("time of {series} over a whole one");
+                    let what = format!("time of {series} over a full line");
                     parts.push(at_least(&what, slower, 1.0));
                 }
                 all_of(parts)
@@ -160,15 +162,15 @@ const SET_BYTES: Experiment = Experiment {
         measured(
             "E2.6",
             drepper("6.1"),
-            "half a line by two non-temporal stores of 16 bytes is as fast as by one of 32, \
-             within 10 %: stores beside each other combine",
+            "two non-temporal stores of 16 bytes to one half of a line are as fast as one store of \
+             32 bytes, within 10 %: adjacent stores combine",
             |e| {
                 let faster = ratio(e.at(HALF_BY_TWO, 1.0), e.at(HALF_BY_ONE, 1.0))?;
                 between("bandwidth of two stores over one", faster, 0.9, 1.1)
             },
         ),
-        // The sequence avoids polluting the cache with data that are not needed soon. The
-        // measure is ours.
+        // The sequence avoids polluting the cache with data that are not needed soon. The threshold
+        // is ours.
         measured(
             "E2.7",
             drepper("6.1"),
@@ -179,11 +181,11 @@ const SET_BYTES: Experiment = Experiment {
         measured(
             "E2.8",
             ours(
-                "the control of the claim before: cached stores to as many bytes must be seen to \
-                 pollute",
+                "the control of the claim before: cached stores to as many bytes must evict the \
+                 hot set",
             ),
-            "after cached stores to four times as many bytes as a hot set in L2 has, a lap of \
-             the set takes 1.3 times as long as undisturbed, or longer",
+            "after cached stores to four times as many bytes as a hot set in L2 has, a lap of the \
+             set takes at least 1.3 times as long as undisturbed",
             |e| at_least("lap after cached stores", slower_lap(e, 1), 1.3),
         ),
     ],
@@ -237,7 +239,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
                 let core = Identity::detect().core();
                 let published = core.and_then(|core| core.combining_buffers.value());
                 published.map(f64::from).ok_or_else(|| {
-                    Untestable::because("no published number is known for this core")
+                    Untestable::because("the number of buffers of this core is not published")
                 })
             },
             argument: 0,
@@ -250,8 +252,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// The number of lines that can be open at a time before the stores become slower by the
-/// [`CLIFF`]: at least as many as certainly are not, at most as many as are not certainly so.
+/// The number of lines that can be open at a time before the stores become slower by the [`CLIFF`].
+/// The interval begins at the last number that is certainly not slower, and ends before the first
+/// that certainly is.
 fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let whole = e.at(INTERLEAVED, 1.0)?;
     let (mut least, mut sure) = (1.0, true);
@@ -264,12 +267,12 @@ fn buffers(e: &Evidence<'_>) -> Result<Interval, Untestable> {
         }
     }
     Err(Untestable::because(
-        "the stores became certainly slower by 1.5 at no number of open lines",
+        "at no number of open lines did the stores become 1.5 times slower beyond doubt",
     ))
 }
 
-/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
-/// Bandwidths are judged here, so the quotient is the other way round.
+/// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
+/// Evidence is in bandwidths here, so the quotient is inverted.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))

@@ -1,4 +1,4 @@
-//! Beyond the documents: what it costs to move a line outwards, and where it is afterwards.
+//! Beyond the documents: the cost of moving a line outwards, and where the line is afterwards.
 
 // Flushes and stores to lines of a region by address.
 #![allow(unsafe_code)]
@@ -44,24 +44,29 @@ const MANY: u32 = EvictSetup::MOST_LINES as u32;
 const FLUSHES: Experiment = Experiment {
     id: "X4",
     name: "flush-cost",
-    title: "Flushing lines, and writing them back",
-    question: "What do clflush, clflushopt, clwb and cldemote cost, and where is the line then?",
+    title: "Flushing lines and writing them back",
+    question: "What do clflush, clflushopt, clwb and cldemote cost, and where is the line \
+               afterwards?",
     source: "beyond the documents; Intel SDM volume 2A, CLFLUSH, CLFLUSHOPT, CLWB, CLDEMOTE",
     seen: &[
         seen(
             "Zen 4",
-            "Both flushes are as fast, and clwb keeps the line, beyond L1d.",
+            "clflush and clflushopt are equally fast, and clwb keeps the line, but not in L1d.",
         ),
         seen(
             "Skylake",
-            "In servers, which have it, clwb evicts the line.",
+            "On server parts, which have clwb, clwb evicts the line.",
         ),
     ],
-    about: "A flush of one line waits for memory, with the fence behind it; lines in one go may \
-            overlap. The manual orders `clflush` among themselves, and not `clflushopt`. `clwb` \
-            writes the line back, and may evict it all the same.",
+    about: "The test moves a number of lines out of the caches, one instruction per line, and ends \
+            with a fence that waits for all of them. The horizontal axis is the number of lines; \
+            the vertical axis is the time per line. A single flush waits for memory, but several \
+            flushes may overlap, so that the time per line can fall with their number. The manual \
+            orders `clflush` instructions among each other, but not `clflushopt`. `clwb` writes a \
+            line back, and the CPU may keep the line or evict it. Another test loads a line after \
+            each instruction, to find out where it is.",
     plot: Some(Plot::lines(
-        Axis::log("lines in one go"),
+        Axis::log("lines per fence"),
         Axis::log("time per line"),
         Unit::CoreCycles,
     )),
@@ -75,9 +80,9 @@ const FLUSHES: Experiment = Experiment {
     claims: &[
         measured(
             "X4.1",
-            ours("whether flushing a buffer costs its lines one after the other"),
-            "flushes by clflushopt overlap: of 128 dirty lines each takes less than half of one \
-             alone",
+            ours("whether the flushes of a buffer's lines run one after the other"),
+            "flushes by clflushopt overlap: with 128 dirty lines, each takes less than half as \
+             long as one line alone",
             |e| {
                 let dirty = flushed(Evict::Clflushopt, "dirty");
                 let share = ratio(e.at(&dirty, MANY.into()), e.at(&dirty, 1.0))?;
@@ -86,20 +91,21 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.2",
-            ours("the manual orders clflush among themselves, and not clflushopt"),
-            "clflush is ordered and clflushopt is not: 128 dirty lines take more than 1.1 times \
-             as long by clflush",
+            ours("the manual orders clflush instructions among each other, but not clflushopt"),
+            "clflush is ordered and clflushopt is not: clflush takes more than 1.1 times as long \
+             as clflushopt for 128 dirty lines",
             |e| {
                 let of = |by| e.at(&flushed(by, "dirty"), MANY.into());
                 let slower = ratio(of(Evict::Clflush), of(Evict::Clflushopt))?;
                 at_least("clflush over clflushopt", slower, 1.1)
             },
         )
-        .failing("Flushes of either kind overlap."),
+        .failing("Flushes of both kinds overlap."),
         measured(
             "X4.3",
-            ours("whether the write-back is seen"),
-            "a dirty line takes longer to flush than a clean one, which memory has already",
+            ours("whether the write-back of a dirty line takes extra time"),
+            "a flush of a dirty line takes longer than a flush of a clean line, which needs no \
+             write-back",
             |e| {
                 at_least(
                     "dirty over clean",
@@ -110,8 +116,9 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.4",
-            ours("whether a flush of nothing is cheaper"),
-            "a line that is in no cache takes less time to flush than a clean one in L1d",
+            ours("whether a flush is faster if no cache holds the line"),
+            "a flush of a line that is in no cache takes less time than a flush of a clean line in \
+             L1d",
             |e| {
                 let share = one_line(e, Evict::Clflush, "in no cache", "clean")?;
                 at_most("in no cache over clean", share, 1.0)
@@ -119,9 +126,9 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.5",
-            ours("whether flushed lines are gone, on which every measurement of a miss rests"),
-            "a flushed line has to come from memory: its load takes 0.8 of one that is in no \
-             cache, or more",
+            ours("whether flushes really evict lines, which every test of a miss relies on"),
+            "a flushed line must come from memory: its load takes at least 0.8 times as long as a \
+             load of a line that is in no cache",
             |e| {
                 all_of([Evict::Clflush, Evict::Clflushopt].map(|by| {
                     at_least(
@@ -134,22 +141,26 @@ const FLUSHES: Experiment = Experiment {
         ),
         measured(
             "X4.6",
-            ours("the manual leaves it open whether clwb keeps the line"),
-            "clwb keeps the line in a cache: its load takes less than half of one that is in \
-             none",
+            ours("the manual leaves open whether clwb keeps the line"),
+            "clwb keeps the line in a cache: a load of the line takes less than half as long as a \
+             load of a line that is in no cache",
             |e| nearer(e, Evict::Clwb),
         ),
         measured(
             "X4.7",
-            ours("the manual calls cldemote a hint to move the line outwards, not to lose it"),
-            "cldemote leaves the line in a cache: its load takes less than half of one that is \
-             in none",
+            ours(
+                "the manual describes cldemote as a hint to move a line to an outer cache, not to \
+                  memory",
+            ),
+            "cldemote leaves the line in a cache: a load of the line takes less than half as long \
+             as a load of a line that is in no cache",
             |e| nearer(e, Evict::Cldemote),
         ),
         measured(
             "X4.8",
-            ours("whether cldemote does anything"),
-            "cldemote takes the line out of L1d: its load takes 5 core cycles longer, or more",
+            ours("whether cldemote has an effect"),
+            "cldemote moves the line out of L1d: a load of the line takes at least 5 core cycles \
+             longer than a hit",
             |e| {
                 let (after, before) = (e.at(&reload(Evict::Cldemote), 1.0)?, e.at(CACHED, 1.0)?);
                 let longer = Interval::new(after.lo - before.hi, after.hi - before.lo);
@@ -236,7 +247,7 @@ pub enum Evict {
     Cldemote,
 }
 
-/// The same, with proof that the CPU has it.
+/// An instruction with proof that the CPU has it.
 #[derive(Clone, Copy)]
 enum Proven {
     Clflush,
@@ -267,7 +278,7 @@ impl Evict {
     }
 }
 
-/// What is done to a line in a known state, before it is loaded.
+/// The operation on a line in a known state, before the line is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Then {
     /// Nothing.
@@ -288,7 +299,7 @@ pub struct EvictSetup {
     pub state: LineState,
     /// Lines of a run, at most [`MOST_LINES`](Self::MOST_LINES).
     pub lines: usize,
-    /// Decides which lines.
+    /// Seed that chooses the lines.
     pub seed: u64,
 }
 
@@ -297,9 +308,9 @@ pub struct EvictSetup {
 pub struct ReloadSetup {
     /// The state of the line at first.
     pub state: LineState,
-    /// What was done to it then, with time to take effect.
+    /// The operation on it, which gets time to take effect.
     pub then: Then,
-    /// Decides which lines.
+    /// Seed that chooses the lines.
     pub seed: u64,
 }
 
@@ -310,7 +321,8 @@ const BYTES: usize = 16 * PAGE;
 const PATIENCE: u64 = 5000;
 
 impl EvictSetup {
-    /// The most lines of a run: half of those to choose from, and of the smallest L1d.
+    /// The largest number of lines in a run: half of the available lines, and half of the smallest
+    /// L1d.
     pub const MOST_LINES: usize = 128;
 }
 
@@ -425,7 +437,7 @@ impl<'m> Lines<'m> {
         }
     }
 
-    /// Writes the first line of the run whole, past the cache.
+    /// Writes the whole first line of the run by non-temporal stores.
     fn stream(&mut self) {
         let line = &mut self.region.bytes_mut()[self.at..self.at + LINE];
         for quarter in line.chunks_exact_mut(16) {
@@ -436,7 +448,7 @@ impl<'m> Lines<'m> {
     }
 }
 
-/// Waits until what was begun has come to pass.
+/// Waits until earlier operations have taken effect.
 fn settle() {
     mfence();
     let begin = start();

@@ -1,4 +1,4 @@
-//! Beyond the documents: what the first touch of a page costs.
+//! Beyond the documents: the cost of the first touch of a page.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::FillSetup;
@@ -17,7 +17,7 @@ const AFTER_READ: &str = "first write after a first read";
 const AGAIN: &str = "later write";
 const POPULATE: &str = "madvise(MADV_POPULATE_WRITE)";
 const MAP_POPULATE: &str = "mmap(MAP_POPULATE)";
-/// The same bytes, zeroed by a program.
+/// As many bytes, zeroed by a program.
 const ZEROING: &str = "rep stosb over as many bytes that are there";
 
 const SERIES: [(&str, Touch); 6] = [
@@ -41,14 +41,17 @@ const FIRST_TOUCH: Experiment = Experiment {
     id: "X3",
     name: "first-touch",
     title: "The first touch of a page",
-    question: "What does a page cost that the kernel has to find and zero when it is touched?",
+    question: "How long does the first access to a page take, when the kernel must find and zero \
+               the page?",
     source: "beyond the documents; Linux, mmap(2) and madvise(2)",
     seen: &[],
-    about: "A first touch enters and leaves the kernel, which finds a frame, zeroes it and maps \
-            it; the more costly with the defences against speculation and on virtual machines. A \
-            2 MiB page is one fault for 512 times the bytes. One call that populates all pages \
-            enters the kernel once, and finds and maps them one by one. Reading first maps a \
-            page of zeroes that all share, and the first write then faults again.",
+    about: "A program touches pages that it has allocated but never accessed. Each first touch is \
+            a page fault: the kernel finds a frame, zeroes it and maps it. Entering and leaving \
+            the kernel takes longer with mitigations against speculative attacks and on virtual \
+            machines. A 2 MiB page takes one fault for 512 times as many bytes. A call that \
+            populates all pages enters the kernel once, and then finds and maps one page after the \
+            other. A first read maps a page of zeros that all such pages share, so that the first \
+            write to it faults again.",
     plot: Some(Plot::bars(
         Axis::linear("pages of 4 KiB (0), pages of 2 MiB (1)"),
         Axis::log("time per page"),
@@ -87,8 +90,8 @@ const FIRST_TOUCH: Experiment = Experiment {
     claims: &[
         measured(
             "X3.1",
-            ours("what a program pays that does not touch its memory before it is in a hurry"),
-            "a first write to a 4 KiB page takes ten times as long as a later one, or longer",
+            ours("what a program pays if it does not touch its memory ahead of time"),
+            "the first write to a 4 KiB page takes at least ten times as long as a later write",
             |e| {
                 let slower = ratio(e.at(WRITE, BASE), e.at(AGAIN, BASE))?;
                 at_least("first over later write", slower, 10.0)
@@ -96,9 +99,9 @@ const FIRST_TOUCH: Experiment = Experiment {
         ),
         measured(
             "X3.2",
-            ours("whether populating at once, by madvise or mmap, pays"),
-            "a 4 KiB page costs less by one call that populates all pages than by a touch in a \
-             loop, by madvise and by mmap",
+            ours("whether it is faster to populate all pages at once, by madvise or mmap"),
+            "a call that populates all 4 KiB pages, by madvise or by mmap, takes less time per \
+             page than a loop that touches each page",
             |e| {
                 let touched = e.at(WRITE, BASE)?;
                 all_of([POPULATE, MAP_POPULATE].map(|series| {
@@ -109,8 +112,9 @@ const FIRST_TOUCH: Experiment = Experiment {
         ),
         measured(
             "X3.3",
-            ours("whether large pages pay for whoever allocates much"),
-            "memory comes more than twice as fast in 2 MiB pages as in 4 KiB pages",
+            ours("whether large pages speed up programs that allocate much memory"),
+            "the first writes to 2 MiB pages obtain more than twice as many bytes per second as \
+             the first writes to 4 KiB pages",
             |e| {
                 let (huge, base) = (gigabytes(e, HUGE)?, gigabytes(e, BASE)?);
                 let what = format!("{huge} GB/s over {base} GB/s, first writes,");
@@ -120,22 +124,22 @@ const FIRST_TOUCH: Experiment = Experiment {
         measured(
             "X3.4",
             ours("what a first touch consists of"),
-            "a 4 KiB page is mostly fault: its first write takes four times as long as zeroing \
-             it, or longer",
+            "the first write to a 4 KiB page takes at least four times as long as zeroing the \
+             page: most of the time is the page fault",
             |e| at_least("first write over zeroing", over_zeroing(e, BASE), 4.0),
         ),
         measured(
             "X3.5",
             ours("what a first touch of a large page consists of"),
-            "a 2 MiB page is mostly zeroing: its first write takes less than four times as long \
-             as zeroing it",
+            "the first write to a 2 MiB page takes less than four times as long as zeroing the \
+             page: much of the time is zeroing",
             |e| at_most("first write over zeroing", over_zeroing(e, HUGE), 4.0),
         ),
         measured(
             "X3.6",
-            ours("whether it helps to read a page before it is written"),
-            "a first read of a 4 KiB page and the write after it take longer than a first write \
-             at once",
+            ours("whether it helps to read a page before writing to it"),
+            "a first read of a 4 KiB page plus the first write after it take longer than a first \
+             write without the read",
             |e| {
                 let (read, write) = (e.at(READ, BASE)?, e.at(AFTER_READ, BASE)?);
                 let both = Interval::new(read.lo + write.lo, read.hi + write.hi);
@@ -168,7 +172,7 @@ fn lines_of_page(x: f64) -> f64 {
     page_bytes(x) / LINE as f64
 }
 
-/// Bandwidth at which first writes get memory.
+/// Bandwidth at which first writes obtain memory.
 fn gigabytes(e: &Evidence<'_>, x: f64) -> Result<Interval, Untestable> {
     let unit = Unit::Nanoseconds;
     let nanos = Evidence { unit, ..*e }.at(WRITE, x)?;

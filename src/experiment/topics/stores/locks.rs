@@ -20,16 +20,17 @@ const SPLIT_LOCKS: Experiment = Experiment {
     id: "X7",
     name: "split-locks",
     title: "Locked additions across two lines",
-    question: "What does a locked addition cost whose word lies across two lines?",
+    question: "What does a locked addition cost if its word crosses a line boundary?",
     source: "Beyond Drepper 6.2.1 on alignment: `lock xadd`; Intel SDM volume 3, \"Bus Locking\"; \
              Linux, Documentation/arch/x86/buslock.rst",
     seen: &[],
-    about: "Within a line the core keeps the line for some cycles, at every offset alike. Across \
-            two lines it can keep neither from the others, and so stops all of memory's traffic, \
-            everybody else's included, for hundreds or thousands of cycles. Kernels and hosts may \
-            therefore trap it, and it is only tried where surely nobody does.",
+    about: "Within a line, the core locks only this line during the addition, and the offset of \
+            the word should not matter. If the word lies in two lines, the core cannot lock both. \
+            Instead it locks the bus: all memory traffic stops, also that of other cores, for \
+            hundreds or thousands of cycles. Kernels and hypervisors may therefore trap such an \
+            access. The test makes it only where neither the kernel nor a hypervisor traps it.",
     plot: Some(Plot::lines(
-        Axis::linear("byte of the line at which the word begins"),
+        Axis::linear("offset of the word in the line, bytes"),
         Axis::log("time"),
         Unit::CoreCycles,
     )),
@@ -47,8 +48,9 @@ const SPLIT_LOCKS: Experiment = Experiment {
     claims: &[
         measured(
             "X7.1",
-            ours("whether a lock has to be aligned within its line"),
-            "within a line the offset makes no difference of 10 % to a locked addition",
+            ours("whether a locked word must be aligned within its line"),
+            "within a line, a misaligned locked addition takes less than 1.1 times as long as an \
+             aligned one",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;
                 let odd = ratio(e.at(SERIES, 1.0), aligned)?;
@@ -58,8 +60,8 @@ const SPLIT_LOCKS: Experiment = Experiment {
         ),
         measured(
             "X7.2",
-            ours("what the bus lock costs that kernels want to see gone"),
-            "across two lines a locked addition takes more than 10 times as long as in one",
+            ours("the cost of the bus lock, which kernels try to avoid"),
+            "a locked addition across two lines takes more than 10 times as long as in one line",
             |e| {
                 let aligned = e.at(SERIES, 0.0)?;
                 let split = ratio(e.at(SERIES, HALF as f64), aligned)?;

@@ -1,4 +1,4 @@
-//! Drepper 3.3.3, write behaviour: what a program can see of the write policies.
+//! Drepper 3.3.3, write behaviour: the write policies as a program sees them.
 
 use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
@@ -36,30 +36,31 @@ const POLICIES: Experiment = Experiment {
     seen: &[
         seen(
             "Skylake",
-            "In servers, which have it, clwb evicts the line.",
+            "On server parts, which have clwb, clwb evicts the line.",
         ),
         seen(
             "Zen 4",
-            "clwb keeps the line, not in L1d but about as far away as the last level. \
-             Non-temporal stores evict a line that they find in L1d.",
+            "clwb keeps the line, at about the distance of the last level. Non-temporal stores \
+             evict a line that they find in L1d.",
         ),
         seen(
             "Zen 5",
-            "Non-temporal stores leave a line that they find in L1d where it is.",
+            "Non-temporal stores leave a line that they find in L1d there.",
         ),
     ],
-    about: "Ordinary memory is write-back, and a program has no other. It comes near to \
-            write-through with a `clwb` behind each store, which waits for the one before to \
-            reach the memory controller, and to write-combining with non-temporal stores. A \
-            variable that is written over and over costs a cycle a store in a write-back cache; \
-            the same stores past it cost no more while they meet in one buffer. Non-temporal \
-            stores are tried on a line that is in no cache, where they must bring none in, and \
-            on one that is in L1d, of which a CPU may make what it likes. Where `clwb` leaves \
-            the line differs as well.",
+    about: "Ordinary memory is write-back, and a program cannot choose another type. It can \
+            imitate two other types. A `clwb` after each store resembles write-through: each \
+            `clwb` waits until the one before has reached the memory controller. Non-temporal \
+            stores resemble write-combining. The bars show repeated stores to one word, a load of \
+            a line after its store, and reading back many lines. Repeated stores take about a \
+            cycle each in a write-back cache, and little more with non-temporal stores as long as \
+            they combine in one buffer. Non-temporal stores must not load a line that is in no \
+            cache; whether they evict a line that is in L1d is up to the CPU. CPUs also differ in \
+            where `clwb` leaves the line.",
     plot: Some(Plot::bars(
         Axis::linear(
-            "a store to one word again and again (0), a load of a stored line (1), a line of many \
-             read back (2)",
+            "repeated stores to one word (0), load of a stored line (1), reading back many lines, \
+             per line (2)",
         ),
         Axis::log("time"),
         Unit::CoreCycles,
@@ -78,31 +79,31 @@ const POLICIES: Experiment = Experiment {
         simulated(
             "D22.1",
             drepper("3.3.3"),
-            "1,000 stores to one word are 1,000 writes on the bus under write-through and a \
-             single one under write-back, when the line makes way",
+            "1,000 stores to one word cause 1,000 bus writes under write-through and a single bus \
+             write, at eviction, under write-back",
             |e| counted::all(e, &SIMULATED[..2]),
         ),
         // Under write-back a line is marked dirty and goes to memory once, when it is dropped.
         simulated(
             "D22.2",
             drepper("3.3.3"),
-            "a run of four times the cache, written word by word, takes an eighth of the bus \
-             writes under write-back: one for a line of eight words",
+            "if every word of a buffer of four times the cache is written, write-back makes an \
+             eighth of the bus writes of write-through: one per line of eight words",
             |e| counted::all(e, &SIMULATED[2..4]),
         ),
         simulated(
             "D22.3",
-            ours("the limit of what write-back can save"),
-            "where one word of each line is written, write-back saves no bus write",
+            ours("the limit of the bus writes that write-back can save"),
+            "if one word of each line is written, write-back saves no bus writes",
             |e| counted::all(e, &SIMULATED[4..]),
         ),
-        // Write-through is simple but not very fast, above all for a variable that is modified
-        // over and over. Twice is our measure; clwb behind each store comes near it.
+        // Write-through is simple but not very fast, above all for a variable that is modified over
+        // and over. A factor of 2 is our threshold; clwb behind each store comes near it.
         measured(
             "D22.4",
             drepper("3.3.3"),
-            "write-through is slow for a variable that is written over and over: a store with \
-             clwb behind it takes more than twice as long as under write-back",
+            "write-through is slow for a variable that is written repeatedly: a store followed by \
+             clwb takes more than 2 times as long as a store under write-back",
             |e| {
                 at_least(
                     "write-through over write-back",
@@ -116,8 +117,8 @@ const POLICIES: Experiment = Experiment {
         measured(
             "D22.5",
             drepper("3.3.3"),
-            "write-combining collects stores to one word: each takes less than half of one that \
-             is written through",
+            "write-combining collects stores to one word: a non-temporal store takes less than \
+             half as long as a store that is written through",
             |e| {
                 at_most(
                     "write-combining over write-through",
@@ -128,8 +129,8 @@ const POLICIES: Experiment = Experiment {
         ),
         measured(
             "D22.6",
-            ours("uncacheable memory is described without a word about its cost"),
-            "a store to uncacheable memory is slower than one that is combined",
+            ours("the document describes uncacheable memory without saying what it costs"),
+            "a store to uncacheable memory takes longer than a store that is combined",
             |e| {
                 at_least(
                     "uncacheable over write-combining",
@@ -143,46 +144,46 @@ const POLICIES: Experiment = Experiment {
         measured(
             "D22.7",
             drepper("3.3.3"),
-            "a line under write-back is in the cache when it is loaded again: its load takes \
-             less than half of one from memory",
+            "a line stored under write-back is in a cache when it is loaded again: its load takes \
+             less than half as long as a load from memory",
             |e| at_most("share of a miss", reload(e, BACK), 0.5),
         ),
         // Under write-through cache and memory are in sync; the line stays.
         measured(
             "D22.8",
             drepper("3.3.3"),
-            "a line that was written through by clwb is in a cache when it is loaded again: its \
-             load takes less than half of one from memory",
+            "a line written through by clwb is in a cache when it is loaded again: its load takes \
+             less than half as long as a load from memory",
             |e| at_most("share of a miss", reload(e, THROUGH), 0.5),
         ),
         measured(
             "D22.9",
-            ours("what becomes of a line that the cache has already: the manuals leave it open"),
-            "a line of L1d that non-temporal stores have written has left the caches: its load \
-             takes 0.8 of one from memory and more",
+            ours("what happens to a line that the cache holds already: the manuals leave it open"),
+            "non-temporal stores evict a line that they find in L1d: its load takes at least 0.8 \
+             times as long as a load from memory",
             |e| at_least("share of a miss", reload(e, COMBINING), 0.8),
         )
-        .holding("Non-temporal stores evict a line that they find in the cache.")
+        .holding("The line has left all caches.")
         .failing(
-            "Non-temporal stores write into a line that they find in L1d, and leave it there.",
+            "Non-temporal stores write into a line that they find in a cache, and leave it there.",
         ),
         measured(
             "D22.10",
-            ours("what becomes of many lines in L2"),
-            "lines for half of L2, written by non-temporal stores, take 1.5 times as long to \
-             read back as lines written through the cache, or longer",
+            ours("what happens to many lines in L2"),
+            "lines that fill half of L2 take at least 1.5 times as long to read back after \
+             non-temporal stores as after cached stores",
             |e| {
                 let slower = ratio(e.at(COMBINING, READ_BACK), e.at(BACK, READ_BACK))?;
                 at_least("non-temporal over cached, read back", slower, 1.5)
             },
         ),
         // Non-temporal stores write to memory directly and do not read a line to modify it; they
-        // avoid polluting the cache. The measure is ours.
+        // avoid polluting the cache. The threshold is ours.
         measured(
             "D22.11",
             drepper("6.1"),
-            "non-temporal stores bring no line into a cache: the load of a line that was in none \
-             when they wrote it takes 0.8 of one from memory and more",
+            "non-temporal stores bring no line into a cache: after them, the load of a line that \
+             was in no cache takes at least 0.8 times as long as a load from memory",
             |e| at_least("share of a miss", reload(e, COMBINING_ABSENT), 0.8),
         ),
     ],
@@ -223,8 +224,8 @@ static SIMULATED: [Counted; 6] = [
     ),
 ];
 
-/// What a cache of 32 KiB and 8 ways writes on the bus for stores to these addresses, until loads
-/// have driven the last of them out.
+/// The bus writes of a cache of 32 KiB and 8 ways for stores to these addresses, until loads have
+/// evicted the last line.
 fn bus_writes(hit: WriteHit, stores: impl Iterator<Item = u64>) -> Result<f64, Untestable> {
     let geometry = Geometry::new(32 << 10, 8, LINE as u64)?;
     let mut cache = Cache::new(Design::lru(geometry).writing(hit, WriteMiss::Allocate));
@@ -275,7 +276,7 @@ fn reload(e: &Evidence<'_>, series: &str) -> Result<Interval, Untestable> {
     share_of_miss(e.at(series, RELOAD)?, e.at(ABSENT, RELOAD)?)
 }
 
-/// What becomes of a store.
+/// The effect of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// It stays in the cache.
@@ -293,8 +294,8 @@ impl Policy {
     fn untestable(self) -> Result<(), Untestable> {
         if self == Policy::Uncacheable {
             return Err(Untestable::because(
-                "a program cannot map uncacheable memory: the kernel alone sets the type of a \
-                 page (PAT, MTRRs)",
+                "a program cannot map uncacheable memory: only the kernel sets the type of a page \
+                 (PAT, MTRRs)",
             ));
         }
         Ok(())
@@ -304,7 +305,7 @@ impl Policy {
 /// Stores to one word. An operation is a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RewriteSetup {
-    /// What becomes of each.
+    /// The effect of each store.
     pub policy: Policy,
 }
 

@@ -26,17 +26,19 @@ const STORES: [(&str, Temporal); 2] = [
 const INTRINSICS: Experiment = Experiment {
     id: "E1",
     name: "drepper-nt-intrinsics",
-    title: "The non-temporal stores, and their widths",
-    question: "Do all non-temporal stores do what they say, and does their width matter?",
+    title: "Non-temporal stores and their widths",
+    question: "Do all non-temporal stores write their data, and does their width matter?",
     source: "Drepper 6.1, the list of intrinsics",
     seen: &[],
-    about: "Beside those of the paper there are wider ones, up to a whole line of 64 bytes in \
-            one store, which needs no combining at all; `movntsd` and `movntss` are SSE4a, which \
-            AMD's CPUs alone have, and `movntq` stores an MMX register. Whole lines in order \
-            leave the width little to do if the write-combining buffers fill faster than memory \
-            empties them.",
+    about: "A loop writes full lines in order by cached and by non-temporal stores of different \
+            widths, beyond the caches. If the write-combining buffers fill faster than memory \
+            empties them, the width of non-temporal stores should matter little. The widest store \
+            has 64 bytes, a full line, and needs no combining. A second test checks that each kind \
+            of non-temporal store writes all bytes of a page. The wider forms are newer than the \
+            paper; `movntsd` and `movntss` belong to SSE4a, which only AMD's CPUs have, and \
+            `movntq` stores an MMX register.",
     plot: Some(Plot::lines(
-        Axis::log("bytes of a store"),
+        Axis::log("bytes per store"),
         Axis::log("bandwidth"),
         Unit::GigabytesPerSecond,
     )),
@@ -99,15 +101,15 @@ const INTRINSICS: Experiment = Experiment {
         measured(
             "E1.2",
             drepper("6.1"),
-            "in order, 16-byte non-temporal stores are no slower than cached ones: nothing is \
-             fetched first",
+            "in sequential order, 16-byte non-temporal stores are no slower than cached stores: no \
+             line is read first",
             |e| {
                 beyond_caches(e.machine)?;
                 let faster = ratio(e.at(STORES[1].0, 16.0), e.at(STORES[0].0, 16.0))?;
                 at_least("non-temporal over cached bandwidth", faster, 1.0)
             },
         )
-        .failing("Reading the lines first costs less here than going past the caches."),
+        .failing("Reading the lines first costs less on this machine than bypassing the caches."),
     ],
 };
 
@@ -145,14 +147,16 @@ const FIG_6_1: Experiment = Experiment {
     id: "E4",
     name: "drepper-fig-6.1",
     title: "Initialising a matrix by row and by column",
-    question: "When do stores that bypass the cache pay, and when do they hurt?",
+    question: "When are stores that bypass the cache faster, and when are they slower?",
     source: "Drepper 6.1, Figure 6.1 and Table 6.1: a 3000 x 3000 matrix of 4-byte elements; 5.3 \
              ns per store by row, 14.1 normal and 17.8 non-temporal by column",
     seen: &[],
-    about: "By row both are bound by memory, and bypassing saves the read for ownership. By \
-            column a normal store finds its line in L2 sixteen times out of sixteen but one, \
-            because 3,000 lines are 192 KiB; a non-temporal store to it is a partial write of \
-            four bytes, every time.",
+    about: "A program fills a matrix with 4-byte stores, cached (normal) or non-temporal, along \
+            the rows or along the columns. By row, memory limits both kinds of stores, and \
+            non-temporal stores save the read for ownership. By column, successive stores go to \
+            different lines. For the paper's matrix a column has 3,000 lines, 192 KiB, which stay \
+            in L2, so that 15 of 16 normal stores find their line there. A non-temporal store by \
+            column is a partial write of four bytes each time.",
     plot: Some(Plot::bars(
         Axis::bytes("size of the matrix"),
         Axis::log("time"),
@@ -181,7 +185,7 @@ const FIG_6_1: Experiment = Experiment {
         measured(
             "E4.1",
             drepper("6.1, Table 6.1"),
-            "by row, non-temporal stores to a matrix are no slower than normal ones (10 % \
+            "by row, non-temporal stores to a matrix are no slower than normal stores (10 % \
              allowed)",
             |e| each_matrix(e, 2, 0, |what, slower| at_most(what, slower, 1.1)),
         )
@@ -191,19 +195,19 @@ const FIG_6_1: Experiment = Experiment {
                 Shown::Times,
                 Touches::Some,
                 "Non-temporal over normal stores, by row",
-                "Non-temporal stores take {now} the time of normal ones to fill a matrix by \
-                 row",
+                "Non-temporal stores take {now} the time of normal stores to fill a matrix by row",
             )
             .advice(
-                "Use non-temporal stores for whole lines that you will not read soon.",
-                "Use normal stores here; non-temporal ones only spare the caches.",
+                "Use non-temporal stores for full lines that the program will not read soon.",
+                "Use normal stores; the only gain of non-temporal stores is that they leave the \
+                 caches alone.",
             ),
         ),
         // 0.127 s by column and 0.048 by row.
         measured(
             "E4.2",
             drepper("6.1, Table 6.1"),
-            "by column, normal stores to a matrix are slower than by row",
+            "normal stores to a matrix are slower by column than by row",
             |e| each_matrix(e, 1, 0, |what, slower| at_least(what, slower, 1.0)),
         )
         .then(0.127 / 0.048, "IA-32, not named"),
@@ -211,15 +215,15 @@ const FIG_6_1: Experiment = Experiment {
         measured(
             "E4.3",
             drepper("6.1, Table 6.1"),
-            "by column, non-temporal stores to a matrix are slower than normal ones",
+            "by column, non-temporal stores to a matrix are slower than normal stores",
             |e| each_matrix(e, 3, 1, |what, slower| at_least(what, slower, 1.0)),
         )
         .then(0.160 / 0.127, "IA-32, not named"),
-        // 0.160 s and 0.048. Twice is our measure.
+        // 0.160 s and 0.048. A factor of 2 is our threshold.
         measured(
             "E4.4",
             drepper("6.1, Table 6.1"),
-            "non-temporal stores to a matrix take more than twice as long by column as by row",
+            "non-temporal stores to a matrix take more than 2 times as long by column as by row",
             |e| each_matrix(e, 3, 2, |what, slower| at_least(what, slower, 2.0)),
         )
         .then(0.160 / 0.048, "IA-32, not named")
@@ -231,16 +235,16 @@ const FIG_6_1: Experiment = Experiment {
                 "Non-temporal stores take {now} as long by column as by row",
             )
             .advice(
-                "Use non-temporal stores for whole lines in order, or not at all.",
-                "Partial lines cost less than expected; whole lines in order remain the safe \
-                 way to use non-temporal stores.",
+                "Use non-temporal stores only for full lines in sequential order.",
+                "Partial lines cost less than expected, but full lines in sequential order remain \
+                 the safe use of non-temporal stores.",
             ),
         ),
     ],
 };
 
-/// The sides of the matrices: the paper's, and one well beyond the last-level cache, which is no
-/// power of two, so that its columns do not all fall into a few sets.
+/// The sides of the matrices: the paper's, and one well beyond the last-level cache. The second is
+/// no power of two, so that its columns do not all fall into a few sets.
 fn sides(machine: &Machine) -> [usize; 2] {
     let wanted = (machine.in_memory() / 4).isqrt();
     [PAPER, (wanted / 1000 * 1000).max(PAPER + 1000)]
@@ -321,10 +325,10 @@ impl Setup for MatrixSetup {
 }
 
 static ROWS: Model = Model {
-    name: "a store a cycle, or lines at the rate of a stream",
+    name: "one store per cycle, or lines at the rate of a stream",
     basis: Basis::Published,
     bar: 0.25,
-    leaves_out: "stores that leave a line in parts",
+    leaves_out: "stores that write only a part of a line",
 };
 
 /// A non-temporal store.

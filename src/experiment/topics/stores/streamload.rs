@@ -15,7 +15,7 @@ const WIDTHS: [(usize, &str, &str); 3] = [
     (64, "vmovdqa64, 64 bytes", "vmovntdqa, 64 bytes"),
 ];
 
-/// What passes between two laps of a hot set, a lap at a time.
+/// Memory accesses between two laps over the hot set.
 const LAPS: [(&str, Passage); 3] = [
     ("lap after nothing", Passage::Nothing),
     ("lap after plain loads", Passage::Load),
@@ -26,13 +26,16 @@ const LOADS: Experiment = Experiment {
     id: "E5",
     name: "drepper-nt-loads",
     title: "Non-temporal loads of ordinary memory",
-    question: "Does movntdqa bypass anything when the memory is write-back?",
+    question: "Does movntdqa bypass the caches when memory is write-back?",
     source: "Drepper 6.1, on movntdqa and streaming load buffers",
     seen: &[],
-    about: "The buffers of the document serve write-combining memory, such as a frame buffer. \
-            For write-back memory a CPU may take the hint for nothing and load as usual, \
-            whatever the width. Lines are read in blocks of eight, so that not the loop decides \
-            in L1d, but the loads.",
+    about: "The test reads memory by non-temporal and by plain loads of the same width, over \
+            working sets from L1d to memory. The document's streaming load buffers serve \
+            write-combining memory, such as a frame buffer. On write-back memory a CPU may ignore \
+            the hint and load as usual, whatever the width of the load. The loops read eight lines \
+            per iteration, so that loads and not loop overhead limit the bandwidth in L1d. A \
+            second test reads a large buffer between two laps over a hot set in L2, and times the \
+            next lap: if the loads fill the caches, they evict the hot set.",
     plot: Some(Plot::lines(
         Axis::WORKING_SET,
         Axis::log("bandwidth"),
@@ -49,18 +52,18 @@ const LOADS: Experiment = Experiment {
         measured(
             "E5.1",
             ours(
-                "whether the hint makes a difference on ordinary memory; the document tells of \
+                "whether the hint has an effect on ordinary memory; the document writes about \
                  uncacheable memory",
             ),
-            "on write-back memory movntdqa of 16 bytes is as fast as movdqa, within 10 %, in \
-             L1d, L2 and memory",
+            "on write-back memory, movntdqa of 16 bytes is as fast as movdqa, within 10 %, in L1d, \
+             L2 and memory",
             |e| all_of(as_fast(e, 0)?),
         ),
         measured(
             "E5.2",
             ours("the same question for the wider forms, which came later"),
-            "on write-back memory movntdqa of 32 and 64 bytes is as fast as a plain load of its \
-             width, within 10 %, in L1d, L2 and memory",
+            "on write-back memory, movntdqa of 32 and 64 bytes is as fast as a plain load of the \
+             same width, within 10 %, in L1d, L2 and memory",
             |e| {
                 let mut parts = as_fast(e, 1)?;
                 // A CPU without AVX-512 says as much of 32 bytes.
@@ -68,29 +71,28 @@ const LOADS: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        // The line goes into a streaming load buffer, and is not loaded into a cache, so that
-        // large amounts are read without polluting. The measure is ours.
+        // The line goes into a streaming load buffer, and is not loaded into a cache, so that large
+        // amounts are read without polluting. The threshold is ours.
         measured(
             "E5.3",
             drepper("6.1"),
-            "lines read by movntdqa are not loaded into a cache: after four times as many bytes \
+            "lines read by movntdqa do not enter a cache: after reads of four times as many bytes \
              as a hot set in L2 has, a lap of the set takes less than 1.3 times as long as \
              undisturbed",
             |e| at_most("lap after movntdqa", slower_lap(e, 2), 1.3),
         )
         .failing(
-            "On write-back memory movntdqa fills the caches as a plain load does; it bypasses \
-             them on write-combining memory alone.",
+            "On write-back memory, movntdqa fills the caches as a plain load does. It bypasses \
+             them only on write-combining memory.",
         ),
         measured(
             "E5.4",
             ours(
-                "the control of the claim before: plain loads of as many bytes must be seen to \
-                 pollute",
+                "the control of the claim before: plain loads of as many bytes must evict the hot \
+                 set",
             ),
-            "lines read by plain loads are loaded into a cache: after four times as many bytes \
-             as a hot set in L2 has, a lap of the set takes 1.3 times as long as undisturbed, or \
-             longer",
+            "lines read by plain loads enter a cache: after reads of four times as many bytes as a \
+             hot set in L2 has, a lap of the set takes at least 1.3 times as long as undisturbed",
             |e| at_least("lap after plain loads", slower_lap(e, 1), 1.3),
         ),
     ],
@@ -148,8 +150,8 @@ fn as_fast(e: &Evidence<'_>, index: usize) -> Result<Vec<Judged>, Untestable> {
     Ok(parts)
 }
 
-/// How many times as long a lap takes after the passage `index` of [`LAPS`] as undisturbed.
-/// Bandwidths are judged here, so the quotient is the other way round.
+/// The time of a lap after the passage `index` of [`LAPS`] over that of an undisturbed lap.
+/// Evidence is in bandwidths here, so the quotient is inverted.
 fn slower_lap(e: &Evidence<'_>, index: usize) -> Result<Interval, Untestable> {
     let period = |index: usize| e.last(LAPS[index].0).map(|(_, period)| period);
     ratio(period(0), period(index))

@@ -30,18 +30,19 @@ const CYCLE_ACCURACY: Experiment = Experiment {
     id: ID,
     name: "cycle-accuracy",
     title: "The spread of single runs of a hundred cycles",
-    question: "To how many cycles does one run agree with the next?",
+    question: "By how many cycles do single runs of the same code differ?",
     source: "Beyond the papers: what an isolated core is for",
     seen: &[],
-    about: "Each run is timed by itself, and nothing is averaged or left out. A chain of 100 one-cycle \
-            instructions takes the same number of core cycles each time: what its runs differ by is the \
-            measurement's own, the steps in which the time-stamp counter advances, the clock of the core, \
-            and interrupts. Walks add what the caches do. An operation is one of the 100; the curves show \
-            whole runs, and how many of them are slower: one in two is slower than the median, one in \
-            100 than p99, and none than the last point. On a core that nothing interrupts (`linefill run \
-            --isolated`) the curves stay flat to their end.",
+    about: "The test times each run by itself; nothing is averaged or left out. A run is 100 \
+            operations. A chain of 100 one-cycle instructions takes the same number of core cycles \
+            each time, so that differences between its runs come from the measurement: the steps \
+            of the time-stamp counter, changes of the core clock, and interrupts. Walks add the \
+            effects of the caches. The curves show how slow the slowest runs are: one run in two \
+            is slower than the median, one in 100 is slower than p99, and no run is slower than \
+            the last point. On a core that nothing interrupts (`linefill run --isolated`), the \
+            curves should stay flat to their end.",
     plot: Some(Plot::lines(
-        Axis::log("one run in so many is slower"),
+        Axis::log("one run in this many is slower"),
         Axis::log("core cycles per run"),
         // Of whole runs, and not of operations.
         Unit::Count,
@@ -81,7 +82,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
     claims: &[
         measured(
             "X15.1",
-            ours("who reports cycles must know to how many of them a run can be told"),
+            ours("a report of cycles is only as precise as the spread of single runs"),
             "of 100 runs of a chain of 100 core cycles, each timed by itself, 99 take less than 1.1 times \
              the median",
             |e| close(e, CHAIN),
@@ -94,7 +95,7 @@ const CYCLE_ACCURACY: Experiment = Experiment {
         ),
         measured(
             "X15.3",
-            ours("nobody else uses the L2 of a core that runs one thread"),
+            ours("no other core uses the L2 of a core that runs one thread"),
             "of 100 runs of 100 steps in L2, each timed by itself, 99 take less than 1.1 times the median",
             |e| close(e, WALK_IN_L2),
         ),

@@ -22,11 +22,11 @@ const FAR: &str = "memory";
 /// published.
 const ALLOWANCE: f64 = 1.1134;
 
-/// Hit rates of one thread in percent at which the line is drawn: where it leaves zero, and on.
+/// Hit rates of one thread in percent at which the line is drawn, from its zero on.
 const RATES: [f64; 7] = [55.67, 60.0, 70.0, 80.0, 90.0, 95.0, 100.0];
 
-/// What the paper leaves open, as wide as programs differ: the share of instructions that access
-/// memory, and core cycles of one that does not.
+/// Parameters that the paper does not state, over the range of typical programs: the share of
+/// instructions that access memory, and the core cycles of other instructions.
 const ACCESSES: [f64; 2] = [0.2, 0.5];
 const INSTRUCTION: [f64; 2] = [0.25, 1.0];
 
@@ -34,21 +34,24 @@ const FIG_3_23: Experiment = Experiment {
     id: "D31",
     name: "drepper-fig-3.23",
     title: "The hit rate that two hyper-threads need",
-    question: "With which hit rate do two hyper-threads get no slower together than one alone?",
-    source: "Drepper 3.3.4, Figure 3.23 and its formula; the text reads 60 % -> 10 % and 95 % -> \
-             80 % off the line, and nothing below 55 %",
+    question: "Which hit rate do two hyper-threads need to be as fast together as one thread \
+               alone?",
+    source: "Drepper 3.3.4, Figure 3.23 and its formula. From the line, the text reads 60 % -> 10 \
+             % and 95 % -> 80 %, and no need below 55 %",
     seen: &[],
-    about: "The formula is the paper's, and its line moves with the latencies: the further away \
-            memory is beside L1d, the less two threads may lose. Latencies of today bring the \
-            line close to the corner where both hit rates are 100 %. What the model leaves out \
-            has grown as well: a core overlaps its own misses, so that a second thread finds \
-            fewer gaps to fill, and it has more than one level of cache. Where there are \
-            hyper-threads, two of them walk lists of their own beside it: one that misses \
-            always, and one that fits L1d for one of them.",
+    about: "Two hyper-threads share a cache, so that each thread has a lower hit rate than a \
+            thread that runs alone. The formula gives the lowest hit rate at which two threads \
+            together are as fast as one thread with the hit rate on the horizontal axis. The line \
+            depends on the latencies: the longer memory takes compared with L1d, the less hit rate \
+            two threads may lose. With latencies of today, the line lies close to the corner where \
+            both hit rates are 100 %. The model leaves out that a core overlaps its own misses, so \
+            that a second thread finds fewer gaps to fill, and that a core has several levels of \
+            cache. On a machine with hyper-threads, two of them also walk lists of their own: \
+            lists that always miss, and lists that fit L1d one at a time but not together.",
     plot: Some(
         Plot::lines(
             Axis::linear("hit rate of one thread, %"),
-            Axis::linear("least hit rate of two"),
+            Axis::linear("lowest hit rate of two threads"),
             Unit::Percent,
         )
         .beside(&[Reference {
@@ -72,7 +75,8 @@ const FIG_3_23: Experiment = Experiment {
             Case::new(PAPER, rate, setup)
         };
         let mut cases: Vec<Case> = RATES.into_iter().map(count).collect();
-        // As in the table of what each level costs, so that they are measured once.
+        // The same cases as in the table of the latency of each level, so that a run measures them
+        // once.
         let seed = machine.seed;
         let near = machine.middle_of(machine.ranges.l1);
         for (series, bytes) in [(NEAR, near), (FAR, machine.in_memory())] {
@@ -104,8 +108,8 @@ const FIG_3_23: Experiment = Experiment {
         computed(
             "D31.1",
             drepper("3.3.4, Figure 3.23"),
-            "in the paper's formula a program that hits 60 % alone needs about 10 % with two \
-             threads, and a program that hits 95 % about 80 % (2 points allowed)",
+            "in the paper's formula, a program with a hit rate of 60 % alone needs about 10 % with \
+             two threads, and a program with 95 % needs about 80 % (2 points allowed)",
             |e| {
                 let at = |rate: f64, wanted: f64| {
                     let what = format!("percent needed at {rate} %");
@@ -117,7 +121,8 @@ const FIG_3_23: Experiment = Experiment {
         computed(
             "D31.2",
             ours("the slope follows from the formula, whatever the latencies are"),
-            "in the paper's formula a point more for one thread is two points more for two",
+            "in the paper's formula, one more point of hit rate alone requires two more points \
+             with two threads",
             |e| {
                 let rise = e.at(PAPER, 95.0)?.middle() - e.at(PAPER, 60.0)?.middle();
                 let slope = Interval::exact(rise / 35.0);
@@ -126,12 +131,9 @@ const FIG_3_23: Experiment = Experiment {
         ),
         measured(
             "D31.3",
-            ours(
-                "the formula with the latencies that this CPU has, in place of those of a \
-                 Pentium 4",
-            ),
-            "with the latencies of L1d and memory here a program that hits 95 % alone needs at \
-             least 80 % with two threads",
+            ours("the formula with the latencies of this CPU instead of those of a Pentium 4"),
+            "with the latencies of L1d and memory on this machine, a program with a hit rate of 95 \
+             % alone needs at least 80 % with two threads",
             |e| {
                 let allowance = allowance(e)?;
                 let least = |allowance| least_hit_rate(0.95, allowance) * 100.0;
@@ -144,8 +146,8 @@ const FIG_3_23: Experiment = Experiment {
         measured(
             "D31.4",
             drepper("3.3.4"),
-            "two hyper-threads that miss at every step pay off: each takes less than 2 times as \
-             long as one alone",
+            "two hyper-threads that miss at every step get more done than one: a step of each \
+             takes less than 2 times as long as alone",
             |e| {
                 let memory = e.machine.place_in_memory(e.machine.in_memory())?;
                 beside_the_other(e, memory, |slower| {
@@ -158,8 +160,8 @@ const FIG_3_23: Experiment = Experiment {
         measured(
             "D31.5",
             drepper("3.3.4"),
-            "two hyper-threads that fill L1d with a list each do not pay off: each takes 2 times \
-             as long as one alone, or longer",
+            "two hyper-threads whose lists each fill most of L1d get no more done than one: a step \
+             of each takes at least 2 times as long as alone",
             |e| {
                 beside_the_other(e, most_of_l1(e.machine) as f64, |slower| {
                     at_least("two threads over one, L1d", slower, 2.0)
@@ -169,14 +171,15 @@ const FIG_3_23: Experiment = Experiment {
     ],
 };
 
-/// What two threads may lose here, for every program between those of the paper's open parameters.
+/// The hit rate that two threads may lose on this machine, over all values of the parameters that
+/// the paper does not state.
 fn allowance(e: &Evidence<'_>) -> Result<Interval, Untestable> {
     let memory = e.machine.place_in_memory(e.machine.in_memory())?;
     let (_, hit) = e.last(NEAR)?;
     let miss = e.at(FAR, memory)?;
     if hit.lo <= 0.0 || miss.lo <= hit.hi {
         return Err(Untestable(format!(
-            "the model wants a miss that takes longer than a hit: {miss} and {hit}"
+            "the model needs a miss that takes longer than a hit: {miss} and {hit}"
         )));
     }
     let mut found: Option<Interval> = None;
@@ -230,7 +233,7 @@ fn of_one_core(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Judges how many times as long a walk takes beside another one on the same core.
+/// Judges the time of a walk beside another walk on the same core, over the time of a walk alone.
 fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judged) -> Judged {
     // Its own reason, if nothing at all could be measured.
     e.series(FAR)?;
@@ -238,6 +241,6 @@ fn beside_the_other(e: &Evidence<'_>, x: f64, judge: impl Fn(Interval) -> Judged
     let points = paired_points(e, TWO, ONE)?;
     let here = points.into_iter().find(|point| point.0 == x);
     let (_, slower) =
-        here.ok_or_else(|| Untestable(format!("`{TWO}` were not measured at {x} bytes")))?;
+        here.ok_or_else(|| Untestable(format!("`{TWO}` were not timed at {x} bytes")))?;
     judge(slower)
 }

@@ -1,4 +1,4 @@
-//! Loaded latency: what a random walk in memory takes while the other cores stream.
+//! Loaded latency: the time of a random walk in memory while the other cores stream.
 
 use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
@@ -14,8 +14,8 @@ use crate::stats::Interval;
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[LOADED_LATENCY];
 
-/// What the others do, and how often each of its bytes crosses the memory bus, without lines that are
-/// only read to be overwritten.
+/// The motions of the other cores, and how often each byte crosses the memory bus, without lines
+/// that are only read to be overwritten.
 const LOADS: [(&str, Motion, f64); 4] = [
     (READS, Motion::Read, 1.0),
     (STORES, Motion::WriteNonTemporal, 1.0),
@@ -41,7 +41,7 @@ const BURST: u64 = 8;
 /// Their bytes.
 const BURST_BYTES: f64 = BURST as f64 * BLOCK as f64;
 
-/// The most threads of a quick run.
+/// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
 const ALONE: &str = "a random walk alone";
@@ -66,19 +66,20 @@ const LOADED_LATENCY: Experiment = Experiment {
     id: "X16",
     name: "loaded-latency",
     title: "The latency of memory under load",
-    question: "How much longer does a miss take while other cores use the memory's bandwidth?",
+    question: "How much longer does a miss take while other cores use the bandwidth of memory?",
     source: "Beyond the papers: the loaded latency of Intel's Memory Latency Checker and of multichase",
     seen: &[],
-    about: "One core walks a list in memory in random order, one line per element and 2 MiB pages. \
-            Every other core streams through memory of its own, 4 KiB at a time, with a pause \
-            behind each 4 KiB that sets the rate. The horizontal axis is the bandwidth that all \
-            streams reach together: that of one stream, timed beside the walk and the other \
-            streams, times their number. An update or a copy counts each byte twice, once as read \
-            and once as written. Below the knee of the curve the walk hardly notices the others; \
-            beyond it the memory's queues fill, and more load buys little bandwidth and much \
-            latency. One streaming core may not reach the knee: a core keeps only so many lines \
-            under way (X10), which is its bandwidth times the latency. The curves \
-            of p99 are of single steps, each timed by itself: one in 100 takes longer.",
+    about: "One core walks a list in memory in random order, one line per element, on 2 MiB pages. \
+            Every other core streams through memory of its own, 4 KiB at a time, and a pause after \
+            each 4 KiB sets the rate. The horizontal axis is the bandwidth of all streams \
+            together: the bandwidth of one stream, timed beside the walk and the other streams, \
+            times the number of streams. Each byte of an update or a copy counts twice, once as \
+            read and once as written. Up to the knee of the curve, the latency of the walk should \
+            hardly rise. Beyond the knee the queues of memory fill: more load adds little \
+            bandwidth and much latency. One streaming core may not reach the knee, because its \
+            number of outstanding misses is limited (X10), and with it the bandwidth of the core. \
+            The curves of p99 show single steps, each timed by itself: 99 of 100 steps take no \
+            longer.",
     plot: Some(Plot::lines(
         Axis::linear("bandwidth of the other cores, GB/s"),
         Axis::linear("time per step of the walk"),
@@ -150,18 +151,16 @@ const LOADED_LATENCY: Experiment = Experiment {
     claims: &[
         measured(
             "X16.1",
-            ours("the papers time memory that nobody else uses; servers do not"),
+            ours("the papers time memory that no other core uses; on servers other cores use it"),
             "while all other cores read memory as fast as they can, a random walk in memory takes \
              more than 1.25 times as long as alone",
             |e| at_least("beside reads over alone", slowed(e, READS)?.0, 1.25),
         ),
         measured(
             "X16.2",
-            ours(
-                "a queue that is half full costs little: the latency should rise at the knee alone",
-            ),
-            "while the other cores read memory at half of the bandwidth that they reach, a random \
-             walk in memory takes less than 1.25 times as long as alone",
+            ours("a half-full queue costs little: the latency should rise only at the knee"),
+            "while the other cores read memory at half of their full bandwidth, a random walk in \
+             memory takes less than 1.25 times as long as alone",
             |e| {
                 let (_, most) = slowed(e, READS)?;
                 let e = &in_nanoseconds(e);
@@ -177,9 +176,9 @@ const LOADED_LATENCY: Experiment = Experiment {
         ),
         measured(
             "X16.3",
-            ours("a memory bus that changes its direction loses time"),
-            "beside non-temporal stores of all other cores a random walk in memory takes at least 1.05 \
-             times as long as beside their reads",
+            ours("a memory bus loses time when it changes between reads and writes"),
+            "beside non-temporal stores of all other cores, a random walk in memory takes at least \
+             1.05 times as long as beside reads of all other cores",
             |e| {
                 let [stores, reads] = [STORES, READS].map(|load| {
                     let e = &in_nanoseconds(e);
@@ -210,11 +209,11 @@ struct Loaded {
     bandwidth: Interval,
     /// Of a step of the walk, in nanoseconds.
     latency: Interval,
-    /// What 99 of 100 steps do not exceed that are timed by themselves.
+    /// The time that 99 of 100 steps, each timed by itself, do not exceed.
     slow: Option<Interval>,
 }
 
-/// What was measured under a load, from the shortest pause on. `e` is in nanoseconds.
+/// The results under a load, from the shortest pause on. `e` is in nanoseconds.
 fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
     let streams = threads(e.machine).saturating_sub(1) as f64;
     let at = |pause: u64| {
@@ -233,8 +232,8 @@ fn loaded(e: &Evidence<'_>, load: &str, times: f64) -> Vec<Loaded> {
     PAUSES.into_iter().filter_map(at).collect()
 }
 
-/// How many times as long as alone a walk takes beside this load without pauses, and the bandwidth of
-/// the load in GB/s.
+/// The time of a walk beside this load without pauses over that of a walk alone, and the bandwidth
+/// of the load in GB/s.
 ///
 /// # Errors
 /// If there is one core, the walk does not lie in memory, or something was not measured.
@@ -257,11 +256,11 @@ fn at_half(loads: &[Loaded], most: f64) -> Result<Loaded, Untestable> {
         a.total_cmp(&b)
     });
     heaviest.copied().ok_or_else(|| {
-        Untestable("no pause made the streams as slow as half of what they reach".to_owned())
+        Untestable("no pause slowed the streams to half of their full bandwidth".to_owned())
     })
 }
 
-/// Whose time is taken.
+/// The thread whose time is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Timed {
     /// The walk's: an operation is a step.
@@ -299,7 +298,9 @@ impl Setup for LoadedSetup {
         // The one that is timed runs on the measuring CPU.
         let mut cpus = self.cpus.clone();
         let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
-            return Err(Untestable("it takes two CPUs, and there is one".to_owned()));
+            return Err(Untestable(
+                "the test needs two CPUs, and there is one".to_owned(),
+            ));
         };
         if timed == Timed::Stream {
             cpus.swap(0, 1);

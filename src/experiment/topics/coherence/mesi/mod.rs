@@ -1,5 +1,5 @@
-//! Drepper 3.2 and 3.3.4, Sestoft 4: what coherence asks of caches, counted in a model of several
-//! cores.
+//! Drepper 3.2 and 3.3.4, Sestoft 4: the rules and messages of coherence, counted in a model of
+//! several cores.
 
 use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
@@ -34,48 +34,51 @@ const RULES: Experiment = Experiment {
     id: "D6",
     name: "drepper-coherency-rules",
     title: "Two rules of coherency",
-    question: "Does the protocol keep a changed line out of all other caches, and let clean copies \
-               be anywhere?",
+    question: "Does the protocol keep a modified line out of all other caches, and allow clean \
+               copies in any number of caches?",
     source: "Drepper 3.2: a dirty cache line is not present in any other processor's cache; clean \
              copies of the same cache line can reside in arbitrarily many caches",
     seen: &[],
-    about: "Counted in a model of MESI: 100,000 reads, writes and evictions of 8 lines by 4 \
-            cores at random. What came after MESI bends the first rule: with AMD's fifth state, \
-            O, a changed line may be in other caches too, and one of them answers for it; \
-            Intel's fifth, F, names the one of several clean copies that answers.",
+    about: "A model of the MESI protocol (modified, exclusive, shared, invalid) counts violations \
+            of the rules: 4 cores make 100,000 reads, writes and evictions of 8 lines at random. \
+            Protocols after MESI relax the first rule. With O, the fifth state of AMD, other \
+            caches may hold copies of a modified line, and one cache answers requests for it. F, \
+            the fifth state of Intel, marks the one clean copy that answers requests.",
     plot: None,
     cases: |_| counted::cases(&RULES_COUNTED).collect(),
     curves: plain_curves,
     events: &[],
     claims: &[
-        // First rule of the section: a line that one cache holds dirty is in no other.
+        // First rule of the section: a line that is dirty in one cache is in no other cache.
         simulated(
             "D6.1",
             drepper("3.2"),
-            "a changed line is in no other cache, after 100,000 reads, writes and evictions at \
-             random",
+            "in 100,000 random reads, writes and evictions, a modified line is never in a second \
+             cache",
             |e| counted::all(e, &RULES_COUNTED[..1]),
         ),
-        // Second rule: clean copies may lie in any number of caches; a write makes the others
-        // invalid.
+        // Second rule: any number of caches may hold clean copies; a write invalidates the other
+        // copies.
         simulated(
             "D6.2",
             drepper("3.2"),
-            "clean copies are in as many caches as read the line, until one of them writes",
+            "every cache that reads a line holds a clean copy of it, until one core writes the \
+             line",
             |e| counted::all(e, &RULES_COUNTED[1..3]),
         ),
-        // All processors must see the same content of memory at all times, dirty lines or not.
+        // All processors must see the same content of memory at all times, whether lines are dirty
+        // or not.
         simulated(
             "D6.3",
             drepper("3.3.3"),
-            "every read finds what was written last, after 100,000 reads, writes and evictions \
-             at random",
+            "in 100,000 random reads, writes and evictions, every read finds the last value \
+             written",
             |e| counted::all(e, &RULES_COUNTED[3..]),
         ),
     ],
 };
 
-/// What went wrong on a walk at random.
+/// Violations during random accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wrong {
     /// Steps after which a changed line was in another cache.
@@ -84,7 +87,7 @@ struct Wrong {
     stale: u64,
 }
 
-/// Lets 4 cores read, write and evict 8 lines at random.
+/// Makes 4 cores read, write and evict 8 lines at random.
 fn wander(protocol: Protocol) -> Wrong {
     const CORES: usize = 4;
     const LINES: usize = 8;
@@ -111,7 +114,8 @@ fn wander(protocol: Protocol) -> Wrong {
     wrong
 }
 
-/// In how many caches a line is that all cores read, and one wrote then if `written`.
+/// Number of caches with a copy of a line after all cores read it, and one core then wrote it if
+/// `written`.
 fn copies(protocol: Protocol, cores: usize, written: bool) -> f64 {
     let mut caches = Mesi::new(protocol, cores);
     for core in 0..cores {
@@ -157,20 +161,22 @@ const FIGURE: Experiment = Experiment {
     id: "D23",
     name: "drepper-fig-3.18",
     title: "The transitions of MESI",
-    question: "Where does each read and write lead, of one's own and of others, and which are \
-               announced?",
+    question: "Which state follows each local or remote read and write, and which transitions send \
+               a message?",
     source: "Drepper 3.3.4, Figure 3.18 and the text beside it",
     seen: &[],
-    about: "Counted in a model whose table is the figure's. Caches of today have these four \
-            states, and a fifth that says who answers (F, O). In place of a bus to listen on \
-            there is a directory beside the last level, which knows who has a line and asks \
-            nobody else. A line's way to another core and back is drawn beside a hit in L1d; X12 \
-            has it by what the cores share, and B8 and F1 what increments cost that share a \
-            line. `linefill simulate --mesi` prints the figure as a table.",
+    about: "A model applies each event to each state and counts its messages; its table is that of \
+            the figure. Caches today have these four states and a fifth that names the cache that \
+            answers (F or O). Instead of a bus on which every cache listens, a directory beside \
+            the last level knows which caches hold a line, and asks only those. The chart shows \
+            two costs on real hardware: a hit in L1d, which sends no message, and a round trip of \
+            a line between two cores. X12 shows the round trip by what the cores share; B8 and F1 \
+            show the cost of increments that share a line. `linefill simulate --mesi` prints the \
+            figure as a table.",
     plot: Some(Plot::bars(
         Axis::linear(
-            "a hit (0); a round trip to a core of the same L2 (1), last level (2), package (3), \
-             other package (4)",
+            "hit (0); round trip to a core of the same L2 (1), last level (2), package (3), to \
+             another package (4)",
         ),
         Axis::log("time"),
         Unit::Nanoseconds,
@@ -191,8 +197,8 @@ const FIGURE: Experiment = Experiment {
         simulated(
             "D23.1",
             drepper("3.3.4, Figure 3.18"),
-            "from each of the four states, local and remote reads and writes lead where Figure \
-             3.18 says",
+            "from each of the four states, local and remote reads and writes lead to the state \
+             that Figure 3.18 shows",
             |e| counted::all(e, &ARROWS[..1]),
         ),
         // A write to an Exclusive line does not have to be announced.
@@ -206,7 +212,7 @@ const FIGURE: Experiment = Experiment {
         simulated(
             "D23.3",
             drepper("3.3.4"),
-            "a write to a line in state S sends one RFO",
+            "a write to a line in state S sends one RFO (request for ownership)",
             |e| counted::all(e, &ARROWS[2..3]),
         ),
         // When another processor reads a Modified line, it gets the content, and the memory
@@ -214,7 +220,7 @@ const FIGURE: Experiment = Experiment {
         simulated(
             "D23.4",
             drepper("3.3.4"),
-            "a modified line that another core reads goes to the reader and to memory",
+            "a modified line that another core reads is sent to the reader and to memory",
             |e| counted::all(e, &ARROWS[3..5]),
         ),
         // When another processor writes a Modified line, it gets the content, and the line is
@@ -222,25 +228,25 @@ const FIGURE: Experiment = Experiment {
         simulated(
             "D23.5",
             drepper("3.3.4"),
-            "a modified line that another core writes goes to the writer",
+            "a modified line that another core writes is sent to the writer",
             |e| counted::all(e, &ARROWS[5..6]),
         ),
-        // Exclusive can be left out; then performance suffers, because from Exclusive to
-        // Modified is quicker than from Shared.
+        // A protocol can omit Exclusive; performance then suffers, because the transition from
+        // Exclusive to Modified is faster than the transition from Shared.
         simulated(
             "D23.6",
             drepper("3.3.4"),
-            "without the state E each first write to data of one's own takes an RFO; with it \
-             none does",
+            "without the state E, each first write to private data sends an RFO (request for \
+             ownership); with E, no first write does",
             |e| counted::all(e, &ARROWS[6..]),
         ),
-        // Messages make an operation slow. Ten hits are our measure of slow: the document has no
+        // Messages make an operation slow. Ten hits are our threshold for slow: the document has no
         // number.
         measured(
             "D23.7",
             drepper("3.3.4"),
-            "a line that two cores pass back and forth takes more than 10 times as long as a hit \
-             in L1d",
+            "a round trip of a line between two cores takes more than 10 times as long as a hit in \
+             L1d",
             transfer::trip_over_hit,
         ),
     ],
@@ -252,8 +258,8 @@ const LEADS_TO: [[State; 4]; 4] = {
     [[M, M, S, I], [E, M, S, I], [S, M, S, I], [E, M, I, I]]
 };
 
-/// Arrows of a protocol that lead elsewhere than in the figure. A read of a line that another
-/// cache has leads from I to S, and counts as a seventeenth.
+/// Arrows of a protocol that lead to another state than in the figure. A read of a line that
+/// another cache holds leads from I to S, and counts as a seventeenth arrow.
 fn astray(protocol: Protocol) -> f64 {
     let mut astray = 0;
     for (state, row) in State::ALL.into_iter().zip(LEADS_TO) {
@@ -270,7 +276,7 @@ fn astray(protocol: Protocol) -> f64 {
     f64::from(astray)
 }
 
-/// What one event sends, the line being in `state`.
+/// The messages of one event, with the line in `state`.
 fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
     let (mut caches, core) = in_state(protocol, state);
     let before = caches.messages();
@@ -278,10 +284,10 @@ fn sent(protocol: Protocol, state: State, event: Event) -> Messages {
     caches.messages() - before
 }
 
-/// The line that things happen to.
+/// The line that all events access.
 const LINE: u64 = 0;
 
-/// Two caches, and the one of them that has the line in `state`.
+/// Two caches, and the index of the cache that has the line in `state`.
 fn in_state(protocol: Protocol, state: State) -> (Mesi, usize) {
     let mut caches = Mesi::new(protocol, 2);
     match state {
@@ -316,7 +322,7 @@ fn of_ones_own(protocol: Protocol) -> f64 {
     caches.messages().rfos() as f64
 }
 
-/// Finds a number, or says why there is none.
+/// A number, or the reason why there is none.
 type Found = Result<f64, Untestable>;
 
 #[cfg(test)]
@@ -324,7 +330,7 @@ mod tests {
     use super::*;
     use crate::sim::mesi::Transition;
 
-    /// The counts can come out otherwise, and do for tables that are wrong.
+    /// Wrong tables change the counts.
     #[test]
     fn wrong_tables_are_counted() {
         assert_eq!(wander(Protocol::MESI), Wrong::default());
@@ -349,7 +355,7 @@ mod tests {
     #[test]
     fn arrows_that_lead_elsewhere_are_counted() {
         assert_eq!(astray(Protocol::MESI), 0.0);
-        // Without E: a first read, and with it all that starts in E, leads elsewhere.
+        // Without E, a first read and all transitions from E lead elsewhere.
         assert!(astray(Protocol::MSI) >= 2.0);
         let stays = Protocol::MESI.with(
             State::Shared,

@@ -1,4 +1,4 @@
-//! What threads that share lines send to each other: Sestoft's k-means and his table of 4 x 3.
+//! Messages between threads that share lines: Sestoft's k-means and his table of 4 x 3.
 
 use crate::experiment::claim::counted::{self, Counted};
 use crate::experiment::prelude::*;
@@ -11,13 +11,13 @@ use crate::stats::Interval;
 /// What a thread does to its number: the rows of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Update {
-    /// Loads it, and stores it.
+    /// A load and a store.
     Plain,
-    /// Adds in one atomic operation.
+    /// One atomic addition.
     Add,
-    /// Loads it, and puts the sum in its place unless somebody else changed it; then again.
+    /// A load and a compare-and-swap, repeated until no other thread interferes.
     CompareAndSwap,
-    /// Takes a lock, by trying until it is free, and gives it back.
+    /// Takes a lock, retrying until it is free, and releases it.
     Lock,
 }
 
@@ -42,7 +42,7 @@ const SHARED: &str = PLACES[0].0;
 const DENSE: &str = PLACES[1].0;
 const PADDED: &str = PLACES[2].0;
 
-/// Java's `int`s in a line of 64 bytes.
+/// Number of Java's `int`s in a line of 64 bytes.
 const A_LINE: u64 = 16;
 
 /// Numbers of cores.
@@ -52,8 +52,8 @@ fn series(update: &str, place: &str) -> String {
     format!("{update}, {place}")
 }
 
-/// Requests an operation, the cores doing one access each in turn. `which` is a cell of the table
-/// and the number of cores.
+/// Requests per operation; the cores make one access each in turn. `which` encodes a cell of the
+/// table and the number of cores.
 fn requests(which: u64) -> Found {
     let (cell, cores) = (
         which as usize / CORES.len(),
@@ -76,11 +76,11 @@ fn requests(which: u64) -> Found {
     Ok(sent.requests() as f64 / (256 * cores) as f64)
 }
 
-/// How far a thread is.
+/// The progress of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Member {
     done: u64,
-    /// What it loaded, or that it holds the lock.
+    /// The value that the thread loaded, or a mark that it holds the lock.
     holds: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ struct Team {
 }
 
 impl Team {
-    /// Goes on until every thread has done so many operations.
+    /// Continues until every thread has done `operations` operations.
     fn work(&mut self, operations: u64) {
         while self.members.iter().any(|member| member.done < operations) {
             for core in 0..self.members.len() {
@@ -118,7 +118,7 @@ impl Team {
             }
             (Update::CompareAndSwap, Some(seen)) => seen == *value,
             (Update::Lock, None) => {
-                // An attempt needs the line to itself, whether the lock is free or not.
+                // An attempt must own the line, whether the lock is free or not.
                 self.caches.write(core, line, 0);
                 if *value == 0 {
                     *value = 1;
@@ -138,14 +138,14 @@ impl Team {
     }
 }
 
-/// A variant of k-means: what its threads read and write for a point.
+/// A variant of k-means, by what its threads read and write per point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Means {
-    /// 2P: all points are assigned first, and then added to the sums beside the means.
+    /// 2P: all points are assigned first, and then added to the sums, which lie beside the means.
     InTurn,
     /// 2Q: each point is added as soon as it is assigned.
     AtOnce,
-    /// 2Q with the sums on lines of their own.
+    /// 2Q with the sums on separate lines.
     Padded,
     /// 3P: each thread has sums of its own.
     Own,
@@ -155,8 +155,8 @@ const CLUSTERS: usize = 81;
 const THREADS: usize = 4;
 const POINTS: usize = 200;
 
-/// What an iteration over the points sends, all means having been read before: requests, and
-/// reads of means that were not there, a point.
+/// Messages of one iteration over the points, after all means have been read once: requests per
+/// point, and misses on means per point.
 fn iteration(means: Means) -> (f64, f64) {
     let mut caches = Mesi::new(PROTOCOL, THREADS);
     let sums = |core: usize, cluster: u64| match means {
@@ -171,7 +171,7 @@ fn iteration(means: Means) -> (f64, f64) {
     }
     let before = caches.messages();
     let mut missed = 0;
-    // Which cluster is nearest is as good as random for who shares what.
+    // A random nearest cluster is good enough to model which threads share which lines.
     let mut rng = Rng::new(1);
     let mut nearest = || rng.below(CLUSTERS) as u64;
     let assigned: Vec<[u64; THREADS]> = (0..POINTS)
@@ -223,23 +223,24 @@ static MEANS: [Counted; 5] = [
 pub(crate) const EXPLANATION: Experiment = Experiment {
     id: "B15",
     name: "sestoft-mesi-explanation",
-    title: "Who takes whose line away",
-    question: "How often must a core ask for a line because another one wrote to it?",
-    source: "Sestoft, sections 3 and 4.2: `addToMean` invalidates the line of the mean in all other \
-             caches, and 3P leaves it shared",
+    title: "Requests for lines that other cores have written",
+    question: "How often must a core request a line because another core wrote to it?",
+    source: "Sestoft, sections 3 and 4.2: `addToMean` invalidates the line of the mean in all \
+             other caches, and variant 3P leaves it shared",
     seen: &[],
-    about: "Counted in a model of MESI whose cores make one access each in turn. A line that is \
-            written in turn is asked for once an operation, whether all threads write one number \
-            or neighbouring ones: a dense array is no better than a shared number as far as \
-            lines go, and padding ends it. That padded numbers are never asked for follows from \
-            the model by construction, as does what one core does alone. Where a number is \
-            shared by compare-and-swap or a lock, attempts fail as well, the more the more cores \
-            there are. Real cores differ in that they keep a line for many operations once they \
-            have it (B8 times that). In k-means, 2P writes the same lines as 2Q but not while \
-            the means are read.",
+    about: "A model of the MESI protocol counts the requests for lines that cores send per \
+            operation. The cores make one access each in turn, so that a line that several cores \
+            write changes its owner at every operation. A dense array therefore causes as many \
+            requests as one shared number; padding puts each number on a line of its own and ends \
+            the requests. In the model, padded numbers and a single core cause no requests by \
+            construction. A shared compare-and-swap or lock adds failed attempts, and their number \
+            grows with the number of cores. Real cores differ: a core that has a line keeps it for \
+            many operations (B8 times that). For k-means the model counts how often a core must \
+            read a mean again. 2Q writes the sums while other cores read the means on the same \
+            lines; 2P writes the same lines, but only after the means have been read.",
     plot: Some(Plot::lines(
         Axis::log("cores"),
-        Axis::linear("requests an operation"),
+        Axis::linear("requests per operation"),
         Unit::Count,
     )),
     cases,
@@ -254,8 +255,8 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
         simulated(
             "B15.1",
             sestoft("4.2"),
-            "in the model padded numbers are never asked for again, and neither is any number by \
-             one core alone",
+            "in the model, padded numbers cause no requests after the first, and neither do any \
+             numbers of a single core",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in UPDATES {
@@ -268,13 +269,13 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        // Subcases (a) and (b): threads compete for one location, or share its line falsely.
-        // Once an operation is our measure.
+        // Subcases (a) and (b): threads compete for one location, or share its line falsely. One
+        // request per operation is our threshold.
         simulated(
             "B15.2",
             sestoft("4.2"),
-            "in the model, from 2 cores on, shared and dense numbers are asked for once an \
-             operation or more often",
+            "in the model, with 2 or more cores, shared and dense numbers cause one or more \
+             requests per operation",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in UPDATES {
@@ -289,12 +290,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
         ),
         simulated(
             "B15.3",
-            ours(
-                "whether neighbouring numbers are any better than one shared number, as far as \
-                 lines go",
-            ),
-            "in the model plain and atomic additions ask as often for dense numbers as for a \
-             shared one",
+            ours("whether neighbouring numbers cause fewer requests than one shared number"),
+            "in the model, plain and atomic additions cause as many requests for dense numbers as \
+             for a shared number",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[..2] {
@@ -308,9 +306,9 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
         ),
         simulated(
             "B15.4",
-            ours("what attempts that fail add to the traffic of a shared number"),
-            "in the model, with 16 cores, compare-and-swap and locks ask more than twice as \
-             often for a shared number as for dense ones, because attempts fail",
+            ours("how much traffic failed attempts add to a shared number"),
+            "in the model, with 16 cores, compare-and-swap and locks cause more than twice as many \
+             requests for a shared number as for dense numbers, because attempts fail",
             |e| {
                 let mut parts = Vec::new();
                 for (update, _) in &UPDATES[2..] {
@@ -320,31 +318,31 @@ pub(crate) const EXPLANATION: Experiment = Experiment {
                 all_of(parts)
             },
         ),
-        // addToMean invalidates the line of the mean in all other caches, and their next reads
-        // of the mean miss. Every other point is our measure.
+        // addToMean invalidates the line of the mean in all other caches, and their next reads of
+        // the mean miss. One miss for every second point is our threshold.
         simulated(
             "B15.5",
             sestoft("2"),
-            "in the model, with 4 threads, 2Q makes a core read a mean again for every other \
-             point or more often",
+            "in the model, with 4 threads, variant 2Q makes a core read at least one mean again \
+             for every second point",
             |e| counted::all(e, &MEANS[..1]),
         ),
-        // In the update step of 2P the invalidations do no harm, as no mean is read; padding
-        // keeps the means on other lines than the sums.
+        // In the update step of 2P the invalidations are harmless, as no thread reads a mean;
+        // padding puts means and sums on different lines.
         simulated(
             "B15.6",
             sestoft("2"),
-            "in the model neither 2P nor 2Q with sums on lines of their own makes a core read a \
-             mean again",
+            "in the model, neither variant 2P nor variant 2Q with sums on separate lines makes a \
+             core read a mean again",
             |e| counted::all(e, &MEANS[1..3]),
         ),
-        // Shared data of 3P do not change, so that their lines remain in state S, without
+        // The shared data of 3P do not change, so that their lines remain in state S without
         // messages.
         simulated(
             "B15.7",
             sestoft("3"),
-            "in the model 3P leaves all means shared, and asks for lines less than every other \
-             point",
+            "in the model, variant 3P leaves all means shared, and sends less than one request for \
+             every second point",
             |e| counted::all(e, &MEANS[3..]),
         ),
     ],

@@ -8,16 +8,16 @@ use crate::kernel::IncrementWay;
 const ONE_LINE: &str = "one line";
 const OWN_LINES: &str = "lines of their own";
 
-/// By `lock xadd`: the other mode of program A.3.
+/// Increments by `lock xadd`: the other mode of program A.3.
 const ATOMIC_ONE_LINE: &str = "one line, atomic";
 const ATOMIC_OWN_LINES: &str = "lines of their own, atomic";
 
-/// Threads of Drepper's figures, as far as there are cores.
+/// Drepper's numbers of threads, limited by the number of cores.
 fn drepper_threads(machine: &Machine) -> Vec<usize> {
     (1..=machine.cpu_order.cores().clamp(1, 4)).collect()
 }
 
-/// Both modes of Figure 6.10's program. Figure 6.11 is of plain increments.
+/// Both modes of the program of Figure 6.10. Figure 6.11 shows plain increments only.
 fn drepper_cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for threads in drepper_threads(machine) {
@@ -50,7 +50,7 @@ const fn bars(reference: &'static [Reference]) -> Option<Plot> {
     Some(
         Plot::bars(
             Axis::linear("threads"),
-            Axis::linear("time of a thread's increment"),
+            Axis::linear("time per increment of a thread"),
             Unit::Nanoseconds,
         )
         .beside(reference),
@@ -62,22 +62,23 @@ const COLUMNS: &[(&str, &str)] = &[
     ("ns_same_cache_line", ONE_LINE),
 ];
 
-/// How many times as long two, three and four threads take on one line as on lines of their own in
-/// Figure 6.10.
+/// Time on one line over time on separate lines in Figure 6.10, with two, three and four threads.
 const PAPER_TIMES: [f64; 3] = [4.9, 6.9, 8.8];
 
 pub(crate) const FIG_6_10: Experiment = Experiment {
     id: "F1",
     name: "drepper-fig-6.10",
     title: "Threads that increment neighbouring words",
-    question: "What does false sharing cost, by the number of threads?",
-    source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments a thread",
+    question: "How does the cost of false sharing depend on the number of threads?",
+    source: "Drepper 6.4.1, Figure 6.10, program A.3: 500 million increments per thread",
     seen: &[],
-    about: "The paper's four Pentium 4 pass the line over the front-side bus at almost every \
-            increment. A core with a deep store buffer reads its own increments back out of it \
-            while the line is away, and writes them all at once when the line comes: the cost is \
-            spread over many increments. That makes the damage of plain increments smaller, and \
-            less regular, than that of atomic ones, which are timed beside them.",
+    about: "Each thread increments a word of its own; the words lie on one line or on separate \
+            lines. The paper's four Pentium 4 pass a shared line over the front-side bus at almost \
+            every increment. A core with a deep store buffer behaves differently: while the line \
+            is away, the core reads its own increments from the store buffer; when the line \
+            arrives, the core writes several increments at once. The cost of one transfer is thus \
+            spread over many increments. Plain increments therefore suffer less, and less \
+            regularly, than atomic increments, which the chart shows beside them.",
     plot: bars(&[Reference {
         file: "drepper-fig-6.10-per-increment.csv",
         machine: "four Pentium 4 (2007)",
@@ -88,13 +89,13 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
     cases: drepper_cases,
     curves: plain_curves,
     claims: &[
-        // Bars of 14.70, 25.02 and 37.42 ns beside 3.00, 3.64 and 4.26: 390 % more with two
-        // threads, and 587 and 778 % with three and four.
+        // Bars of 14.70, 25.02 and 37.42 ns against 3.00, 3.64 and 4.26: two, three and four
+        // threads take 390, 587 and 778 % longer.
         measured(
             "F1.1",
             drepper("6.4.1, Figure 6.10"),
             "threads that increment on one line take at least the paper's 4.9 (two threads), 6.9 \
-             (three) or 8.8 (four) times as long as on lines of their own",
+             (three) or 8.8 (four) times as long as threads on separate lines",
             |e| {
                 let threads = most_of_drepper(e)?;
                 let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
@@ -110,27 +111,27 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
             Takeaway::new(
                 Shown::Times,
                 Touches::Most,
-                "Threads on one line over lines of their own",
-                "Threads that increment on one line take {now} as long as on lines of their \
-                 own",
+                "Threads on one line over separate lines",
+                "Threads that increment on one line take {now} as long as threads on separate \
+                 lines",
             )
             .advice(
-                "Pad what each thread writes often to a line of its own: false sharing costs as \
-                 much as in the paper, or more.",
-                "False sharing costs less than in the paper. Measure before you pad, and pad \
-                 only what threads write often.",
+                "Pad data that a thread writes often to a line of its own: false sharing costs at \
+                 least as much as in the paper.",
+                "False sharing costs less than in the paper. Measure before you pad, and pad only \
+                 data that threads write often.",
             ),
         )
-        .holding("The line is passed on at least as often as over the paper's bus.")
+        .holding("The line changes its owner at least as often as on the paper's bus.")
         .failing(
-            "The store buffer gathers increments while the line is away, and writes several at \
-             once when it comes.",
+            "The store buffer collects increments while the line is away, and writes several at \
+             once when the line arrives.",
         ),
-        // Four threads on lines of their own take 2.13 s, one takes 1.36: 57 % more.
+        // Four threads on separate lines take 2.13 s, one thread takes 1.36 s: 57 % longer.
         measured(
             "F1.2",
             drepper("6.4.1, Figure 6.10"),
-            "threads on lines of their own slow each other by less than the paper's 57 %",
+            "threads on separate lines slow each other by less than the paper's 57 %",
             |e| {
                 let threads = most_of_drepper(e)?;
                 let slower = ratio(e.at(OWN_LINES, threads), e.at(OWN_LINES, 1.0))?;
@@ -141,11 +142,11 @@ pub(crate) const FIG_6_10: Experiment = Experiment {
         measured(
             "F1.3",
             ours(
-                "program A.3 has an atomic mode beside the plain one, of which the figure shows \
-                 nothing",
+                "program A.3 has an atomic mode beside the plain mode, and the figure does not \
+                 show it",
             ),
-            "threads that add atomically on one line take more than 2 times as long as on lines of \
-             their own",
+            "threads that add atomically on one line take more than 2 times as long as threads on \
+             separate lines",
             |e| {
                 let threads = most_of_drepper(e)?;
                 let [one, own] = [ATOMIC_ONE_LINE, ATOMIC_OWN_LINES];
@@ -167,9 +168,10 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     question: "Is false sharing harmless between cores that share a cache?",
     source: "Drepper 6.4.1, Figure 6.11: the test of Figure 6.10 on a quad-core Core 2",
     seen: &[],
-    about: "On the paper's Core 2 two cores share an L2, so that the line seldom leaves it. \
-            Where every core has an L2 of its own, a modified line must be fetched out of \
-            another core's: tens to a hundred nanoseconds even within a package.",
+    about: "Each thread increments a word of its own; the words lie on one line or on separate \
+            lines. On the paper's Core 2, two cores share an L2, so that the line seldom leaves \
+            this cache. Where every core has its own L2, a core must fetch a modified line from \
+            another core's L2, which takes tens of nanoseconds or more even within a package.",
     plot: bars(&[Reference {
         file: "drepper-fig-6.11-per-increment.csv",
         machine: "Core 2 QX6700 (2007)",
@@ -184,13 +186,13 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
     },
     curves: plain_curves,
     claims: &[
-        // On the quad-core 1.54, 2.06 and 1.58 s on one line beside 1.14: 35 to 81 % more. The
-        // cores share an L2 by twos.
+        // On the quad-core, 1.54, 2.06 and 1.58 s on one line against 1.14: 35 to 81 % longer.
+        // Pairs of cores share an L2.
         measured(
             "F2.1",
             drepper("6.4.1, Figure 6.11"),
-            "within a package threads that increment on one line take at most 1.81 times as long \
-             as on lines of their own",
+            "within a package, threads that increment on one line take at most 1.81 times as long \
+             as threads on separate lines",
             |e| {
                 let threads = most_of_drepper(e)?;
                 let one_package = e.machine.cpu_order.seats()[..threads as usize]
@@ -198,7 +200,7 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
                     .all(|pair| pair[0].package == pair[1].package);
                 if !one_package {
                     return Err(Untestable(format!(
-                        "the first {threads} cores here are not of one package"
+                        "the first {threads} cores are not all in one package"
                     )));
                 }
                 let slower = ratio(e.at(ONE_LINE, threads), e.at(OWN_LINES, threads))?;
@@ -211,8 +213,8 @@ pub(crate) const FIG_6_11: Experiment = Experiment {
         )
         .then_between(1.35, 1.81, "Core 2 QX6700, two to four threads")
         .failing(
-            "A line that is modified has to be fetched out of another core's L2, which two of \
-             the paper's cores had in common.",
+            "A core must fetch a modified line from another core's L2. In the paper, two cores \
+             share an L2.",
         ),
     ],
 };

@@ -13,15 +13,18 @@ pub(super) const FIG_1: Experiment = Experiment {
     id: "B9",
     name: "sestoft-fig-1",
     title: "One lock for all threads, locks side by side, locks apart",
-    question: "Do more threads get more turns of a lock out of a machine?",
-    source: "Sestoft, section 4.2, Figure 1: 32 M turns shared by 1 to 64 threads",
+    question: "Does the number of locks taken per second grow with the number of threads?",
+    source: "Sestoft, section 4.2, Figure 1: 32 M turns (take and release a lock) shared by 1 to \
+             64 threads",
     seen: &[],
-    about: "Turns of one lock are taken one after the other, so that more threads cannot make \
-            them more; the question is only how much worse it gets. The figure's shape comes out \
-            as ns per turn of all threads together: flat for one lock, falling with the cores for \
-            locks that are apart. Threads beyond the CPUs share them: where one is put to sleep \
-            with the lock in its hands the others must sleep, too, and where it is not, a thread \
-            takes its turns alone, and one lock may even get quicker.",
+    about: "Threads take and release locks: one lock for all, locks side by side, or locks on \
+            separate lines. A lock admits one thread at a time, so that more threads cannot take \
+            one lock more often; the question is how much slower it becomes. The vertical axis is \
+            the time per turn of all threads together. Perfect scaling is a curve that falls with \
+            the number of cores; one lock should at best stay flat. With more threads than CPUs, \
+            threads share CPUs. If the system suspends a thread that owns the lock, the other \
+            threads must wait, too. If a thread instead runs alone for a time slice, it takes the \
+            lock without contention, and one lock may even become faster.",
     plot: Some(Plot::lines(
         Axis::log("threads"),
         Axis::log("time per turn of all threads together"),
@@ -37,7 +40,8 @@ pub(super) const FIG_1: Experiment = Experiment {
         let all = (0..).map(|k| 1 << k).take_while(|&threads| threads <= most);
         let mut cases = Vec::new();
         for threads in all {
-            // Threads that share a CPU take long to measure, and tell of one lock alone.
+            // Threads that share a CPU take long to measure, and only the series of one lock is of
+            // interest.
             let shares = threads > machine.cpu_order.cpus().max(2);
             let places: &[usize] = if shares && !machine.full {
                 &[0]
@@ -63,13 +67,13 @@ pub(super) const FIG_1: Experiment = Experiment {
         curves
     },
     claims: &[
-        // For a single lock the time does not depend on the number of threads beyond one: no
-        // scalability at all. 0.5 to 2 is our measure.
+        // For a single lock the time does not depend on the number of threads from two on: no
+        // scalability. 0.5 to 2 is our threshold.
         measured(
             "B9.1",
             sestoft("4.2, Figure 1"),
-            "a lock for all does not scale: with 4 threads and more all turns take 0.5 to 2 \
-             times as long as with two",
+            "a single lock for all threads does not scale: with 4 threads or more, all turns \
+             together take 0.5 to 2 times as long as with two threads",
             |e| {
                 let shared = series(WAYS[MUTEX].0, SHARED);
                 at_least_cores(&e.machine.cpu_order, 2)?;
@@ -86,13 +90,13 @@ pub(super) const FIG_1: Experiment = Experiment {
             },
         )
         .then(1.0, "2 x Xeon E5-2680 v3"),
-        // The curve of padded locks lies below that of dense locks, and that below the curve of
-        // the single lock.
+        // The curve of padded locks lies below the curve of dense locks, which lies below the curve
+        // of the single lock.
         measured(
             "B9.2",
             sestoft("4.2, Figure 1"),
-            "locks apart beat locks side by side at two threads, and locks side by side beat one \
-             lock",
+            "with two threads, locks apart are faster than locks side by side, and locks side by \
+             side are faster than one lock",
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let at = |place| e.at(&series(WAYS[MUTEX].0, place), 2.0);
@@ -110,7 +114,7 @@ pub(super) const FIG_1: Experiment = Experiment {
     ],
 };
 
-/// Nanoseconds a turn of all threads together.
+/// Time per turn of all threads together.
 fn in_all(e: &Evidence<'_>, series: &str, threads: usize) -> Result<Interval, Untestable> {
     let own = e.at(series, threads as f64)?;
     Ok(own.scaled(1.0 / threads as f64))

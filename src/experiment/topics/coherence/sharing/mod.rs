@@ -24,7 +24,7 @@ enum Way {
     Lock(Library),
 }
 
-/// What the threads do: the rows of Sestoft's table, the last by three kinds of lock.
+/// What the threads do: the rows of Sestoft's table, and three kinds of lock for the last row.
 const WAYS: [(&str, Way); 6] = [
     ("int++", Way::Increment(IncrementWay::Plain)),
     ("fetch_add", Way::Increment(IncrementWay::FetchAdd)),
@@ -37,7 +37,7 @@ const WAYS: [(&str, Way); 6] = [
     ("parking_lot::Mutex", Way::Lock(Library::ParkingLot)),
 ];
 
-/// Where: the columns of the table, the last in two widths.
+/// Where the words lie: the columns of the table, and two distances for the last column.
 const PLACES: [(&str, Spacing); 4] = [
     ("one place", Spacing::Shared),
     ("dense", Spacing::Apart(8)),
@@ -45,7 +45,7 @@ const PLACES: [(&str, Spacing); 4] = [
     ("128 B apart", Spacing::Apart(128)),
 ];
 
-/// The locks that are another crate's.
+/// Index of the lock of another crate.
 const PEER: usize = 5;
 
 const SHARED: &str = PLACES[0].0;
@@ -56,13 +56,13 @@ fn series(way: &str, place: &str) -> String {
     format!("{way}, {place}")
 }
 
-/// The most threads in the documents' figures.
+/// The largest number of threads in the documents' figures.
 const MOST_THREADS: usize = 64;
 
-/// The most threads of a quick run.
+/// The largest number of threads in a quick run.
 const MOST_QUICK: usize = 8;
 
-/// Numbers of threads that all have cores of their own: 1, 2, 4 and so on.
+/// Numbers of threads that each have a core: 1, 2, 4 and so on.
 pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     let most = if machine.full { usize::MAX } else { MOST_QUICK };
     let cores = machine.cpu_order.cores().clamp(1, most);
@@ -70,7 +70,7 @@ pub(crate) fn on_cores(machine: &Machine) -> Vec<usize> {
     powers.chain([cores]).collect()
 }
 
-/// The most threads on cores of their own that were measured.
+/// The largest measured number of threads that each have a core.
 fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
     at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
@@ -82,7 +82,7 @@ pub(crate) fn at_least_cores(cpu_order: &CpuOrder, cores: usize) -> Result<(), U
         return Ok(());
     }
     Err(Untestable(format!(
-        "it takes {cores} cores, and there are {here}"
+        "the test needs {cores} cores, and there are {here}"
     )))
 }
 
@@ -121,28 +121,30 @@ const COHERENCE: Experiment = Experiment {
     id: "B8",
     name: "sestoft-coherence",
     title: "Four ways to count, in one place, side by side, and apart",
-    question: "What does it cost that threads write to one line, if none reads what another wrote?",
+    question: "What does it cost if threads write to one line, although no thread reads what \
+               another wrote?",
     source: "Sestoft, section 4.2: 2^25 operations shared by n threads, Xeon E5-2680 v3, 2 x 12 \
              cores",
     seen: &[],
-    about: "A line that two cores write travels between them, whether they write the same word \
-            or neighbouring ones: 64 bytes are the unit of coherence, not the variable. How much \
-            it costs depends on how long a core keeps the line once it has it: plain increments \
-            wait in the store buffer, load what it forwards, and write the line many times while \
-            it is there, so they suffer less than locked ones, which need the line each time. 64 \
-            bytes keep words apart, unless the CPU fetches lines in pairs: then neighbouring \
-            lines disturb each other a little, and 128 bytes do. A lock of parking_lot is a \
-            byte, so that 64 of them share a line where 8 of the standard library's do. Who \
-            waits for a line waits for all the other threads, so that the note's overheads are \
-            compared for each thread. The bars show the most threads that had cores of their \
-            own.",
+    about: "Threads increment words or take locks, all in one place, side by side, or on separate \
+            lines. The unit of coherence is the line of 64 bytes, not the variable: a line that \
+            two cores write moves between them, whether they write the same word or neighbouring \
+            words. The cost depends on how long a core keeps the line once it has it. Plain \
+            increments wait in the store buffer, and later loads take their values from there; \
+            when the line arrives, the core writes it many times. Locked increments need the line \
+            each time, and suffer more. A distance of 64 bytes separates words, unless the CPU \
+            fetches lines in pairs: neighbouring lines then disturb each other slightly, and 128 \
+            bytes are needed. A lock of parking_lot has one byte, so that 64 such locks share a \
+            line, compared with 8 locks of the standard library. A thread that waits for a line \
+            waits for all other threads, so that the note's overheads are compared per thread. The \
+            bars show the largest number of threads that each had a core.",
     plot: Some(
         Plot::bars(
             Axis::linear(
                 "int++ (1), fetch_add (2), compare_exchange (3), spin lock (4), Mutex (5), \
              parking_lot::Mutex (6)",
             ),
-            Axis::log("times as long as 128 B apart"),
+            Axis::log("time relative to 128 B apart"),
             Unit::Count,
         )
         .beside(&[Reference {
@@ -159,8 +161,8 @@ const COHERENCE: Experiment = Experiment {
     cases: coherence_cases,
     curves: factors,
     claims: &[
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
+        // our threshold.
         measured(
             "B8.1",
             sestoft("4.2"),
@@ -178,12 +180,12 @@ const COHERENCE: Experiment = Experiment {
             )
             .advice(
                 "Keep per-thread counters in registers, or on lines of their own.",
-                "The store buffer hides most of the cost of plain increments. Pad what threads \
-                 write often all the same.",
+                "The store buffer hides most of the cost of plain increments. Pad words that \
+                 threads write often nevertheless.",
             ),
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
+        // our threshold.
         measured(
             "B8.2",
             sestoft("4.2"),
@@ -200,13 +202,14 @@ const COHERENCE: Experiment = Experiment {
                 "Atomic counters side by side take {now} as long as counters apart",
             )
             .advice(
-                "Put each thread's counter on lines of its own: 64 bytes, or 128 where lines \
-                 are fetched in pairs.",
-                "Padding gains little for these counters here: look for real sharing first.",
+                "Put each thread's counter on a line of its own: 64 bytes, or 128 where the CPU \
+                 fetches lines in pairs.",
+                "Padding gains little for these counters: look for data that threads really share \
+                 first.",
             ),
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. A factor of 2 is
+        // our threshold.
         measured(
             "B8.3",
             sestoft("4.2"),
@@ -215,8 +218,8 @@ const COHERENCE: Experiment = Experiment {
             |e| dense_over_padded(e, WAYS[2].0),
         )
         .then(9.0, "2 x Xeon E5-2680 v3"),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure. The lock is Java's there.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
+        // Java's. A factor of 2 is our threshold.
         measured(
             "B8.4",
             sestoft("4.2"),
@@ -225,8 +228,8 @@ const COHERENCE: Experiment = Experiment {
             |e| dense_over_padded(e, WAYS[3].0),
         )
         .then(21.0, "2 x Xeon E5-2680 v3"),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure. The lock is Java's there.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
+        // Java's. A factor of 2 is our threshold.
         measured(
             "B8.5",
             sestoft("4.2"),
@@ -244,11 +247,11 @@ const COHERENCE: Experiment = Experiment {
             )
             .advice(
                 "Keep locks, and the data they guard, on lines of their own.",
-                "Padding gains little for these locks here: look for contention first.",
+                "Padding gains little for these locks: look for contention first.",
             ),
         ),
-        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. Twice is our
-        // measure. The lock is Java's there.
+        // Slowdowns by false sharing in the cases (1) to (4): 12, 14, 9 and 21. The lock there is
+        // Java's. A factor of 2 is our threshold.
         measured(
             "B8.6",
             sestoft("4.2"),
@@ -257,12 +260,12 @@ const COHERENCE: Experiment = Experiment {
             |e| dense_over_padded(e, WAYS[PEER].0),
         )
         .then(21.0, "2 x Xeon E5-2680 v3"),
-        // With 16 threads the turns of one lock, of locks side by side and of locks apart take
-        // 2.313, 0.888 and 0.072 s: the first 2.6 times the second.
+        // With 16 threads, one lock, locks side by side and locks apart take 2.313, 0.888 and 0.072
+        // s: the first takes 2.6 times as long as the second.
         measured(
             "B8.7",
             sestoft("4.2"),
-            "with four threads or more one lock for all is slower than locks side by side, and \
+            "with four threads or more, one lock for all is slower than locks side by side, and \
              locks side by side are slower than locks apart",
             |e| {
                 let threads = most(e)?;
@@ -280,13 +283,13 @@ const COHERENCE: Experiment = Experiment {
             },
         )
         .then(2.313 / 0.888, "2 x Xeon E5-2680 v3"),
-        // The curve of padded locks falls with the number of threads, as there is neither
-        // contention nor interference. The measure is ours.
+        // The curve of padded locks falls with the number of threads, because there is neither
+        // contention nor interference. The threshold is ours.
         measured(
             "B8.8",
             sestoft("4.2, Figure 1"),
-            "locks that are apart scale: with a thread on each core a turn takes less than 1.2 \
-             times as long as alone",
+            "locks apart scale: with a thread on each core, taking and releasing a lock takes less \
+             than 1.2 times as long as with one thread",
             |e| {
                 let threads = most(e)?;
                 let at = |threads| e.at(&series(WAYS[4].0, PADDED), threads as f64);
@@ -297,13 +300,13 @@ const COHERENCE: Experiment = Experiment {
                 )
             },
         ),
-        // In subcase (c) there should be no false sharing, in the cases (1) to (3) as well. The
-        // measure is ours.
+        // In subcase (c), without false sharing, the cases (1) to (3) should scale as well. The
+        // threshold is ours.
         measured(
             "B8.10",
             sestoft("4.2"),
-            "int++, fetch_add and compare_exchange on words that are apart scale: with a thread on \
-             each core an operation takes less than 1.2 times as long as alone",
+            "int++, fetch_add and compare_exchange on words apart scale: with a thread on each \
+             core, an operation takes less than 1.2 times as long as with one thread",
             |e| {
                 let threads = most(e)?;
                 all_of(WAYS[..3].iter().map(|(way, _)| {
@@ -313,41 +316,39 @@ const COHERENCE: Experiment = Experiment {
                 }))
             },
         ),
-        // Overheads of coherence per operation: 390 ns for a lock, 730 for an increment, 770 for
-        // a compare-and-set, the first with 16 threads. Divided by 16 threads it is 24 ns for
-        // each.
+        // Overheads of coherence per operation: 390 ns for a lock, 730 for an increment, 770 for a
+        // compare-and-set; the first is stated for 16 threads. Divided by 16 threads, 390 ns are 24
+        // ns per thread.
         measured(
             "B8.11",
             sestoft("4.2"),
-            "for each of its threads a turn of a Mutex takes 24.4 ns longer side by side than \
-             apart, or more, as in the note",
+            "per thread, taking and releasing a Mutex takes at least 24.4 ns longer side by side \
+             than apart, as in the note",
             |e| overhead(e, WAYS[4].0, 390.0),
         )
         .then(390.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
-        // Overheads of coherence per operation: 390 ns for a lock, 730 for an increment, 770 for
-        // a compare-and-set, the first with 16 threads. Divided by 16 threads it is 46 ns.
+        // As B8.11: 730 ns divided by 16 threads are 46 ns per thread.
         measured(
             "B8.12",
             sestoft("4.2"),
-            "for each of its threads a fetch_add takes 45.6 ns longer side by side than apart, \
-             or more, as in the note",
+            "per thread, a fetch_add takes at least 45.6 ns longer side by side than apart, as in \
+             the note",
             |e| overhead(e, WAYS[1].0, 730.0),
         )
         .then(730.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
-        // Overheads of coherence per operation: 390 ns for a lock, 730 for an increment, 770 for
-        // a compare-and-set, the first with 16 threads. Divided by 16 threads it is 48 ns.
+        // As B8.11: 770 ns divided by 16 threads are 48 ns per thread.
         measured(
             "B8.13",
             sestoft("4.2"),
-            "for each of its threads a compare_exchange takes 48.1 ns longer side by side than \
-             apart, or more, as in the note",
+            "per thread, a compare_exchange takes at least 48.1 ns longer side by side than apart, \
+             as in the note",
             |e| overhead(e, WAYS[2].0, 770.0),
         )
         .then(770.0 / 16.0, "2 x Xeon E5-2680 v3, 16 threads"),
         measured(
             "B8.9",
-            ours("whether place alone makes a difference, where there is nobody to share with"),
-            "with one thread the time of an operation is the same, to 10 %, wherever its word \
+            ours("whether the place of a word matters if no other thread shares its line"),
+            "with one thread, the time of an operation is the same, to 10 %, wherever its word \
              lies",
             |e| {
                 let mut parts = Vec::new();
@@ -379,12 +380,12 @@ fn dense_over_padded(e: &Evidence<'_>, way: &str) -> Judged {
     )
 }
 
-/// The threads of the note where it tells how much longer an operation takes side by side.
+/// The number of threads for which the note states how much longer an operation takes side by side.
 const NOTE_THREADS: f64 = 16.0;
 
-/// Claims that for each thread an operation takes as many nanoseconds longer side by side than
-/// apart as in the note, or more. The note has `nanos` for all of its threads: who waits for the
-/// line waits for each of the others.
+/// Claims that per thread an operation takes at least as many nanoseconds longer side by side than
+/// apart as in the note. The note's `nanos` are for all of its threads, because a thread that waits
+/// for the line waits for all other threads.
 fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     let threads = most(e)?;
     let e = &Evidence {
@@ -401,9 +402,9 @@ fn overhead(e: &Evidence<'_>, way: &str, nanos: f64) -> Judged {
     )
 }
 
-/// The twelve cells of the note's table as bars, and those of more locks and a second width: how
-/// many times as long each takes as the padded one, with the most threads that have cores of their
-/// own.
+/// The twelve cells of the note's table as bars, with more kinds of locks and a second distance:
+/// the time over that of words 128 bytes apart, with the largest number of threads that each have a
+/// core.
 fn factors(e: &Evidence<'_>) -> Vec<Curve> {
     let Ok(threads) = most(e) else {
         return Vec::new();

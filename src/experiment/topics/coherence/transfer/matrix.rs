@@ -7,24 +7,25 @@ use crate::kernel::RoundTripWay;
 use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
-/// The CPUs among which every pair is measured in a quick run.
+/// Number of CPUs whose pairs a quick run measures.
 const FEW: usize = 8;
 
-/// The same in a full run: 2,016 pairs.
+/// Number of CPUs in a full run: 2,016 pairs.
 const MANY: usize = 64;
 
 pub(super) const MATRIX: Experiment = Experiment {
     id: "X14",
     name: "core-to-core",
     title: "The round trip between every two CPUs",
-    question: "Which CPUs are near to each other?",
-    source: "Beyond Drepper 3.3.4: X12 for every pair",
+    question: "Between which CPUs does a line move quickly?",
+    source: "Beyond Drepper 3.3.4: the round trip of X12 for every pair of CPUs",
     seen: &[],
-    about: "The blocks of the map are the caches that cores share: pairs within a block are \
-            near, pairs across blocks far. Each pair has a line on a page of its own, which its \
-            first CPU has touched first. What the kernel says about it can be wrong, above all \
-            in a guest whose host has not told it; a pair that is much nearer than its block may \
-            be two hyper-threads of one core.",
+    about: "Two threads pass one line back and forth, for every pair of CPUs. The blocks of the \
+            map are the caches that cores share: pairs within a block should be near, pairs across \
+            blocks far. Each pair uses a line on a page of its own, which the first CPU of the \
+            pair has touched first. The kernel's description of shared caches can be wrong, above \
+            all in a guest whose host hides it. A pair that is much faster than its block may be \
+            two hyper-threads of one core.",
     plot: Some(Plot {
         shape: Shape::Heat { depth: "CPU" },
         x: Axis::linear("CPU"),
@@ -52,8 +53,9 @@ pub(super) const MATRIX: Experiment = Experiment {
     claims: &[
         measured(
             "X14.1",
-            ours("how uneven the ways between the cores of this system are"),
-            "no round trip between two cores takes more than 3 times the shortest",
+            ours("how much the distances between cores of this system differ"),
+            "the longest round trip between two cores takes at most 3 times as long as the \
+             shortest",
             |e| {
                 let [shortest, longest] = extremes(e, |near| near != Nearness::Core)?;
                 at_most("longest over shortest", ratio(longest, shortest), 3.0)
@@ -61,9 +63,9 @@ pub(super) const MATRIX: Experiment = Experiment {
         ),
         measured(
             "X14.2",
-            ours("whether what the system tells about shared caches is so"),
-            "pairs of CPUs that share the same are alike: no round trip takes more than 1.5 \
-             times another",
+            ours("whether the system describes shared caches correctly"),
+            "round trips between the nearest CPUs, by the system's account, are alike: the longest \
+             takes at most 1.5 times as long as the shortest",
             |e| {
                 let near = nearest(e)?;
                 let [shortest, longest] = extremes(e, |other| other == near)?;
@@ -82,8 +84,8 @@ fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     cpus
 }
 
-/// The shortest and the longest round trip of the pairs that are `near` as asked, of which there
-/// must be two.
+/// The shortest and the longest round trip of the pairs whose nearness satisfies `near`, of which
+/// there must be two.
 fn extremes(
     e: &Evidence<'_>,
     near: impl Fn(Nearness) -> bool,
@@ -111,7 +113,7 @@ fn extremes(
         (&[shortest, .., longest], _) => Ok([shortest, longest]),
         (_, Some(reason)) => Err(reason),
         _ => Err(Untestable(format!(
-            "it takes two pairs of CPUs, and there is {} here",
+            "the test needs two pairs of CPUs, and there is {} here",
             trips.len()
         ))),
     }

@@ -1,4 +1,4 @@
-//! Beyond Drepper's Figure 3.18: what a line's way from core to core takes.
+//! Beyond Drepper's Figure 3.18: the time of a line's transfer between cores.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
@@ -23,7 +23,8 @@ fn place(near: Nearness) -> f64 {
     index.unwrap_or(Nearness::ALL.len()) as f64
 }
 
-/// What the measuring CPU shares with any other, the nearest first.
+/// The kinds of nearness of other CPUs to the measuring CPU, with a pair for each, the nearest
+/// first.
 fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])> {
     let pair = |near: Nearness| machine.cpu_order.pair(near).ok().map(|cpus| (near, cpus));
     Nearness::ALL.into_iter().filter_map(pair)
@@ -35,28 +36,30 @@ fn nearnesses(machine: &Machine) -> impl Iterator<Item = (Nearness, [usize; 2])>
 /// If there is one core.
 fn nearest(e: &Evidence<'_>) -> Result<Nearness, Untestable> {
     let near = e.machine.cpu_order.nearest();
-    near.ok_or_else(|| Untestable("it takes two cores, and there is one".to_owned()))
+    near.ok_or_else(|| Untestable("the test needs two cores, and there is one".to_owned()))
 }
 
 const ROUND_TRIPS: Experiment = Experiment {
     id: "X12",
     name: "line-round-trip",
     title: "A line to another core and back",
-    question: "How long does a line take to another core and back, by what the two share?",
-    source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, handed back and forth",
+    question: "How long does a line take to another core and back, and how does this depend on \
+               what the cores share?",
+    source: "Beyond Drepper 3.3.4 and Figure 3.18: one word, passed back and forth",
     seen: &[seen(
         "Zen 4",
-        "In a guest the same two CPUs took 52 ns, and 205 ns a few minutes before: the host \
-             had moved one of them.",
+        "In a guest, the same two CPUs took 205 ns and, a few minutes later, 52 ns: the host had \
+         moved one of them.",
     )],
-    about: "Each thread waits until the word has its value and writes the next: a round trip is \
-            two transfers of the line, each a read that finds it modified elsewhere and a \
-            request for ownership. Waiting by `lock cmpxchg` saves the shared step in between, \
-            and asks for the line all the time. The line lies on a new page that the first CPU \
-            of the pair has touched first, so that its home is near that CPU. Hyper-threads of \
-            one core share its L1d and move no line, but they pass each other by the store \
-            buffer. Cores of one last-level cache meet there; others meet on the interconnect, \
-            at several times the price. In a guest the host may move both to other cores at any \
+    about: "Two threads pass a word back and forth: each waits until the word has a certain value, \
+            and writes the next. A round trip is two transfers of the line. With loads and stores, \
+            each transfer is a read that finds the line modified in the other core, and a request \
+            for ownership. With `lock cmpxchg`, the waiting thread requests ownership at once, \
+            which saves the shared state in between but keeps requesting the line. The line lies \
+            on a new page that the first CPU of the pair has touched first, so that its memory is \
+            near that CPU. Hyper-threads of one core share its L1d and move no line. Cores under \
+            one last-level cache exchange the line there; others use the interconnect, which takes \
+            several times as long. In a guest, the host may move either CPU to another core at any \
             time.",
     plot: Some(Plot::bars(
         Axis::linear(
@@ -81,15 +84,15 @@ const ROUND_TRIPS: Experiment = Experiment {
     claims: &[
         measured(
             "X12.1",
-            ours("whether a line on its way between cores is far beyond what a hit costs"),
-            "a round trip to the nearest core takes more than 10 times a hit in L1d",
+            ours("whether a transfer between cores takes much longer than a hit"),
+            "a round trip of a line to the nearest core takes more than 10 times as long as a hit \
+             in L1d",
             trip_over_hit,
         ),
         measured(
             "X12.2",
             ours("whether another core's cache is nearer than memory"),
-            "a line's way to the nearest core and back takes less time than two loads from \
-             memory",
+            "a round trip of a line to the nearest core takes less time than two loads from memory",
             |e| {
                 let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
                 let memory = e.at(OWN_MISS, 0.0)?.scaled(2.0);
@@ -98,13 +101,15 @@ const ROUND_TRIPS: Experiment = Experiment {
         ),
         measured(
             "X12.3",
-            ours("whether what CPUs share, as the system tells it, shows in their round trips"),
-            "round trips are the longer the less two CPUs share",
+            ours("whether round trips agree with what the system says CPUs share"),
+            "round trips take longer between CPUs that share less",
             |e| {
                 let near: Vec<Nearness> = nearnesses(e.machine).map(|(near, _)| near).collect();
                 if near.len() < 2 {
                     return Err(Untestable(
-                        "the CPUs here share all the same with each other".to_owned(),
+                        "every pair of CPUs shares the same caches, so that there is nothing to \
+                         compare"
+                            .to_owned(),
                     ));
                 }
                 let mut parts = Vec::new();
@@ -125,7 +130,7 @@ fn trip((name, way): (&str, RoundTripWay), near: Nearness, cpus: [usize; 2]) -> 
     Case::new(name, place(near), RoundTripSetup { way, cpus }).in_its_own_pages()
 }
 
-/// What D23 measures of this: a hit, and the way to the nearest core and back.
+/// The cases of D23: a hit, and a round trip to the nearest core.
 pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     let mut cases = vec![own_hit()];
     let near = machine.cpu_order.nearest();
@@ -135,7 +140,7 @@ pub(crate) fn hit_and_trip(machine: &Machine) -> Vec<Case> {
     cases
 }
 
-/// Claims that a line's way to the nearest core and back takes more than ten times a hit in L1d.
+/// Claims that a round trip to the nearest core takes more than ten times as long as a hit in L1d.
 pub(crate) fn trip_over_hit(e: &Evidence<'_>) -> Judged {
     let trip = e.at(WAYS[0].0, place(nearest(e)?))?;
     at_least("round trip over hit", ratio(trip, e.at(OWN_HIT, 0.0)), 10.0)
@@ -164,16 +169,17 @@ pub(crate) fn remote(held: Held, want: Want, others: Vec<usize>) -> RemoteSetup 
 const QUAD_CORE: Experiment = Experiment {
     id: "D46",
     name: "drepper-quad-core",
-    title: "Between the caches of one processor",
-    question: "What does a line cost on its way from one last-level cache to another?",
-    source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can talk to each \
-             other by way of the front-side bus alone",
+    title: "Between the last-level caches of one processor",
+    question: "What does it cost to move a line from one last-level cache to another?",
+    source: "Drepper, on the quad-core Core 2 behind Figure 3.31: its two L2 caches can \
+             communicate only through the front-side bus",
     seen: &[],
-    about: "The paper has no number for it. Its two L2s are today's core complexes, dies or \
-            clusters on a die with a last level each, and its bus is their fabric: a line that \
-            goes from one to the other leaves the caches behind, as one from memory does, but \
-            need not wait for memory. The round trips are those of X12. A machine, or a guest, \
-            whose CPUs share one last level has no such way.",
+    about: "Two threads pass a word back and forth, as in X12, and the chart shows the round trip \
+            by what the two cores share. The paper has no number for it. Today's counterpart of \
+            its two L2 caches are core complexes, dies or clusters with a last level each, and the \
+            counterpart of its bus is the fabric between them. A line that moves across the fabric \
+            takes much of the way that a line from memory takes, but need not wait for memory \
+            itself. A machine or guest whose CPUs share one last level has no such transfer.",
     plot: Some(Plot::bars(
         Axis::linear(
             "same core (0), same L2 (1), same last level (2), same package (3), other package (4)",
@@ -196,13 +202,13 @@ const QUAD_CORE: Experiment = Experiment {
         curves
     },
     claims: &[
-        // The two cores of different L2s communicate by the bus that leads out of the package;
-        // there is no fast way between them. Twice as long is our measure.
+        // Cores under different L2 caches communicate by the bus that leads out of the package;
+        // there is no faster connection. A factor of 2 is our threshold.
         measured(
             "D46.1",
             drepper("3.5.3, Figure 3.31"),
-            "a round trip to a core of another last level takes more than twice as long as one to \
-             a core of the same",
+            "a round trip to a core under another last level takes more than twice as long as a \
+             round trip to a core under the same last level",
             |e| {
                 let (near, far) = across(e)?;
                 let at = |near| e.at(WAYS[0].0, place(near));
@@ -210,13 +216,13 @@ const QUAD_CORE: Experiment = Experiment {
                 at_least(&format!("{} over {}", far.name(), near.name()), longer, 2.0)
             },
         ),
-        // There is no special exchange of data inside: a line takes the bus, as one from memory
-        // does. 0.8 is our measure.
+        // There is no special exchange of data inside: a line takes the bus, as a line from memory
+        // does. 0.8 is our threshold.
         measured(
             "D46.2",
             drepper("3.5.3, Figure 3.31"),
-            "half a round trip to a core of another last level takes 0.8 times as long as a load \
-             from memory, or longer: they take the same bus",
+            "half a round trip to a core under another last level takes at least 0.8 times as long \
+             as a load from memory: both use the same bus",
             |e| {
                 let (_, far) = across(e)?;
                 let way = e.at(WAYS[0].0, place(far))?.scaled(0.5);
@@ -231,17 +237,19 @@ const QUAD_CORE: Experiment = Experiment {
     ],
 };
 
-/// The nearest cores that share a cache, and the nearest whose last levels are two.
+/// The nearness of the nearest cores that share a cache, and of the nearest cores under different
+/// last levels.
 fn across(e: &Evidence<'_>) -> Result<(Nearness, Nearness), Untestable> {
     let there = |near: &Nearness| e.machine.cpu_order.pair(*near).is_ok();
     let within = [Nearness::Level2, Nearness::LastLevel];
     let beyond = [Nearness::Package, Nearness::System];
     let far = beyond.into_iter().find(there).ok_or_else(|| {
-        let one = "the CPUs here show one last-level cache, and it takes two";
+        let one = "the CPUs share one last-level cache, and the test needs two";
         Untestable(one.to_owned())
     })?;
     let near = within.into_iter().find(there).ok_or_else(|| {
-        let none = "no two cores here share a cache beside which to see it";
+        let none = "no two cores share a cache, so that there is no short round trip to compare \
+                    with";
         Untestable(none.to_owned())
     })?;
     Ok((near, far))

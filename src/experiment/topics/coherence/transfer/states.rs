@@ -23,7 +23,7 @@ fn held_at(held: Held) -> f64 {
     index.unwrap_or(HELD.len()) as f64
 }
 
-/// Of so many readers, as far as there are CPUs, a line is taken away from.
+/// The largest number of readers whose copies are invalidated, if there are enough CPUs.
 const MOST_READERS: usize = 15;
 
 const READERS: &str = "locked addition, a fence behind it, all others read the line";
@@ -32,34 +32,36 @@ pub(super) const STATES: Experiment = Experiment {
     id: "X13",
     name: "line-states",
     title: "The first access to a line that another core holds",
-    question: "What does a line's state in another cache cost the one who wants it?",
-    source: "Drepper 3.3.4, Figure 3.18: the states of a line and who must be told",
+    question: "How long does an access to a line take, by the state of the line in another core's \
+               cache?",
+    source: "Drepper 3.3.4, Figure 3.18: the states of a line and who must be informed",
     seen: &[
         seen(
             "Zen 5",
-            "Locked additions overlap: to shared lines they took 15.8 ticks in sequence beside \
-             14.2 to own ones, and with a fence behind each 111 beside 56.",
+            "Locked additions overlap: in sequence, they took 15.8 ticks on shared lines and 14.2 \
+             on lines that the core owned; with a fence after each, 111 and 56.",
         ),
         seen(
             "Zen 4",
-            "Locked additions to modified lines overlap if their addresses are known beforehand; \
-             those to shared lines do not.",
+            "Locked additions to modified lines overlap if their addresses are known in advance; \
+             locked additions to shared lines do not.",
         ),
     ],
-    about: "A load finds the line where the directory or the snoop says; a modified line comes \
-            from the core that modified it. A locked addition must own the line: from another \
-            core it takes it away, and copies that others share must be invalidated first, \
-            though the data are at hand. 64 lines are accessed one after the other, each by the \
-            number that the one before it held; the other core has brought them into their state \
-            before. Two costs are told apart. In sequence an addition may begin before the line \
-            of the one before is owned: that is what a program sees. With a fence behind it, \
-            nothing begins before: that is the latency of the transfer or of the upgrade, and of \
-            the fence, which additions to own lines pay as well.",
+    about: "A core accesses 64 lines; each line contains the number of the next, so that a load \
+            must finish before the next begins. Before that, the other core has brought the lines \
+            into the state on the horizontal axis. A modified line comes from the core that \
+            modified it; the directory or a snoop says where a line is. A locked addition must own \
+            its line. It takes the line away from another core, and it must first invalidate the \
+            copies of other cores, even if the core has the data already. The chart shows \
+            additions in two ways. In sequence, an addition may begin before the core owns the \
+            line of the previous addition; this is what a program sees. With a fence after each \
+            addition, nothing overlaps; this is the latency of the transfer or upgrade plus that \
+            of the fence, which additions to owned lines pay as well.",
     plot: Some(Plot::bars(
         Axis::linear(
             "modified here (0), exclusive there (1), modified there (2), shared (3), in memory (4)",
         ),
-        Axis::linear("time of an access"),
+        Axis::linear("time per access"),
         Unit::Nanoseconds,
     )),
     events: &[],
@@ -73,10 +75,11 @@ pub(super) const STATES: Experiment = Experiment {
         measured(
             "X13.1",
             ours(
-                "whether a modified line comes from its core more quickly than a clean one from \
+                "whether a modified line comes from its core faster than a clean line comes from \
                  memory",
             ),
-            "a line that a near core has modified is loaded in less time than one from memory",
+            "a load of a line that the nearest core has modified takes less time than a load from \
+             memory",
             |e| {
                 nearest(e)?;
                 let there = e.at(LOADS, held_at(Held::Modified))?;
@@ -87,8 +90,8 @@ pub(super) const STATES: Experiment = Experiment {
         measured(
             "X13.2",
             ours("whether the reader pays for the write-back that Figure 3.18 shows"),
-            "a line that a core has modified costs its reader as much as a clean one of the same \
-             core, to a third",
+            "a load of a line that another core has modified takes 0.75 to 1.33 times as long as a \
+             load of a clean line of the same core",
             |e| {
                 nearest(e)?;
                 let at = |held| e.at(LOADS, held_at(held));
@@ -100,7 +103,7 @@ pub(super) const STATES: Experiment = Experiment {
             "X13.3",
             ours("what a program sees of upgrades: the throughput of locked additions"),
             "in sequence, without fences, locked additions to lines that another core has read \
-             take more than 3 times as long as to lines of one's own",
+             take more than 3 times as long as locked additions to lines that the core owns",
             |e| {
                 nearest(e)?;
                 let at = |held| e.at(ADDITIONS, held_at(held));
@@ -113,21 +116,22 @@ pub(super) const STATES: Experiment = Experiment {
         )
         .holding("The core waits for each line before it begins the next addition.")
         .failing(
-            "The core begins an addition before it owns the line of the one before: a sequence \
-             shows its throughput, and not how long an upgrade takes.",
+            "The core begins an addition before it owns the line of the previous addition: a \
+             sequence shows the throughput of upgrades, not their latency.",
         ),
         measured(
             "X13.4",
             ours("whether copies are invalidated one after the other or all at once"),
-            "behind a fence each, locked additions to lines that all other cores have read take \
-             less than 1.5 times as long as to lines that one has read",
+            "with a fence after each, locked additions to lines that all other cores have read \
+             take less than 1.5 times as long as locked additions to lines that one other core has \
+             read",
             readers,
         ),
         measured(
             "X13.5",
             ours("the latency of an upgrade, which a sequence without fences may hide"),
-            "until a line that another core has read is owned, more than twice the time of a locked \
-             addition to a line of one's own passes: a fence behind each shows it",
+            "the upgrade of a line that another core has read takes more than twice as long as a \
+             locked addition to a line that the core owns, timed with a fence after each addition",
             |e| {
                 nearest(e)?;
                 let at = |series, held| e.at(series, held_at(held));
@@ -141,9 +145,9 @@ pub(super) const STATES: Experiment = Experiment {
         ),
         measured(
             "X13.6",
-            ours("whether an upgrade, for which the data are at hand, takes as long as a transfer"),
-            "until a line that another core has read is owned, 0.5 to 2 times as much time passes \
-             as until one that it modified is",
+            ours("whether an upgrade, which moves no data, takes as long as a transfer"),
+            "the upgrade of a line that another core has read takes 0.5 to 2 times as long as the \
+             transfer of a line that another core has modified",
             |e| {
                 nearest(e)?;
                 let at = |held| e.at(FENCED, held_at(held));
@@ -156,14 +160,14 @@ pub(super) const STATES: Experiment = Experiment {
     ],
 };
 
-/// What `there` takes longer than `own`.
+/// How much longer `there` takes than `own`.
 fn longer(there: Interval, own: Interval) -> Interval {
     Interval::new(there.lo - own.hi, there.hi - own.lo)
 }
 
-/// How many times the `addition` to a line of one's own passes until a shared line is owned: what
-/// a fenced addition to it takes longer than one to an `own` line, for which the fence is paid as
-/// well.
+/// The time until a shared line is owned, in multiples of the `addition` to an owned line: the
+/// excess of a fenced addition to a shared line over a fenced addition to an `own` line. Both pay
+/// for the fence.
 ///
 /// # Errors
 /// If the addition took no time.
@@ -176,7 +180,7 @@ pub(crate) fn upgrade(
     if addition.lo <= 0.0 {
         return Err(Untestable(format!("a locked addition took {addition}")));
     }
-    // The end of the addition that makes the quotient least, or most, depends on the sign.
+    // The sign decides which end of the addition's interval makes the quotient smallest or largest.
     let quotient = |end: f64, least: bool| {
         let by = if (end > 0.0) == least {
             addition.hi
@@ -217,7 +221,7 @@ fn state_cases(machine: &Machine) -> Vec<Case> {
             cases.push(Case::new(series, x, remote(held, want, others.clone())));
         }
     }
-    // One thread a core, the measuring one's left out.
+    // One thread per core, without the core of the measuring thread.
     let cores = machine
         .cpu_order
         .cores()

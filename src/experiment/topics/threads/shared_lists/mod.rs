@@ -76,7 +76,7 @@ fn companies(machine: &Machine) -> Vec<(usize, Lists)> {
     all
 }
 
-/// The most threads whose lists fill the last level together: each is larger than its L2.
+/// The largest number of threads whose lists, each larger than L2, together fit the last level.
 fn most_in_llc(machine: &Machine) -> usize {
     let Range { lo, hi } = machine.ranges.llc;
     let fits = |threads: &usize| lo * *threads as f64 <= hi;
@@ -87,7 +87,7 @@ fn most_in_llc(machine: &Machine) -> usize {
         .unwrap_or(1)
 }
 
-/// A working set in the last level's range, of which so many fit it.
+/// A working set in the range of the last level, small enough for the lists of all these threads.
 fn in_llc(machine: &Machine) -> usize {
     let llc = machine.ranges.llc;
     machine.middle_of(Range {
@@ -147,7 +147,7 @@ fn setup(
 
 fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     let mut cases = Vec::new();
-    // Those that are compared are measured one after the other.
+    // Cases that claims compare are measured one after the other.
     for bytes in sizes(machine) {
         for (threads, lists) in companies(machine) {
             let setup = setup(machine, test, bytes, threads, lists);
@@ -158,8 +158,8 @@ fn cases(machine: &Machine, test: Test) -> Vec<Case> {
     cases
 }
 
-/// How many times as long a step of the fastest takes in company as alone, with `prefix` before
-/// the names of both series.
+/// The time of a step of the fastest of several threads over that of one thread, with `prefix`
+/// before the names of both series.
 fn slower_of(
     e: &Evidence<'_>,
     prefix: &str,
@@ -181,7 +181,7 @@ fn slower(
     slower_of(e, "", threads, lists, bytes)
 }
 
-/// The most threads that were measured.
+/// The largest measured number of threads.
 fn most(e: &Evidence<'_>) -> Result<usize, Untestable> {
     let threads = on_cores(e.machine).into_iter().max().unwrap_or(1);
     at_least_cores(&e.machine.cpu_order, 2).map(|()| threads)
@@ -214,8 +214,8 @@ fn undisturbed(e: &Evidence<'_>, lists: Lists, factor: f64) -> Judged {
     all_of(parts)
 }
 
-/// Claims that in memory so many threads with lists of their own take `factor` times as long as
-/// one, or more.
+/// Claims that in memory, this number of threads with lists per thread take at least `factor` times
+/// as long as one thread.
 fn dearer_in_memory(e: &Evidence<'_>, threads: usize, factor: f64) -> Judged {
     let slower = slower(e, threads, Lists::Own, in_memory(e)?)?;
     at_least(

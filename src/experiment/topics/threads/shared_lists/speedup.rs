@@ -1,4 +1,4 @@
-//! What several threads are worth: Table 3.3 and Figure 3.22.
+//! The speed-up of several threads: Table 3.3 and Figure 3.22.
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::company::Lists;
@@ -13,20 +13,24 @@ use crate::stats::Interval;
 pub(crate) const TABLE_3_3: Experiment = Experiment {
     id: "D29",
     name: "drepper-table-3.3",
-    title: "How much more several threads get done in memory",
-    question: "What are two and four threads worth where the caches do not help?",
-    source: "Drepper 3.3.4, Table 3.3: the number of threads times the time of one over the time of \
-             the fastest of them, at the largest working set of Figures 3.19 to 3.21",
+    title: "The speed-up of several threads in memory",
+    question: "How much faster are two and four threads than one on data that lie in memory?",
+    source: "Drepper 3.3.4, Table 3.3: the number of threads times the time of one thread over the \
+             time of the fastest thread, at the largest working set of Figures 3.19 to 3.21",
     seen: &[],
-    about: "The table is that of one bus: four threads got 1.65 to 2.98 times as much done as \
-            one. A machine with several channels of memory gives each of a few threads what one \
-            can use, and the random walk is the least in need of bandwidth. Judged on lists of \
-            their own, since threads on one list fetch for each other where they share a last \
-            level, which the paper's processors do not.",
+    about: "The chart shows the speed-up of several threads over one on lists in memory, for three \
+            walks: sequential reads, sequential increments, and random additions. The speed-up is \
+            the number of threads times the time of one thread over the time of the fastest \
+            thread. The paper's processors share one bus, and four threads got 1.65 to 2.98 times \
+            as much done as one. A machine with several memory channels can give each of a few \
+            threads all the bandwidth that one thread can use, and a random walk needs the least \
+            bandwidth. The claims use lists of their own per thread: threads on one list fetch \
+            lines for each other where they share a last level, and the paper's processors share \
+            no cache.",
     plot: Some(
         Plot::bars(
             Axis::linear("threads"),
-            Axis::linear("times as much as one thread"),
+            Axis::linear("speed-up over one thread"),
             Unit::Count,
         )
         .beside(&[Reference {
@@ -71,36 +75,36 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
     },
     events: &[],
     claims: &[
-        // 1.69 for sequential reads by two threads, of at most 2. The paper's processors share
-        // no cache, so that each fetches the list over the bus by itself: where a last level is
-        // shared, lists of their own ask as much of it. 1.5 is our measure.
+        // 1.69 for sequential reads by two threads, of at most 2. The paper's processors share no
+        // cache, so that each fetches the list over the bus itself. Where threads share a last
+        // level, lists per thread make as much traffic. 1.5 is our threshold.
         measured(
             "D29.1",
             drepper("3.3.4, Table 3.3"),
-            "two threads that read lists of their own in order get 1.5 times as much done in \
-             memory as one, or more",
+            "two threads that sequentially read lists of their own in memory get at least 1.5 \
+             times as much done as one",
             |e| worth_it(e, FOLLOW),
         )
         .then(1.69, "four processors on one bus"),
-        // 1.69 for sequential increments by two threads. The paper's processors share no cache,
-        // so that each fetches the list over the bus by itself: where a last level is shared,
-        // lists of their own ask as much of it.
+        // 1.69 for sequential increments by two threads. The paper's processors share no cache, so
+        // that each fetches the list over the bus itself. Where threads share a last level, lists
+        // per thread make as much traffic.
         measured(
             "D29.2",
             drepper("3.3.4, Table 3.3"),
-            "two threads that increment lists of their own in order get 1.5 times as much done \
-             in memory as one, or more",
+            "two threads that sequentially increment lists of their own in memory get at least 1.5 \
+             times as much done as one",
             |e| worth_it(e, INC),
         )
         .then(1.69, "four processors on one bus"),
-        // 1.54 for random additions by two threads. The paper's processors share no cache, so
-        // that each fetches the list over the bus by itself: where a last level is shared, lists
-        // of their own ask as much of it.
+        // 1.54 for random additions by two threads. The paper's processors share no cache, so that
+        // each fetches the list over the bus itself. Where threads share a last level, lists per
+        // thread make as much traffic.
         measured(
             "D29.3",
             drepper("3.3.4, Table 3.3"),
-            "two threads that walk lists of their own at random get 1.5 times as much done in \
-             memory as one, or more",
+            "two threads that walk lists of their own in memory at random get at least 1.5 times \
+             as much done as one",
             |e| worth_it(e, ADD),
         )
         .then(1.54, "four processors on one bus")
@@ -112,18 +116,16 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
                 "Two threads that walk lists at random get {now} as much done as one",
             )
             .advice(
-                "Add threads to hide misses: their waits overlap.",
-                "A second thread does not pay here: have several misses in flight in one \
-                 thread first.",
+                "Add threads to hide misses: the waits of several threads overlap.",
+                "A second thread does not pay: first keep several misses in flight in one thread.",
             ),
         ),
-        // 1.65 and 1.54: the additional benefit of four threads is minuscule. 1.2 is our
-        // measure.
+        // 1.65 and 1.54: the additional benefit of four threads is minuscule. 1.2 is our threshold.
         measured(
             "D29.4",
             drepper("3.3.4, Table 3.3"),
-            "four threads that walk lists of their own at random get less than 1.2 times as much \
-             done in memory as two",
+            "four threads that walk lists of their own in memory at random get less than 1.2 times \
+             as much done as two",
             |e| {
                 let four = gain(e, ADD, 4, Lists::Own)?;
                 let two = gain(e, ADD, 2, Lists::Own)?;
@@ -135,7 +137,7 @@ pub(crate) const TABLE_3_3: Experiment = Experiment {
 };
 
 impl Test {
-    /// What its series' names begin with in the table.
+    /// The prefix of the names of its series in the table.
     fn prefix(self) -> String {
         format!("{}, ", self.name)
     }
@@ -159,21 +161,23 @@ fn worth_it(e: &Evidence<'_>, test: Test) -> Judged {
 pub(crate) const FIG_3_22: Experiment = Experiment {
     id: "D30",
     name: "drepper-fig-3.22",
-    title: "What several threads are worth, by working set",
-    question: "Up to which working set do more threads get more done?",
-    source: "Drepper 3.3.4, Figure 3.22: the number of threads times the time of one over the time \
-             of the fastest of them, from the data of Figure 3.21",
+    title: "The speed-up of several threads, by working set",
+    question: "Up to which working set do more threads get more work done?",
+    source: "Drepper 3.3.4, Figure 3.22: the number of threads times the time of one thread over \
+             the time of the fastest thread, from the data of Figure 3.21",
     seen: &[],
-    about: "On lists of their own threads have the caches that are theirs to themselves, and a \
-            last level that they share as long as there is room for all lists. In memory the \
-            paper's four threads were worth no more than two; that takes four cores to look at, \
-            and more of them to see where several channels end. On one list, which all of them \
-            change, each takes the lines away from the others. The paper's curves cannot be of \
-            such a list: they rise to 2 and 4 at once.",
+    about: "The chart shows the speed-up of several threads that walk lists at random and add. The \
+            speed-up is the number of threads times the time of one thread over the time of the \
+            fastest thread. On lists of their own, each thread has its private caches to itself, \
+            and the threads share the last level, which has room until the lists outgrow it. In \
+            memory, the paper's four threads got no more done than two. Four cores are needed to \
+            test this, and more cores to see where several memory channels saturate. On one list, \
+            all threads modify the same lines and take them away from each other. The paper's \
+            curves cannot show such a list, because they rise to 2 and 4 from the start.",
     plot: Some(
         Plot::lines(
             Axis::WORKING_SET,
-            Axis::linear("times as much as one thread"),
+            Axis::linear("speed-up over one thread"),
             Unit::Count,
         )
         .beside(&[columns("drepper-fig-3.22.csv")]),
@@ -199,9 +203,12 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
     claims: &[
         measured(
             "D30.1",
-            ours("the figure's smallest sizes are too inaccurate to be read, as the document says"),
-            "in L1d and L2 threads on lists of their own get more than 0.85 times their number \
-             done",
+            ours(
+                "the document says that the figure's smallest sizes are too inaccurate to be \
+                  read",
+            ),
+            "in L1d and L2, the speed-up of threads on lists of their own is more than 0.85 times \
+             their number",
             |e| {
                 let threads = most(e)?;
                 let mut parts = Vec::new();
@@ -212,12 +219,12 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
             },
         ),
         // In the range of L2 and L3 the speed-up is almost linear: nearly 2 and 4. 0.85 is our
-        // measure.
+        // threshold.
         measured(
             "D30.2",
             drepper("3.3.4, Figure 3.22"),
-            "in the last level, where it has room for all their lists, threads on lists of their \
-             own get more than 0.85 times their number done",
+            "in the last level, where all lists fit together, the speed-up of threads on lists of \
+             their own is more than 0.85 times their number",
             |e| {
                 at_least_cores(&e.machine.cpu_order, 2)?;
                 let threads = two_in_llc(e.machine)?;
@@ -228,7 +235,8 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         measured(
             "D30.3",
             drepper("3.3.4, Figure 3.22"),
-            "in memory two threads on lists of their own are worth less than in the last level",
+            "in memory, the speed-up of two threads on lists of their own is lower than in the \
+             last level",
             |e| {
                 let far = speed_up(e, 2, Lists::Own, in_memory(e)?)?;
                 two_in_llc(e.machine)?;
@@ -236,12 +244,12 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
                 at_most("memory over the last level", ratio(far, near), 1.0)
             },
         ),
-        // The speed-up of two and of four threads is identical there. 1.2 is our measure.
+        // The speed-up of two and of four threads is identical there. 1.2 is our threshold.
         measured(
             "D30.4",
             drepper("3.3.4, Figure 3.22"),
-            "in memory four threads on lists of their own are worth less than 1.2 times what two \
-             are",
+            "in memory, the speed-up of four threads on lists of their own is less than 1.2 times \
+             that of two threads",
             |e| {
                 let memory = in_memory(e)?;
                 let four = speed_up(e, 4, Lists::Own, memory)?;
@@ -253,10 +261,10 @@ pub(crate) const FIG_3_22: Experiment = Experiment {
         measured(
             "D30.5",
             ours(
-                "whether the figure can be of one list that all change: it rises to 2 and 4 at \
-                 once",
+                "whether the figure can show one list that all threads modify: its curves rise to \
+                 2 and 4 from the start",
             ),
-            "on one list of the size of L2 two threads that change it get less done than one",
+            "on one list that fits in L2, two threads that modify it get less done than one",
             |e| {
                 let [_, (_, l2)] = near(e.machine);
                 at_most("two threads over one", speed_up(e, 2, Lists::One, l2), 1.0)
@@ -275,7 +283,7 @@ fn worth_their_number(e: &Evidence<'_>, threads: usize, name: &str, bytes: usize
     )
 }
 
-/// How much more threads get done than one, if each does what the fastest does.
+/// The speed-up of threads over one thread, if each thread is as fast as the fastest.
 fn speed_up(
     e: &Evidence<'_>,
     threads: usize,
@@ -286,7 +294,7 @@ fn speed_up(
     ratio(Interval::exact(threads as f64), slower)
 }
 
-/// How many threads have lists that are larger than L2 and fit the last level together.
+/// The number of threads whose lists are larger than L2 and together fit the last level.
 ///
 /// # Errors
 /// If not even two do.
