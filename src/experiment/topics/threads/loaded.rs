@@ -78,8 +78,8 @@ const LOADED_LATENCY: Experiment = Experiment {
             hardly rise. Beyond the knee the queues of memory fill: more load adds little \
             bandwidth and much latency. One streaming core may not reach the knee, because its \
             number of outstanding misses is limited (X10), and with it the bandwidth of the core. \
-            The curves of p99 show single steps, each timed by itself: 99 of 100 steps take no \
-            longer.",
+            The curves of p99 show single steps, each timed by itself: 99 of 100 steps take at \
+            most this time.",
     plot: Some(Plot::lines(
         Axis::linear("bandwidth of the other cores, GB/s"),
         Axis::linear("time per step of the walk"),
