@@ -1,7 +1,7 @@
 //! A CPU that nobody else runs on and nothing interrupts, for as long as a measurement takes.
 //!
 //! What only the kernel's command line can set is looked at and named; what can be changed at run time is
-//! changed, and put back by a [`Guardian`](super::guardian) however this process ends.
+//! changed, and put back by a guardian process however this process ends.
 
 mod lock;
 mod partition;
