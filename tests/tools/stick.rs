@@ -69,8 +69,8 @@ fn a_stick_boots_and_its_record_is_reported() {
     assert!(screen.contains("The record is record.jsonl, beside this program."));
     assert!(!screen.contains("FAILED") && !screen.contains("not understood"));
 
-    // The program has switched on what firmware leaves off, so all kernels run but those that QEMU
-    // cannot interpret.
+    // The program has enabled the vector state that firmware leaves disabled, so every kernel runs
+    // except the kernels that QEMU cannot interpret.
     let reading = parse(record.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(reading.cut_off, None);
     let read = reading.record;

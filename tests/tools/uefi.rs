@@ -1,7 +1,7 @@
 //! Runs UEFI programs on firmware in QEMU: one that embeds the library, and the stick that `bare/stick`
 //! makes.
 //!
-//! The first is of COFF objects: those that rustc and those that the C compiler wrote. QEMU interprets
+//! The first is of COFF objects: objects written by rustc and objects written by the C compiler. QEMU interprets
 //! both, so nothing here is about speed. Without the Rust target, clang, QEMU or the firmware the tests
 //! are passed over; where the environment says `CI` they fail instead.
 

@@ -16,7 +16,7 @@ const CR4_OSXSAVE: u64 = 1 << 18;
 const CPUID_1_ECX_XSAVE: u32 = 1 << 26;
 /// x87, SSE, AVX, opmask, ZMM_Hi256, Hi16_ZMM.
 const XCR0_WANTED: u64 = 0xe7;
-/// Bits of an address in CR3, less those that can say that memory is encrypted.
+/// Address bits of CR3, without the bits that may mark encrypted memory.
 const PHYSICAL: u64 = (1 << 46) - (1 << 12);
 const RFLAGS_IF: u64 = 1 << 9;
 

@@ -102,7 +102,7 @@ pub(crate) struct Functions {
     pub names: [String; 2],
     /// Functions that both sources have, the largest effect first.
     pub pairs: Vec<Pair>,
-    /// Functions that only the first source has, then those that only the other has.
+    /// Functions of the first source alone, then functions of the second source alone.
     pub alone: [Vec<String>; 2],
     /// What gates came to: the ratios beyond, and how many it looked at.
     judged: Vec<(FunctionGate, Vec<String>, usize)>,

@@ -104,7 +104,7 @@ fn reach(e: &Evidence<'_>, series: &str) -> Result<(f64, Option<f64>), Untestabl
     Ok((most, None))
 }
 
-/// Instructions of a loop that fits Core 2's loop stream detector, with those that close the loop.
+/// Instructions of a loop that fits the loop stream detector of Core 2, including those that close it.
 const STREAMED: usize = 18;
 
 /// Instructions of a loop that does not fit it.
