@@ -64,6 +64,8 @@ pub enum Vectors {
     Avx2,
     /// AVX-512 F.
     Avx512,
+    /// AMX, whose registers are tiles of up to 16 rows of 64 bytes.
+    Amx,
 }
 
 /// Vendor, model and name of the CPU that executes, from leaves 0, 1, 7, 1Ah and 8000_0002h to 4h.
@@ -117,6 +119,7 @@ impl Identity {
         let guest = basic.as_ref().is_some_and(|info| info.has_hypervisor());
         let avx = basic.is_some_and(|info| info.has_avx());
         let vectors = match cpu.get_extended_feature_info() {
+            Some(more) if more.has_amx_tile() => Vectors::Amx,
             Some(more) if more.has_avx512f() => Vectors::Avx512,
             Some(more) if more.has_avx2() => Vectors::Avx2,
             _ if avx => Vectors::Avx,

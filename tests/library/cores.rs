@@ -4,10 +4,10 @@
 
 use linefill::infer::Found;
 use linefill::lab::inferred::Inferred;
-use linefill::lab::machine::machine_of;
 use linefill::lab::read::read;
 use linefill::lab::record::Header;
 use linefill::lab::sheet::sheet;
+use linefill::recorded::machine_of;
 
 /// The header of a record from a core that records called `microarchitecture`.
 fn header(microarchitecture: &str) -> Header {

@@ -72,7 +72,7 @@ const CYPRESS_COVE: Core = Core {
 
 const GOLDEN_COVE: Core = Core {
     name: "Golden Cove",
-    vectors: Vectors::Avx512,
+    vectors: Vectors::Amx,
     vendor: Vendor::Intel,
     products: &[
         product("Alder Lake", &[model(6, 0x97), model(6, 0x9a)])
@@ -108,7 +108,7 @@ const GOLDEN_COVE: Core = Core {
 /// Golden Cove with a larger L2.
 const RAPTOR_COVE: Core = Core {
     name: "Raptor Cove",
-    vectors: Vectors::Avx512,
+    vectors: Vectors::Amx,
     products: &[
         product(
             "Raptor Lake",
@@ -126,7 +126,7 @@ const RAPTOR_COVE: Core = Core {
 /// Keeps the L1d of Golden Cove.
 const REDWOOD_COVE: Core = Core {
     name: "Redwood Cove",
-    vectors: Vectors::Avx512,
+    vectors: Vectors::Amx,
     vendor: Vendor::Intel,
     products: &[
         product("Meteor Lake", &[model(6, 0xaa), model(6, 0xac)])

@@ -54,7 +54,8 @@ pub struct Core {
     /// Who designed it.
     pub vendor: Vendor,
     /// The widest vectors that any CPU with this core lists, which a virtual CPU's made-up model
-    /// number may contradict: QEMU's "Icelake-Server" has an Atom's, its "max" that of a K8.
+    /// number may contradict: QEMU's "Icelake-Server" has an Atom's, its "max" that of a K8, and a
+    /// cloud's server CPU with AMX that of Rocket Lake.
     /// Sources: the vendors' optimization guides; Intel SDM volume 1, section 5.
     vectors: Vectors,
     /// The products that have it.
@@ -98,7 +99,7 @@ impl Core {
     const UNKNOWN: Core = Core {
         name: "",
         vendor: Vendor::Other,
-        vectors: Vectors::Avx512,
+        vectors: Vectors::Amx,
         products: &[],
         load_to_use: unknown(NOT_FOUND),
         float_add: unknown(NOT_FOUND),
