@@ -85,3 +85,47 @@ pub fn last_abreast(times: &Curve) -> Option<Found<[u32; 2]>> {
         (rise(steepest) > ALONE).then_some([before as u32, (behind as u32).saturating_sub(1)])
     })
 }
+
+/// The fewest users whose bandwidth together is at least `share` of the highest: how many cores saturate
+/// memory, from the bandwidth of all over the number of cores, which starts with the smallest. Between
+/// two numbers the curve is taken to bend down only: it lies above the straight line from point to
+/// point, and below the line from zero through the point before. `None` without two numbers, or if a
+/// bandwidth is not positive.
+pub fn saturation(totals: &Curve, share: f64) -> Option<Interval> {
+    let positive = totals
+        .iter()
+        .all(|(users, total)| *users > 0.0 && total.lo > 0.0);
+    let highest = totals.iter().map(|point| point.1).reduce(Interval::most)?;
+    if !positive || totals.len() < 2 {
+        return None;
+    }
+    let level = highest.scaled(share);
+    // What the rounding of a quotient adds is no user.
+    let whole = |users: f64| {
+        let fewer = users as u64 as f64;
+        let more = users - fewer > 1e-9 * users;
+        fewer + f64::from(u8::from(more))
+    };
+    let first_at = |level: f64, end: fn(Interval) -> f64| {
+        let mut ends = totals.iter().map(|(_, total)| end(*total));
+        ends.position(|end| end >= level)
+    };
+    let early: fn(Interval) -> f64 = |of| of.hi;
+    let late: fn(Interval) -> f64 = |of| of.lo;
+    let least = match first_at(level.lo, early)? {
+        0 => totals[0].0,
+        index => {
+            let (users, total) = totals[index - 1];
+            (users * level.lo / total.hi).min(totals[index].0)
+        }
+    };
+    let most = match first_at(level.hi, late) {
+        Some(0) => totals[0].0,
+        Some(index) => {
+            let [(few, lower), (many, upper)] = [totals[index - 1], totals[index]];
+            few + (many - few) * (level.hi - lower.lo) / (upper.lo - lower.lo)
+        }
+        None => totals[totals.len() - 1].0,
+    };
+    Some(Interval::new(whole(least), whole(most)))
+}

@@ -5,6 +5,7 @@
 //! CPUID is a finding. A [`Curve`] is a list of places and intervals, from left to right.
 
 mod capacity;
+mod cluster;
 mod conflict;
 mod count;
 mod found;
@@ -14,8 +15,9 @@ mod replacement;
 mod size;
 
 pub use capacity::{Level, levels};
+pub use cluster::{Groups, clusters};
 pub use conflict::{Conflicts, Sets, sets, sets_within};
-pub use count::{entries, in_parallel, last_abreast, last_before_rise};
+pub use count::{entries, in_parallel, last_abreast, last_before_rise, saturation};
 pub use found::{Curve, Found, decide, settled};
 pub use line::line;
 pub use policy::{lost, policy};

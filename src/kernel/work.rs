@@ -50,7 +50,7 @@ impl Work {
     }
 
     /// The same, `count` times.
-    #[cfg(feature = "std")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     pub(crate) const fn times(self, count: u32) -> Self {
         Work {
             loads: self.loads * count,

@@ -5,7 +5,7 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
-use linefill::experiment::{Context, SampleOf, Setup, Timing, Workload};
+use linefill::experiment::{Context, Linux, SampleOf, Setup, Timing, Workload};
 use linefill::mem::Region;
 use linefill::os::{RoundOptions, allowed, team};
 use linefill::pattern::kmeans::{POINTS, Point, scatter};
@@ -32,7 +32,7 @@ fn setup(way: KMeansWay, points: usize, tasks: usize) -> KMeansSetup {
 }
 
 fn found(setup: &KMeansSetup) -> Option<Clustering> {
-    match Clustering::find(setup, &Features::detect()) {
+    match Clustering::find(setup, &context()) {
         Ok(found) => Some(found),
         // Built without it.
         Err(reason) if setup.way == KMeansWay::Streams && !cfg!(feature = "peers") => {
@@ -117,6 +117,7 @@ fn own_sums_are_repeated_to_the_last_bit() {
 fn context() -> Context {
     Context {
         features: Features::detect(),
+        host: &Linux,
     }
 }
 
@@ -199,10 +200,7 @@ fn a_cpu_that_does_not_exist_is_a_reason_and_no_deadlock() {
             cpus: vec![allowed()[0], 8191],
             ..setup(way, 100, 2)
         };
-        assert!(
-            Clustering::find(&setup, &Features::detect()).is_err(),
-            "{way:?}"
-        );
+        assert!(Clustering::find(&setup, &context()).is_err(), "{way:?}");
     }
 }
 

@@ -322,11 +322,12 @@ fn a_jump_that_would_be_long_is_refused() {
 fn executed_code_counts_its_rounds() {
     use linefill::cpu::Features;
     use linefill::experiment::topics::code::footprint::RoutineSetup;
-    use linefill::experiment::{Context, Setup, Workload};
+    use linefill::experiment::{Context, Linux, Setup, Workload};
     use linefill::mem::Region;
 
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     let mut bytes = [0_u8; 128];
     for listing in listings() {

@@ -1,10 +1,12 @@
 //! Kernels on lines that several cores want.
 
 pub(super) mod increment;
+pub(super) mod queue;
 pub(super) mod roundtrip;
 pub(super) mod take;
 
 pub use increment::{Increment, Way as IncrementWay};
+pub use queue::{QueueLock, QueueWay};
 pub use roundtrip::{RoundTrip, Way as RoundTripWay};
 #[doc(hidden)]
 pub use take::APART;
@@ -16,6 +18,7 @@ use crate::kernel::verify::Oracle;
 /// Checks every kernel of this subject against its model.
 pub(super) fn verify(oracle: &mut Oracle<'_, '_>, _: Features) {
     oracle.increments();
+    oracle.queues();
     oracle.roundtrips();
     oracle.takes();
 }

@@ -141,7 +141,7 @@ fn config(cases: u32) -> Config {
 fn child_builds_the_same_cases_every_time() {
     let algorithm = proptest::test_runner::RngAlgorithm::ChaCha;
     let rng = proptest::test_runner::TestRng::deterministic_rng(algorithm);
-    let built = build(TestRunner::new_with_rng(config(6000), rng));
+    let built = build(TestRunner::new_with_rng(config(12000), rng));
     // Had all been refused, nothing would have been shown.
     println!("{built:?}");
     for name in families() {

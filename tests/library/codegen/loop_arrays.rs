@@ -3,7 +3,7 @@
 
 use linefill::cpu::Features;
 use linefill::experiment::topics::prefetch::loop_arrays::{Compiled, SumSetup};
-use linefill::experiment::{Context, Setup, Workload};
+use linefill::experiment::{Context, Linux, Setup, Workload};
 use linefill::mem::{LINE, Region};
 
 use crate::common::untested;
@@ -16,6 +16,7 @@ fn the_compiled_sum_is_that_of_its_model() {
     }
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     for compiled in [Compiled::Plain, Compiled::Prefetching, Compiled::LeftOut] {
         let setup = SumSetup {

@@ -29,6 +29,15 @@ pub const STATED: &[Stated] = &[
     stated("linefill_roundtrip_compare", 1, 1, 8, 8),
     // Outside: a look at a lock that is not free.
     stated("linefill_increment_spin", 1, 2, 8, 16).and_outside(AGAIN),
+    // Outside: waiting for a ticket.
+    stated("linefill_queue_ticket", 2, 2, 16, 16).and_outside(AGAIN),
+    // Outside: waiting for the node before, and for the link to the node behind, which is served.
+    stated("linefill_queue_mcs", 3, 3, 24, 24).and_outside(Traffic {
+        loads: 2,
+        stores: 3,
+        read: 16,
+        written: 24,
+    }),
 ];
 
 #[test]
@@ -38,6 +47,9 @@ fn only_those_that_are_to_be_atomic_are() {
         ("linefill_increment_compare", Mnemonic::Cmpxchg, true),
         // An exchange with memory is locked without a prefix.
         ("linefill_increment_spin", Mnemonic::Xchg, false),
+        ("linefill_queue_ticket", Mnemonic::Xadd, true),
+        ("linefill_queue_mcs", Mnemonic::Xchg, false),
+        ("linefill_queue_mcs", Mnemonic::Cmpxchg, true),
     ] {
         let kernel = Kernel::named(name);
         let found = kernel.code.iter().find(|code| code.mnemonic() == mnemonic);
@@ -51,6 +63,13 @@ fn a_lock_that_is_taken_is_waited_for_by_looking() {
     let texts = Kernel::named("linefill_increment_spin").texts();
     let pause = texts.iter().position(|text| text == "pause").unwrap();
     assert_eq!(texts[pause + 1..][..2], ["cmp qword ptr [rdi],0", "Je"]);
+    let texts = Kernel::named("linefill_queue_ticket").texts();
+    let pause = texts.iter().position(|text| text == "pause").unwrap();
+    assert_eq!(texts[pause + 1], "mov rcx,[rdi+8]");
+    // A node waits on its own line, and not on that of the lock.
+    let texts = Kernel::named("linefill_queue_mcs").texts();
+    let pause = texts.iter().position(|text| text == "pause").unwrap();
+    assert_eq!(texts[pause - 2..pause], ["cmp qword ptr [rdx+8],0", "Je"]);
 }
 
 /// `prefetchw` is the instruction of this name, whatever the target enables.

@@ -6,10 +6,10 @@ use linefill::kernel::{
     AcquireLines, AcquireWay, Ahead, Alias4K, Bandwidth, Blocked, Burst, Chains, Chase, ChaseError,
     CodeAlign, Dependence, Direction, Fetched, Fields, FillLines, FillWay, Forward, Gather,
     Increment, IncrementWay, IndexChase, Issue, Kernel, LoadLines, LoadWay, LockAdd, Mode, Motion,
-    Outstanding, Pair, ParallelChase, Passing, Placed, Places, PrefetchWalk, Reach, Revisit,
-    Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate, SpeculateMiss, Step, Store,
-    StoreBufferFill, Sweep, Temporal, Transfer, Translate, Trip, Vector, Walk, WideChase, Width,
-    Work,
+    Outstanding, Pair, ParallelChase, Passing, Placed, Places, PrefetchWalk, QueueLock, QueueWay,
+    Reach, Revisit, Rewrite, RewriteWay, RoundTrip, RoundTripWay, Shuffle, Speculate,
+    SpeculateMiss, Step, Store, StoreBufferFill, Sweep, Temporal, Transfer, Translate, Trip,
+    Vector, Walk, WideChase, Width, Work,
 };
 use linefill::mem::Region;
 use linefill::pattern::{
@@ -378,6 +378,18 @@ fn increments_of_shared_words() {
     assert_eq!(increment(IncrementWay::FetchAdd), work(1, 1, 8, 8));
     assert_eq!(increment(IncrementWay::CompareExchange), work(2, 1, 16, 8));
     assert_eq!(increment(IncrementWay::SpinLock), work(1, 2, 8, 16));
+}
+
+#[test]
+fn turns_of_locks_that_serve_in_order() {
+    for (way, accesses) in [(QueueWay::Ticket, 2), (QueueWay::Mcs, 3)] {
+        let found = declared(|region| {
+            let mut threads = QueueLock::threads(region, 2, way).unwrap();
+            threads.next().unwrap().work()
+        });
+        let bytes = 8 * accesses;
+        assert_eq!(found, work(accesses, accesses, bytes, bytes), "{way:?}");
+    }
 }
 
 #[test]

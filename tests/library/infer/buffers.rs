@@ -1,6 +1,6 @@
 //! The line, entries of TLBs and buffers, from the knees of their curves.
 
-use linefill::infer::{entries, in_parallel, last_abreast, last_before_rise, line};
+use linefill::infer::{entries, in_parallel, last_abreast, last_before_rise, line, saturation};
 
 use linefill::stats::Interval;
 
@@ -97,4 +97,49 @@ fn stores_that_wait_come_out_of_rounds_that_run_abreast() {
     }
     let flat = Noise::new(1, 0.0).curve((8..=128).map(|n: u32| (f64::from(n), 100.0)));
     assert_eq!(last_abreast(&flat), None);
+}
+
+/// Bandwidth of machines of 2, 16 and 128 cores: so much a core until the channels are busy.
+#[test]
+fn the_cores_that_saturate_memory_come_out_of_the_bandwidth_of_all() {
+    let totals = |cores: u32, channels: f64| {
+        let powers = (0..8).map(|k| 1 << k).filter(move |&few| few < cores);
+        let numbers = powers.chain([cores]).map(f64::from);
+        numbers.map(move |few| (few, (10.0 * few).min(channels)))
+    };
+    for (cores, channels) in [
+        (2, 10.0),
+        (2, 100.0),
+        (16, 35.0),
+        (16, 80.0),
+        (16, 1000.0),
+        (128, 200.0),
+        (128, 470.0),
+        (128, 10_000.0),
+    ] {
+        let highest = (10.0 * f64::from(cores)).min(channels);
+        let truth = (0.9 * highest / 10.0 - 1e-9).ceil();
+        let at = |share| {
+            errors(share, &true, |noise| {
+                let found = saturation(&noise.curve(totals(cores, channels)), 0.9)?;
+                // Between two powers of two at most, and noise on the way.
+                let near = found.hi <= 2.0 * truth && found.lo >= truth / 2.0;
+                Some(found.lo <= truth && truth <= found.hi && near)
+            })
+        };
+        assert_eq!(at(0.0), 0.0, "{cores} cores, {channels} GB/s");
+        assert_eq!(at(0.02), 0.0, "{cores} cores, {channels} GB/s, noise");
+    }
+    let exact = |values: &[f64]| {
+        let points = (1..).map(f64::from).zip(values);
+        let points: Vec<_> = points.map(|(x, y)| (x, Interval::exact(*y))).collect();
+        saturation(&points, 0.9)
+    };
+    assert_eq!(exact(&[10.0, 10.0]), Some(Interval::exact(1.0)));
+    assert_eq!(exact(&[10.0, 20.0]), Some(Interval::exact(2.0)));
+    // Bandwidth that falls again was highest before.
+    assert_eq!(exact(&[10.0, 18.0, 20.0, 12.0]), Some(Interval::exact(2.0)));
+    assert_eq!(exact(&[10.0]), None);
+    assert_eq!(exact(&[0.0, 1.0]), None);
+    assert_eq!(exact(&[]), None);
 }

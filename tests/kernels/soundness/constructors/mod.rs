@@ -76,6 +76,7 @@ const FAMILIES: &[(&str, Build)] = &[
     ("StoreBufferFill", lines::pending),
     ("Gather", arrays::pick),
     ("PrefetchWalk", rings::prefetch_walk),
+    ("QueueLock", shared::queue_lock),
     ("ReadTensor", squares::read_tensor),
     ("Revisit", arrays::revisit),
     ("Rewrite", lines::rewrite),

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use linefill::kernel::{
-    AcquireLines, AcquireWay, Fetched, Increment, IncrementWay, Kernel, Motion, RoundTrip,
-    RoundTripWay, SharedBandwidth, SharedWalk, Step, Visit,
+    AcquireLines, AcquireWay, Fetched, Increment, IncrementWay, Kernel, Motion, QueueLock,
+    QueueWay, RoundTrip, RoundTripWay, SharedBandwidth, SharedWalk, Step, Visit,
 };
 use linefill::mem::Region;
 
@@ -71,6 +71,24 @@ pub(super) fn increment(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
     // A lock that is free.
     words[index].store(0, Ordering::Relaxed);
     case.run(&mut increment, room);
+    true
+}
+
+pub(super) fn queue_lock(case: &mut Case<'_, '_>, region: Region<'_>) -> bool {
+    let room = region.len();
+    let threads = case.source.size(room / 128 + 2);
+    let way = *case.source.among(&QueueWay::ALL);
+    let index = case.source.size(threads.max(1));
+    (case.note)(format_args!(
+        "QueueLock::threads(_, {threads}, {way:?}).nth({index})"
+    ));
+    let Some(mut all) = QueueLock::threads(region, threads, way) else {
+        return false;
+    };
+    let Some(mut lock) = all.nth(index) else {
+        return false;
+    };
+    case.run(&mut lock, room);
     true
 }
 
