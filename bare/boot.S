@@ -28,7 +28,8 @@
     .set TASK,              0x28
     .set USER_FLAGS,        0x2         # interrupts off
     .set INTERRUPT_GATE,    0x8e01      # present, 64-bit, entry 1 of the interrupt stack table
-    .set STACK_BYTES,       0x10000
+    .set STACK_BYTES,       0x100000
+    .set EXCEPTION_STACK_BYTES, 0x10000
     .set START_MAGIC,       0x336ec578  # XEN_HVM_START_MAGIC_VALUE (xen .../start_info.h)
     .set START_CMDLINE,     24          # offset of cmdline_paddr (same source)
     .set IO_PORTS,          0x400       # ports that ring 3 may use: serial port, timer, exit
@@ -225,6 +226,7 @@ tss:
 
     .section .bss
     .balign 4096
+    .globl pml4                         # for further mappings
 pml4:
     .skip 0x1000
 pdpt:
@@ -233,7 +235,7 @@ page_directories:
     .skip 0x4000
     .skip STACK_BYTES
 stack_top:
-    .skip STACK_BYTES
+    .skip EXCEPTION_STACK_BYTES
 exception_stack_top:
 idt:
     .skip VECTORS * 16

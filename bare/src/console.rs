@@ -61,6 +61,14 @@ impl<'o> Console<'o> {
         }
     }
 
+    /// Writes a record line as it is.
+    #[cfg(feature = "experiments")]
+    pub fn line(&mut self, text: &str) {
+        if !self.output.record(text) {
+            self.check("a record line is written", false);
+        }
+    }
+
     /// Says how the checks went, and whether all of them passed.
     pub fn finish(self) -> bool {
         let (checks, failures) = (self.checks, self.failures);

@@ -1,6 +1,9 @@
 //! Performance counters, which ring 0 programs itself.
 
-use linefill::pmu::{Capabilities, Counters, Cpu, Encoding, Maker, Microarch, Quantity, Slot};
+use linefill::pmu::{
+    Capabilities, Counters, Cpu, Encoding, EventCode, Maker, Microarch, ProgramError, Quantity,
+    Slot,
+};
 use linefill::record::{CountLine, CountingLine};
 
 /// What is counted of every walk.
@@ -57,19 +60,15 @@ impl<'p> Programmed<'p> {
         let mut counters = unsafe { Counters::new(port, capabilities) };
         let mut slots = [None; COUNTED.len()];
         let mut counting = refused("this core has no event for it in the tables");
-        let core = Microarch::detect();
         for ((slot, said), quantity) in slots.iter_mut().zip(&mut counting).zip(COUNTED) {
-            let (name, given) = match core.and_then(|core| quantity.event_of(core)) {
-                Some(event) => (event.name, counters.add_event(&event)),
-                None => match architectural(quantity, capabilities.maker) {
-                    Some(event) => ("architectural event", counters.add(event, u32::MAX)),
-                    None => continue,
-                },
+            let Some(event) = Known::of(quantity, capabilities.maker) else {
+                continue;
             };
+            let given = event.add(&mut counters);
             *slot = given.ok();
             *said = match given {
                 Ok(_) => Counting {
-                    by: Some(name),
+                    by: Some(event.name()),
                     refused: None,
                     ..*said
                 },
@@ -129,6 +128,40 @@ pub fn refused(reason: &'static str) -> [Counting; COUNTED.len()] {
         by: None,
         refused: Some(reason),
     })
+}
+
+/// An event that counts a quantity.
+#[derive(Clone, Copy)]
+pub enum Known {
+    /// By the tables of this core.
+    Listed(EventCode),
+    /// One that every CPU of its maker encodes alike.
+    Architectural(Encoding),
+}
+
+impl Known {
+    /// The event of this CPU, if one is known.
+    pub fn of(quantity: Quantity, maker: Maker) -> Option<Self> {
+        let listed = Microarch::detect().and_then(|core| quantity.event_of(core));
+        let listed = listed.map(Known::Listed);
+        listed.or_else(|| architectural(quantity, maker).map(Known::Architectural))
+    }
+
+    /// Its name in a record.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Known::Listed(event) => event.name,
+            Known::Architectural(_) => "architectural event",
+        }
+    }
+
+    /// Gives it a counter.
+    pub fn add(&self, counters: &mut Counters<'_, Cpu>) -> Result<Slot, ProgramError> {
+        match self {
+            Known::Listed(event) => counters.add_event(event),
+            Known::Architectural(event) => counters.add(*event, u32::MAX),
+        }
+    }
 }
 
 /// Events that every CPU of a maker encodes alike: Intel SDM volume 3B, "Pre-defined Architectural

@@ -13,14 +13,27 @@ compile_error!(
     "the image is for x86_64-unknown-none or x86_64-unknown-uefi: build it in `bare`, by `bare/run` or by `bare/stick`"
 );
 
+#[cfg(feature = "experiments")]
+extern crate alloc;
+
 mod console;
 mod counters;
 mod exception;
 mod instructions;
 mod measure;
 mod options;
+mod pages;
 mod record;
 mod walk;
+
+#[cfg(feature = "experiments")]
+mod heap;
+#[cfg(feature = "experiments")]
+mod host;
+#[cfg(feature = "experiments")]
+mod run;
+#[cfg(feature = "experiments")]
+mod selection;
 
 #[cfg(target_os = "uefi")]
 mod firmware;

@@ -13,11 +13,9 @@ use crate::console::Console;
 use crate::counters::{self, Programmed};
 use crate::instructions;
 use crate::options::{Options, Plant};
+use crate::pages::{self, Pages};
 use crate::record::{self, Run};
 use crate::walk::{self, Walked};
-
-/// Decides every ring.
-const SEED: u64 = 1;
 
 /// What a platform tells of the place where it measures.
 pub struct Here {
@@ -31,10 +29,16 @@ pub struct Here {
     pub notes: &'static [&'static str],
 }
 
-/// Checks every instruction and kernel, times the walks in `memory`, and writes the record.
+/// Checks every instruction, size of page and kernel, times the walks in `memory`, and writes the record.
 ///
 /// Nothing else runs on this CPU but what `console` does, and `memory` lies in pages of 2 MiB.
-pub fn everything(console: &mut Console<'_>, memory: &mut [u8], options: &Options, here: &Here) {
+pub fn everything(
+    console: &mut Console<'_>,
+    memory: &mut [u8],
+    mut pages: Pages,
+    options: &Options<'_>,
+    here: &Here,
+) {
     match options.plant {
         None => {}
         Some(Plant::Failure) => console.check("planted on purpose", false),
@@ -46,8 +50,34 @@ pub fn everything(console: &mut Console<'_>, memory: &mut [u8], options: &Option
     instructions::check_all(&Features::detect(), &mut |what, ok| {
         console.check(format_args!("instructions: {what}"), ok);
     });
+    pages::check(console, &mut pages);
     verify(console, &mut region);
-    walks(console, &mut region, options, here);
+    let Some(rate) = here.rate.or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
+        return console.check("the rate of the time-stamp counter is known", false);
+    };
+    match options.run {
+        None => walks(console, &mut region, options, here, rate),
+        Some(names) => experiments(console, pages, names, options, here, rate),
+    }
+}
+
+#[cfg(feature = "experiments")]
+use crate::run::experiments;
+
+/// Says that there are none.
+#[cfg(not(feature = "experiments"))]
+fn experiments(
+    console: &mut Console<'_>,
+    _: Pages,
+    names: &str,
+    _: &Options<'_>,
+    _: &Here,
+    _: Rate,
+) {
+    console.check(
+        format_args!("run={names}: experiments are there with the feature experiments alone"),
+        false,
+    );
 }
 
 /// Checks every kernel that this CPU can run against its reference implementation.
@@ -67,18 +97,20 @@ fn verify(console: &mut Console<'_>, region: &mut Region<'_>) {
 }
 
 /// Times the walk over every working set, counts it if there are counters, and writes the record.
-fn walks(console: &mut Console<'_>, region: &mut Region<'_>, options: &Options, here: &Here) {
+fn walks(
+    console: &mut Console<'_>,
+    region: &mut Region<'_>,
+    options: &Options<'_>,
+    here: &Here,
+    rate: Rate,
+) {
     let began = start();
-    let Some(rate) = here.rate.or_else(|| Some(Rate::from_hz(tsc_hz()? as f64))) else {
-        console.check("the rate of the time-stamp counter is known", false);
-        return;
-    };
     let largest = options.largest.unwrap_or(usize::MAX).min(region.len());
     let identity = Identity::detect();
     let run = Run {
         tick_hz: rate.hz(),
         core_per_tick: walk::core_per_tick(),
-        seed: SEED,
+        seed: options.seed,
         largest,
         started: here.started,
         notes: here.notes,
@@ -107,7 +139,7 @@ fn walks(console: &mut Console<'_>, region: &mut Region<'_>, options: &Options, 
         let walked = walk::walk(
             region.reborrow(),
             bytes,
-            SEED,
+            options.seed,
             rate.hz(),
             &mut store,
             programmed.as_mut(),

@@ -2,15 +2,33 @@
 
 use core::fmt::Arguments;
 
+/// Decides every random layout, unless the words say otherwise.
+const SEED: u64 = 1;
+
 /// What the words ask for.
-#[derive(Default)]
-pub struct Options {
+pub struct Options<'w> {
     /// The largest working set in bytes.
     pub largest: Option<usize>,
+    /// Decides every random layout.
+    pub seed: u64,
+    /// The experiments to run, parted by commas, instead of the walks.
+    pub run: Option<&'w str>,
+    /// How much time they take.
+    pub profile: Profile,
     /// A failure on purpose.
     pub plant: Option<Plant>,
     /// Counters that CPUID does not report are taken for granted.
     pub plant_pmu: bool,
+}
+
+/// How much time experiments take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(feature = "experiments"), allow(dead_code))]
+pub enum Profile {
+    /// Two passes, as a quick run of the lab.
+    Quick,
+    /// One pass of short samples: everything works, and no time is to be believed.
+    Smoke,
 }
 
 /// A failure on purpose.
@@ -24,27 +42,51 @@ pub enum Plant {
     Panic,
 }
 
-impl Options {
+impl<'w> Options<'w> {
     /// Reads `words`. Those in `own` are the platform's, and `say` gets a line for every word that nobody
     /// understands.
-    pub fn parse(words: &str, own: &str, mut say: impl FnMut(Arguments<'_>)) -> Self {
-        let mut options = Self::default();
+    pub fn parse(words: &'w str, own: &str, mut say: impl FnMut(Arguments<'_>)) -> Self {
+        let mut options = Options {
+            largest: None,
+            seed: SEED,
+            run: None,
+            profile: Profile::Quick,
+            plant: None,
+            plant_pmu: false,
+        };
         for word in words.split_ascii_whitespace() {
-            match word {
-                "plant=failure" => options.plant = Some(Plant::Failure),
-                "plant=exception" => options.plant = Some(Plant::Exception),
-                "plant=panic" => options.plant = Some(Plant::Panic),
-                "plant=pmu" => options.plant_pmu = true,
-                _ if own.split(' ').any(|own| own == word) => {}
-                _ => match word.strip_prefix("largest=").map(str::parse) {
-                    Some(Ok(bytes)) => options.largest = Some(bytes),
-                    _ => say(format_args!(
-                        "not understood: {word} (accepted: largest=BYTES, plant=failure, \
-                         plant=exception, plant=panic, plant=pmu; and {own})"
-                    )),
-                },
+            let understood = own.split(' ').any(|own| own == word) || options.take(word);
+            if !understood {
+                say(format_args!(
+                    "not understood: {word} (accepted: largest=BYTES, seed=NUMBER, run=NAMES, \
+                     profile=quick, profile=smoke, plant=failure, plant=exception, plant=panic, \
+                     plant=pmu; and {own})"
+                ));
             }
         }
         options
+    }
+
+    /// Whether this word is understood.
+    fn take(&mut self, word: &'w str) -> bool {
+        match word.split_once('=') {
+            Some(("largest", bytes)) => match bytes.parse() {
+                Ok(bytes) => self.largest = Some(bytes),
+                Err(_) => return false,
+            },
+            Some(("seed", seed)) => match seed.parse() {
+                Ok(seed) => self.seed = seed,
+                Err(_) => return false,
+            },
+            Some(("run", names)) => self.run = Some(names),
+            Some(("profile", "quick")) => self.profile = Profile::Quick,
+            Some(("profile", "smoke")) => self.profile = Profile::Smoke,
+            Some(("plant", "failure")) => self.plant = Some(Plant::Failure),
+            Some(("plant", "exception")) => self.plant = Some(Plant::Exception),
+            Some(("plant", "panic")) => self.plant = Some(Plant::Panic),
+            Some(("plant", "pmu")) => self.plant_pmu = true,
+            _ => return false,
+        }
+        true
     }
 }

@@ -65,6 +65,7 @@ pub fn header<'a>(
             tlbs: List(move || (0..tlbs.len()).map(move |index| tlb(tlbs[index]))),
         },
         os: None,
+        host: Some(BARE),
         hypervisor: identity.hypervisor_name(),
         memory: None,
         pinned: None,
@@ -80,7 +81,17 @@ pub fn header<'a>(
         load_to_use: identity.load_to_use(),
         ports: identity.ports(),
         counting,
+        #[cfg(feature = "experiments")]
+        seats: alloc::vec::Vec::new(),
+        #[cfg(feature = "experiments")]
+        passes: 0,
+        #[cfg(feature = "experiments")]
+        budget: None,
         placement: None,
+        #[cfg(feature = "experiments")]
+        kernel_caches: alloc::vec::Vec::new(),
+        #[cfg(feature = "experiments")]
+        isolation: None,
         prefetchers: None,
         notes: run.notes,
     })
@@ -125,6 +136,10 @@ pub fn point<'a>(bytes: usize, walked: &'a Walked<'_>) -> impl Serialize + use<'
             crew: None::<()>,
             flags: List(move || noisy.into_iter().chain(ended)),
             counts: Some(List(move || counts.into_iter().flatten())),
+            #[cfg(feature = "experiments")]
+            runs: None,
+            #[cfg(feature = "experiments")]
+            interrupts: None,
             samples: List(move || samples.iter().map(sample_row)),
         }),
         counted: None,

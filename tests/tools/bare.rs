@@ -29,8 +29,8 @@ use linefill::stats::Interval;
 const QEMU: &str = "qemu-system-x86_64";
 const TARGET: &str = "x86_64-unknown-none";
 /// Twice the image's own status, plus one (`bare/src/exit.rs`).
-const PASSED: i32 = 33;
-const FAILED: i32 = 35;
+pub const PASSED: i32 = 33;
+pub const FAILED: i32 = 35;
 const EXCEPTION: i32 = 37;
 const PANICKED: i32 = 39;
 
@@ -42,42 +42,49 @@ const COUNTED: [Quantity; 3] = [
 ];
 
 /// What one boot left behind.
-struct Boot {
+pub struct Boot {
     /// QEMU's exit status; `None` when it had to be killed.
-    status: Option<i32>,
-    serial: String,
+    pub status: Option<i32>,
+    pub serial: String,
 }
 
-fn have_qemu() -> bool {
+pub fn have_qemu() -> bool {
     starts(QEMU) && target::installed(TARGET)
 }
 
 /// Builds the image once for all tests, into a target directory of its own.
 fn image() -> &'static Path {
     static IMAGE: OnceLock<PathBuf> = OnceLock::new();
-    IMAGE.get_or_init(|| {
-        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare");
-        let status = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--locked", "--target", TARGET])
-            .args(["--manifest-path", manifest])
-            .arg("--target-dir")
-            .arg(&target)
-            .status()
-            .expect("cargo starts");
-        assert!(status.success(), "the bare image does not build: {status}");
-        target.join(TARGET).join("release/linefill")
-    })
+    IMAGE.get_or_init(|| build("bare", ""))
+}
+
+/// The image with these features, built into a target directory of this name.
+pub fn build(folder: &str, features: &str) -> PathBuf {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/Cargo.toml");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--target", TARGET])
+        .args(["--features", features, "--manifest-path", manifest])
+        .arg("--target-dir")
+        .arg(&target)
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "the bare image does not build: {status}");
+    target.join(TARGET).join("release/linefill")
 }
 
 fn boot(command_line: &str) -> Boot {
-    boot_on(["-accel", "tcg", "-cpu", "max"], command_line)
+    boot_on(["-accel", "tcg", "-cpu", "max", "-m", "128"], command_line)
 }
 
-fn boot_on(machine: [&str; 4], command_line: &str) -> Boot {
+fn boot_on(machine: [&str; 6], command_line: &str) -> Boot {
+    boot_image(image(), machine, command_line)
+}
+
+/// Boots `image` on a machine of QEMU.
+pub fn boot_image(image: &Path, machine: [&str; 6], command_line: &str) -> Boot {
     let output = assert_cmd::Command::new(QEMU)
         .args(machine)
-        .args(["-m", "128"])
         .args([
             "-M",
             "microvm,isa-serial=on",
@@ -87,7 +94,7 @@ fn boot_on(machine: [&str; 4], command_line: &str) -> Boot {
         .args(["-display", "none", "-serial", "stdio", "-no-reboot"])
         .args(["-device", "isa-debug-exit,iobase=0xf4,iosize=0x04"])
         .arg("-kernel")
-        .arg(image())
+        .arg(image)
         .args(["-append", command_line])
         // A boot takes half a minute alone, and more where several share two busy cores.
         .timeout(Duration::from_secs(600))
@@ -139,7 +146,7 @@ impl Boot {
     }
 
     /// The record, as the lab reads it among the lines for people.
-    fn record(&self) -> Record {
+    pub fn record(&self) -> Record {
         let reading = parse(self.serial.as_bytes()).unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(reading.cut_off, None);
         reading.record
@@ -329,6 +336,50 @@ fn counters_are_programmed_and_read() {
     );
 }
 
+/// The tables of the image back an address by pages of the size asked for: read back by a walk, and found
+/// by the CPU. Pages of 1 GiB take as much memory in one piece, and a CPU that has them.
+#[test]
+fn memory_comes_in_pages_of_every_size_in_both_rings() {
+    if !have_qemu() {
+        return;
+    }
+    let pages = |boot: &Boot| {
+        assert_eq!(boot.status, Some(PASSED));
+        let sizes = ["4 KiB", "2 MiB", "1 GiB"];
+        sizes.map(|size| {
+            boot.checks()
+                .contains(&(&*format!("pages of {size}"), true))
+        })
+    };
+    assert_eq!(pages(plain()), [true, true, false]);
+    let small = "no 1024 MiB of memory are free in one piece for pages of 1 GiB";
+    assert!(plain().serial.contains(small));
+    for (cpu, words, giant) in [
+        ("max", "largest=4096", true),
+        ("max", "largest=4096 ring=3", true),
+        ("max,-pdpe1gb", "largest=4096", false),
+    ] {
+        let boot = boot_on(["-accel", "tcg", "-cpu", cpu, "-m", "2304"], words);
+        assert_eq!(pages(&boot), [true, true, giant], "{cpu}, {words}");
+        let none = boot.serial.contains("this CPU has no pages of 1 GiB");
+        assert_eq!(none, !giant, "{cpu}, {words}");
+    }
+}
+
+/// The unit tests of the package that maps memory, which run on this host.
+#[test]
+fn the_tests_of_page_tables_pass() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/bare/memory/Cargo.toml");
+    let status = Command::new(env!("CARGO"))
+        .args(["test", "--locked", "--manifest-path", manifest])
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .arg("--target-dir")
+        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("bare"))
+        .status()
+        .expect("cargo starts");
+    assert!(status.success(), "{status}");
+}
+
 /// The features that a kernel's instructions need, by the names that records have for them.
 fn needed(kernel: &symbols::Code) -> BTreeSet<&'static str> {
     let mut needed = BTreeSet::new();
@@ -387,7 +438,8 @@ fn every_kernel_there_is_agrees_on_the_hardware() {
         return untested::machine("needs /dev/kvm and a CPU with AVX-512");
     }
     // An inherited ARCH_CAPABILITIES stops QEMU where KVM will not set it.
-    let machine = ["-accel", "kvm", "-cpu", "host,arch-capabilities=off"];
+    let cpu = "host,arch-capabilities=off";
+    let machine = ["-accel", "kvm", "-cpu", cpu, "-m", "128"];
     let boot = boot_on(machine, "ring=3 largest=65536");
     assert_eq!(boot.status, Some(PASSED));
     let all: BTreeSet<_> = symbols::all().map(|kernel| kernel.name).collect();

@@ -66,6 +66,9 @@ fn a_stick_boots_and_its_record_is_reported() {
         assert!(screen.contains(line), "no `{line}` on the screen");
         assert!(record.contains(line), "no `{line}` in the record");
     }
+    for size in ["4 KiB", "2 MiB"] {
+        assert!(screen.contains(&format!(" pages of {size}")), "{size}");
+    }
     assert!(screen.contains("The record is record.jsonl, beside this program."));
     assert!(!screen.contains("FAILED") && !screen.contains("not understood"));
 

@@ -100,7 +100,7 @@ fn run(screen: &mut Screen) -> bool {
             "largest={largest} is more than the firmware lends: {lent} bytes"
         ));
     }
-    let tables = match Tables::identity() {
+    let mut tables = match Tables::identity() {
         Ok(tables) => tables,
         Err(status) => {
             screen.say(format_args!(
@@ -110,8 +110,10 @@ fn run(screen: &mut Screen) -> bool {
         }
     };
     let mut console = Console::new(screen);
+    // SAFETY: this function runs once, and the tables live to its end.
+    let pages = unsafe { tables.pages() };
     takeover::begin(tables.root());
-    measure::everything(&mut console, arena.bytes(), &options, &here);
+    measure::everything(&mut console, arena.bytes(), pages, &options, &here);
     let passed = console.finish();
     takeover::end();
     screen.tell_record();

@@ -5,11 +5,13 @@ use core::slice;
 
 use linefill::cpu::Caches;
 use linefill::kernel::verify::ROOM;
+use linefill_bare_memory::{Access, Area, Physical, Pool};
 use uefi::boot::{self, AllocateType, MemoryType, PAGE_SIZE};
 use uefi::mem::memory_map::{MemoryMap, MemoryMapOwned};
 use uefi::{Result, Status};
 
 use super::takeover;
+use crate::pages::Pages;
 
 const GIB: u64 = 1 << 30;
 const LARGE_PAGE: usize = 2 << 20;
@@ -25,13 +27,29 @@ const PAGE: u64 = 0x83;
 
 type Table = [u64; PAGE_SIZE / 8];
 
-/// Pages of 4 KiB, which go back to the firmware in the end.
-struct Pages {
+/// What the firmware keeps at least of the memory that it has free, and which share of it.
+const KEPT: u64 = 64 << 20;
+const SHARE_KEPT: u64 = 16;
+
+/// Areas of free memory that are used at most, the largest of them.
+const AREAS: usize = 32;
+
+/// Memory of the firmware, which goes back to it in the end.
+struct Lent {
     at: NonNull<u8>,
     count: usize,
 }
 
-impl Pages {
+impl Lent {
+    /// The memory of an area, as it is.
+    fn at(area: Area) -> Result<Self> {
+        let count = (area.bytes() / PAGE_SIZE as u64) as usize;
+        let at = AllocateType::Address(area.start);
+        let at = boot::allocate_pages(at, MemoryType::LOADER_DATA, count)?;
+        Ok(Self { at, count })
+    }
+
+    /// Zeros, wherever the firmware has them.
     fn new(bytes: usize) -> Result<Self> {
         let count = bytes.div_ceil(PAGE_SIZE);
         let at = boot::allocate_pages(AllocateType::AnyPages, MemoryType::LOADER_DATA, count)?;
@@ -41,7 +59,7 @@ impl Pages {
     }
 }
 
-impl Drop for Pages {
+impl Drop for Lent {
     fn drop(&mut self) {
         // SAFETY: `new` got exactly these, and whoever borrowed them is gone.
         let _ = unsafe { boot::free_pages(self.at, self.count) };
@@ -50,7 +68,7 @@ impl Drop for Pages {
 
 /// The memory that is measured: whole large pages.
 pub struct Arena {
-    pages: Pages,
+    lent: Lent,
     bytes: usize,
 }
 
@@ -65,11 +83,11 @@ impl Arena {
         loop {
             let whole = bytes.checked_next_multiple_of(LARGE_PAGE);
             // A large page more, so that some address in it is aligned.
-            let pages = whole
+            let lent = whole
                 .and_then(|whole| whole.checked_add(LARGE_PAGE))
-                .map(Pages::new);
-            match (whole, pages) {
-                (Some(bytes), Some(Ok(pages))) => return Ok(Self { pages, bytes }),
+                .map(Lent::new);
+            match (whole, lent) {
+                (Some(bytes), Some(Ok(lent))) => return Ok(Self { lent, bytes }),
                 (_, Some(Err(error))) if bytes <= ROOM => return Err(error.status()),
                 _ => bytes = (bytes / 2).max(ROOM),
             }
@@ -78,8 +96,8 @@ impl Arena {
 
     /// All of it.
     pub fn bytes(&mut self) -> &mut [u8] {
-        let at = self.pages.at;
-        // SAFETY: the pages hold a large page more than that, and `self` is borrowed as long as this.
+        let at = self.lent.at;
+        // SAFETY: there is a large page more than that, and `self` is borrowed as long as this.
         unsafe {
             let aligned = at.add(at.align_offset(LARGE_PAGE));
             slice::from_raw_parts_mut(aligned.as_ptr(), self.bytes)
@@ -89,7 +107,9 @@ impl Arena {
 
 /// Page tables that map all memory onto itself, as the firmware's do, in pages of 2 MiB throughout.
 pub struct Tables {
-    _pages: Pages,
+    _lent: Lent,
+    /// What else they map.
+    free: [Option<Lent>; AREAS],
     root: u64,
 }
 
@@ -106,9 +126,9 @@ impl Tables {
         let directories = end(&map).div_ceil(GIB).max(4) as usize;
         let pointers = directories.div_ceil(512);
         let bytes = (directories + pointers + 2) * PAGE_SIZE;
-        let pages = Pages::new(bytes).map_err(|error| error.status())?;
-        let at = pages.at.cast::<Table>().as_ptr();
-        // SAFETY: the pages are zeroed, and hold as many tables.
+        let lent = Lent::new(bytes).map_err(|error| error.status())?;
+        let at = lent.at.cast::<Table>().as_ptr();
+        // SAFETY: they are zeroed, and as many.
         let tables = unsafe { slice::from_raw_parts_mut(at, bytes / PAGE_SIZE) };
 
         let (directories, tables) = tables.split_at_mut(directories);
@@ -128,7 +148,8 @@ impl Tables {
         };
         Ok(Self {
             root: address(root),
-            _pages: pages,
+            _lent: lent,
+            free: [const { None }; AREAS],
         })
     }
 
@@ -136,6 +157,56 @@ impl Tables {
     pub fn root(&self) -> u64 {
         self.root
     }
+
+    /// Most of the memory that the firmware has free, mapped by these tables as it is asked for.
+    ///
+    /// # Safety
+    /// Called once, and these tables live as long as the result.
+    pub unsafe fn pages(&mut self) -> Pages {
+        let mut pool = Pool::new();
+        for (lent, area) in self.free.iter_mut().zip(free()) {
+            // What is refused, or has no room in the pool, stays unused.
+            *lent = Lent::at(area).ok().filter(|_| pool.add(area));
+        }
+        let levels = match takeover::five_levels() {
+            true => 5,
+            false => 4,
+        };
+        // SAFETY: the firmware has lent the memory, which the tables map onto itself like their own, and
+        // nobody but the result changes them.
+        unsafe {
+            Pages::new(
+                Physical::new(pool, u64::MAX),
+                linefill_bare_memory::Tables::new(self.root, levels, Access::Ring0),
+            )
+        }
+    }
+}
+
+/// What the firmware has free, less what it keeps: of the largest area, which comes last.
+fn free() -> impl Iterator<Item = Area> {
+    let mut areas = [Area::default(); AREAS];
+    if let Ok(map) = boot::memory_map(MemoryType::LOADER_DATA) {
+        let free = map
+            .entries()
+            .filter(|part| part.ty == MemoryType::CONVENTIONAL);
+        for part in free {
+            let area = Area::new(part.phys_start, part.page_count * PAGE_SIZE as u64);
+            // The areas are in ascending order of their sizes: the smallest one is replaced.
+            if area.bytes() > areas[0].bytes() {
+                areas[0] = area;
+                areas.sort_unstable_by_key(|area| area.bytes());
+            }
+        }
+    }
+    let all: u64 = areas.iter().map(|area| area.bytes()).sum();
+    let kept = (all / SHARE_KEPT).max(KEPT);
+    let largest = &mut areas[AREAS - 1];
+    largest.end = largest.end.saturating_sub(kept).max(largest.start);
+    // Small areas are the firmware's as well.
+    areas
+        .into_iter()
+        .filter(|area| area.bytes() >= LARGE_PAGE as u64)
 }
 
 /// Lets the first entries point to `tables`.

@@ -5,8 +5,8 @@
 //! `isa-debug-exit` device, or halts where there is none.
 
 mod arena;
-mod command_line;
 mod exit;
+mod memory;
 mod pit;
 mod port;
 mod serial;
@@ -19,6 +19,7 @@ use crate::exception::Frame;
 use crate::measure::{self, Here};
 use crate::options::Options;
 use exit::{Status, exit};
+use memory::Loader;
 use serial::Serial;
 
 core::arch::global_asm!(
@@ -45,7 +46,8 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
     let mut serial = Serial::first();
     let mut console = Console::new(&mut serial);
     // SAFETY: `boot.S` passes the loader's own address, and maps memory as it lies.
-    let command_line = unsafe { command_line::read(start_info) };
+    let loader = unsafe { Loader::read(start_info) };
+    let command_line = loader.command_line();
     let version = env!("CARGO_PKG_VERSION");
     let ring = exit::ring();
     console.say(format_args!("linefill bare image {version} in ring {ring}"));
@@ -61,7 +63,9 @@ extern "C" fn kernel_main(start_info: u32) -> ! {
         },
     };
     let arena = arena::take().expect("nobody took the arena before");
-    measure::everything(&mut console, arena, &options, &here);
+    // SAFETY: this function runs once.
+    let pages = unsafe { loader.pages() };
+    measure::everything(&mut console, arena, pages, &options, &here);
     exit(match console.finish() {
         true => Status::Passed,
         false => Status::Failed,

@@ -1,0 +1,89 @@
+//! The memory that a loader reports.
+
+use core::ffi::CStr;
+
+use crate::Area;
+
+/// What a loader says, as far as the image wants it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Map<'i> {
+    /// Entries of 24 bytes and more, each with address and size in its first 16 bytes.
+    entries: &'i [u8],
+    entry_bytes: usize,
+    /// Where an entry has the kind of the memory.
+    kind_at: usize,
+    /// The words of the command line.
+    pub command_line: &'i str,
+}
+
+/// The kind of memory that is free, by the BIOS (ACPI specification, "System Address Map Interfaces"), which
+/// both loaders take over.
+const RAM: u32 = 1;
+
+impl<'i> Map<'i> {
+    /// The free memory, in the order of the loader.
+    pub fn free(self) -> impl Iterator<Item = Area> + use<'i> {
+        let Map {
+            entries,
+            entry_bytes,
+            kind_at,
+            ..
+        } = self;
+        entries
+            .chunks_exact(entry_bytes.max(1))
+            .filter(move |entry| u32_at(entry, kind_at) == Some(RAM))
+            .filter_map(|entry| Some(Area::new(u64_at(entry, 0)?, u64_at(entry, 8)?)))
+    }
+}
+
+/// What a PVH loader says: `struct hvm_memmap_table_entry` (xen/include/public/arch-x86/hvm/start_info.h),
+/// and the command line.
+pub fn pvh<'i>(entries: &'i [u8], command_line: &'i CStr) -> Map<'i> {
+    Map {
+        entries,
+        entry_bytes: 24,
+        kind_at: 16,
+        command_line: command_line.to_str().unwrap_or(""),
+    }
+}
+
+/// What a Multiboot2 loader says (specification, section 3.6), from its own size on. Tags that are cut off
+/// or too small end it.
+pub fn multiboot(information: &[u8]) -> Map<'_> {
+    const HEAD: usize = 8;
+    const COMMAND_LINE: u32 = 1;
+    const MEMORY_MAP: u32 = 6;
+    let mut map = Map::default();
+    let mut rest = information.get(HEAD..).unwrap_or(&[]);
+    while let (Some(kind), Some(bytes)) = (u32_at(rest, 0), u32_at(rest, 4)) {
+        let Some(tag) = rest.get(HEAD..bytes as usize) else {
+            break;
+        };
+        match kind {
+            COMMAND_LINE => {
+                let line = CStr::from_bytes_until_nul(tag).ok();
+                map.command_line = line.and_then(|line| line.to_str().ok()).unwrap_or("");
+            }
+            MEMORY_MAP => {
+                map.entry_bytes = u32_at(tag, 0).unwrap_or(0) as usize;
+                map.kind_at = 16;
+                map.entries = tag.get(8..).unwrap_or(&[]);
+            }
+            _ => {}
+        }
+        rest = rest
+            .get((bytes as usize).next_multiple_of(8)..)
+            .unwrap_or(&[]);
+    }
+    map
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(8)?)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}

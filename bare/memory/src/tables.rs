@@ -1,0 +1,284 @@
+//! Page tables (Intel SDM volume 3A, section 5.5): entries are written, and read back by the same walk
+//! that the CPU does.
+
+use core::fmt::{self, Display, Formatter};
+
+use crate::Size;
+
+/// Entries of a table, and the bits of an address that choose one.
+const ENTRIES: u64 = 512;
+const INDEX_BITS: u32 = 9;
+const OFFSET_BITS: u32 = 12;
+
+const PRESENT: u64 = 1;
+const WRITABLE: u64 = 1 << 1;
+const USER: u64 = 1 << 2;
+/// The CPU sets both in an entry that it uses first. Set here, no walk has to write the entry.
+const ACCESSED: u64 = 1 << 5;
+const DIRTY: u64 = 1 << 6;
+/// An entry of level 2 or 3 that maps a page.
+const PAGE: u64 = 1 << 7;
+/// The address of the table or page. Its lowest bit in a page of 2 MiB or 1 GiB is a memory type.
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+
+/// Lends memory for tables.
+pub trait Lend {
+    /// The address of 4 KiB of zeros, or `None` if there is no memory left.
+    fn lend(&mut self) -> Option<u64>;
+
+    /// Takes back what was lent.
+    fn give_back(&mut self, frame: u64);
+}
+
+/// Who may access what is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Code of ring 0 alone.
+    Ring0,
+    /// Code of every ring.
+    AllRings,
+}
+
+/// Why pages cannot be mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// This address is no multiple of the page's size, or one that no table translates.
+    Address(u64),
+    /// Something is mapped at this address.
+    Occupied(u64),
+    /// No memory is left for tables.
+    NoTables,
+    /// No addresses are left that nothing was mapped at before.
+    NoAddresses,
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Address(address) => {
+                write!(f, "{address:#x} is not where a page of this size can begin")
+            }
+            Error::Occupied(address) => write!(f, "something is mapped at {address:#x}"),
+            Error::NoTables => f.write_str("no memory is left for page tables"),
+            Error::NoAddresses => f.write_str("no addresses are left for another mapping"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// What an address is translated to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Translation {
+    /// The physical address.
+    pub physical: u64,
+    /// The size of the page that it lies in.
+    pub size: Size,
+}
+
+/// The page tables below a root.
+#[derive(Debug)]
+pub struct Tables {
+    root: u64,
+    levels: u32,
+    access: Access,
+}
+
+impl Tables {
+    /// The tables at `root`, of 4 or 5 `levels`. What is mapped from now on is for `access`.
+    ///
+    /// # Safety
+    /// `root` is the address of a table, and it and all tables that it leads to can be read and written at
+    /// their physical addresses as long as this lives. Nobody else changes them meanwhile.
+    pub unsafe fn new(root: u64, levels: u32, access: Access) -> Self {
+        Tables {
+            root,
+            levels,
+            access,
+        }
+    }
+
+    /// Maps a page at `address` to the memory at `physical`. Tables that it takes and that are not there
+    /// are `lend`'s.
+    ///
+    /// # Errors
+    /// If an address does not fit the size, something is mapped there, or there is no memory for tables.
+    pub fn map(
+        &mut self,
+        address: u64,
+        physical: u64,
+        size: Size,
+        lend: &mut dyn Lend,
+    ) -> Result<(), Error> {
+        for wrong in [address, physical] {
+            if !wrong.is_multiple_of(size.bytes()) {
+                return Err(Error::Address(wrong));
+            }
+        }
+        if physical & !ADDRESS != 0 {
+            return Err(Error::Address(physical));
+        }
+        if !self.translates(address) {
+            return Err(Error::Address(address));
+        }
+        let mut table = self.root;
+        for level in (size.level() + 1..=self.levels).rev() {
+            let entry = Entry::of(table, level, address);
+            let value = entry.read();
+            table = match value & PRESENT {
+                0 => {
+                    let frame = lend.lend().ok_or(Error::NoTables)?;
+                    entry.write(frame | self.flags());
+                    frame
+                }
+                _ if value & PAGE != 0 && level <= Size::Giant.level() => {
+                    return Err(Error::Occupied(address));
+                }
+                _ => value & ADDRESS,
+            };
+        }
+        let entry = Entry::of(table, size.level(), address);
+        if entry.read() & PRESENT != 0 {
+            return Err(Error::Occupied(address));
+        }
+        let page = match size {
+            Size::Base => 0,
+            Size::Large | Size::Giant => PAGE,
+        };
+        entry.write(physical | page | DIRTY | self.flags());
+        Ok(())
+    }
+
+    /// What `address` is translated to, if it is.
+    pub fn walk(&self, address: u64) -> Option<Translation> {
+        if !self.translates(address) {
+            return None;
+        }
+        let (value, level) = self.leaf(address)?;
+        let size = Size::of_level(level)?;
+        let inside = address & (size.bytes() - 1);
+        Some(Translation {
+            physical: value & ADDRESS & !(size.bytes() - 1) | inside,
+            size,
+        })
+    }
+
+    /// Exchanges the memory behind two pages of 4 KiB. Whether both are mapped so; if not, nothing changed.
+    ///
+    /// The CPU may still hold what they were before: exchange them before they are accessed.
+    pub fn exchange(&mut self, one: u64, other: u64) -> bool {
+        let entries = [one, other].map(|address| self.base_entry(address));
+        let [Some(one), Some(other)] = entries else {
+            return false;
+        };
+        let value = one.read();
+        one.write(other.read());
+        other.write(value);
+        true
+    }
+
+    /// Takes away the GiB that begins at `address`: its pages, and the tables that map nothing else, which
+    /// `lend` gets back. Nothing happens where nothing is mapped.
+    ///
+    /// The CPU may still hold translations: reload CR3, or never use these addresses again.
+    pub fn clear_gib(&mut self, address: u64, lend: &mut dyn Lend) {
+        let level = Size::Giant.level();
+        let mut table = self.root;
+        for level in (level + 1..=self.levels).rev() {
+            let value = Entry::of(table, level, address).read();
+            if value & PRESENT == 0 {
+                return;
+            }
+            table = value & ADDRESS;
+        }
+        let entry = Entry::of(table, level, address);
+        let value = entry.read();
+        if value & PRESENT != 0 && value & PAGE == 0 {
+            give_back(value & ADDRESS, level - 1, lend);
+        }
+        entry.write(0);
+    }
+
+    /// The entry that maps the 4 KiB at `address`.
+    fn base_entry(&self, address: u64) -> Option<Entry> {
+        let mut table = self.root;
+        for level in (2..=self.levels).rev() {
+            let value = Entry::of(table, level, address).read();
+            let maps_page = value & PAGE != 0 && level <= Size::Giant.level();
+            if value & PRESENT == 0 || maps_page {
+                return None;
+            }
+            table = value & ADDRESS;
+        }
+        let entry = Entry::of(table, 1, address);
+        (entry.read() & PRESENT != 0).then_some(entry)
+    }
+
+    /// The entry that maps a page at `address`, and its level.
+    fn leaf(&self, address: u64) -> Option<(u64, u32)> {
+        let mut table = self.root;
+        for level in (1..=self.levels).rev() {
+            let value = Entry::of(table, level, address).read();
+            if value & PRESENT == 0 {
+                return None;
+            }
+            if level == 1 || level <= Size::Giant.level() && value & PAGE != 0 {
+                return Some((value, level));
+            }
+            table = value & ADDRESS;
+        }
+        None
+    }
+
+    /// Whether these tables translate `address`: of the upper half, whose bits repeat the highest one, none
+    /// is needed here.
+    fn translates(&self, address: u64) -> bool {
+        address >> (OFFSET_BITS + INDEX_BITS * self.levels - 1) == 0
+    }
+
+    fn flags(&self) -> u64 {
+        let access = match self.access {
+            Access::Ring0 => 0,
+            Access::AllRings => USER,
+        };
+        PRESENT | WRITABLE | ACCESSED | access
+    }
+}
+
+/// Gives a table of `level` back, and those that it leads to.
+fn give_back(table: u64, level: u32, lend: &mut dyn Lend) {
+    if level > 1 {
+        for index in 0..ENTRIES {
+            let value = Entry(table + 8 * index).read();
+            if value & PRESENT != 0 && value & PAGE == 0 {
+                give_back(value & ADDRESS, level - 1, lend);
+            }
+        }
+    }
+    lend.give_back(table);
+}
+
+/// The address of an entry.
+#[derive(Clone, Copy)]
+struct Entry(u64);
+
+impl Entry {
+    /// That of a table of `level` which `address` chooses.
+    fn of(table: u64, level: u32, address: u64) -> Self {
+        let index = address >> (OFFSET_BITS + INDEX_BITS * (level - 1)) & (ENTRIES - 1);
+        Entry(table + 8 * index)
+    }
+
+    fn read(self) -> u64 {
+        // SAFETY: it lies in one of the tables, which `Tables::new` was promised to be accessible.
+        // Volatile, because the CPU reads and writes it as well.
+        unsafe { core::ptr::with_exposed_provenance::<u64>(self.0 as usize).read_volatile() }
+    }
+
+    fn write(self, value: u64) {
+        // SAFETY: as in `read`; nobody else changes the tables.
+        unsafe {
+            core::ptr::with_exposed_provenance_mut::<u64>(self.0 as usize).write_volatile(value);
+        }
+    }
+}

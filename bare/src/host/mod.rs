@@ -1,0 +1,110 @@
+//! The bare image as a host of experiments: memory in pages of every size, code, counters and
+//! prefetchers. It has one CPU, and neither threads nor files.
+
+mod counters;
+mod memory;
+mod prefetchers;
+
+use alloc::boxed::Box;
+use core::cell::Cell;
+
+use linefill::cpu::{Identity, SplitLocks};
+use linefill::host::{
+    Alias, Backing, Code, Event, Group, Host, Lack, Pages as PageSize, Prefetchers, View,
+};
+use linefill::pmu::Capabilities;
+
+use crate::pages::Pages;
+use memory::{Executable, Own, Twice};
+
+pub use counters::counting;
+
+/// The host.
+#[derive(Debug)]
+pub struct Bare;
+
+/// The one host.
+pub static HOST: Bare = Bare;
+
+/// What it has. Whoever uses a part takes it and puts it back.
+struct State {
+    pages: Cell<Option<Pages>>,
+    counters: Cell<Option<Capabilities>>,
+    ring: Cell<u16>,
+}
+
+// SAFETY: one CPU runs the program, and no interrupt comes into its functions.
+unsafe impl Sync for State {}
+
+static STATE: State = State {
+    pages: Cell::new(None),
+    counters: Cell::new(None),
+    ring: Cell::new(3),
+};
+
+/// Gives the host its memory, and the counters that it can program, if any, in this ring.
+pub fn begin(pages: Pages, counters: Option<Capabilities>, ring: u16) {
+    STATE.pages.set(Some(pages));
+    STATE.counters.set(counters);
+    STATE.ring.set(ring);
+}
+
+/// What `work` makes of the memory.
+///
+/// # Panics
+/// Before [`begin`].
+fn with_pages<R>(work: impl FnOnce(&mut Pages) -> R) -> R {
+    let mut pages = STATE.pages.take().expect("the host has begun");
+    let result = work(&mut pages);
+    STATE.pages.set(Some(pages));
+    result
+}
+
+impl Host for Bare {
+    fn name(&self) -> &'static str {
+        "the bare image"
+    }
+
+    fn memory(&self, bytes: usize, pages: PageSize) -> Result<Box<dyn Backing>, Lack> {
+        Ok(Box::new(Own::new(bytes, pages)?))
+    }
+
+    fn counters(&self, events: &[Event]) -> Result<Box<dyn Group>, Lack> {
+        let capabilities = STATE.counters.get();
+        let capabilities = capabilities.ok_or_else(|| self.lacks("counters of events"))?;
+        Ok(Box::new(counters::Programmed::of_first(
+            events,
+            capabilities,
+        )))
+    }
+
+    fn code(
+        &self,
+        bytes: usize,
+        pages: PageSize,
+        write: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Box<dyn Code>, Lack> {
+        Ok(Box::new(Executable::new(bytes, pages, write)?))
+    }
+
+    fn alias(&self, bytes: usize, _: View) -> Result<Box<dyn Alias>, Lack> {
+        Ok(Box::new(Twice::new(bytes)?))
+    }
+
+    fn prefetchers(&self) -> Result<Box<dyn Prefetchers>, Lack> {
+        let ready = prefetchers::Ready::here(STATE.ring.get())?;
+        Ok(Box::new(ready))
+    }
+
+    /// Nobody traps them on the CPU itself: firmware leaves the switch off, and no system is there that
+    /// would set it. A hypervisor may.
+    fn split_locks(&self) -> Result<SplitLocks, Lack> {
+        match Identity::detect().hypervisor_name() {
+            // SAFETY: nobody is there who would trap them.
+            None => Ok(unsafe { SplitLocks::allowed() }),
+            Some(name) => Err(Lack::refused(format_args!(
+                "{name} may trap locks across two lines, and does not tell"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the loader says: the command line, and the memory that is free.
+
+use core::ffi::CStr;
+use core::slice;
+
+use linefill_bare_memory::{Access, Area, Map, Physical, Pool, Tables, multiboot, pvh};
+
+use crate::pages::Pages;
+
+/// `XEN_HVM_START_MAGIC_VALUE` (xen/include/public/arch-x86/hvm/start_info.h).
+const START_MAGIC: u32 = 0x336e_c578;
+
+/// `struct hvm_start_info` (same source).
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct StartInfo {
+    magic: u32,
+    version: u32,
+    flags: u32,
+    modules: u32,
+    module_list: u64,
+    command_line: u64,
+    rsdp: u64,
+    /// From version 1 on.
+    map: u64,
+    entries: u32,
+    reserved: u32,
+}
+
+/// Bytes that a Multiboot2 loader says at most.
+const MOST_INFORMATION: u32 = 1 << 20;
+
+/// Bytes of an entry of the map.
+const ENTRY_BYTES: usize = 24;
+
+/// `boot.S` maps so many bytes onto themselves, by tables of four levels.
+const ACCESSIBLE: u64 = 4 << 30;
+const LEVELS: u32 = 4;
+
+/// The BIOS and PVH loaders have their data below.
+const LOW: Area = Area {
+    start: 0,
+    end: 1 << 20,
+};
+
+unsafe extern "C" {
+    /// The root of the page tables in `boot.S`.
+    static pml4: u8;
+    /// Where the image ends (`link.ld`).
+    static image_end: u8;
+}
+
+/// What the loader left.
+pub struct Loader {
+    map: Map<'static>,
+    /// Where that is, so that it stays.
+    data: [Area; 3],
+}
+
+impl Loader {
+    /// Reads it.
+    ///
+    /// # Safety
+    /// `information` is the physical address that the loader passed in EBX, memory is identity mapped, and
+    /// nothing writes to the loader's data.
+    pub unsafe fn read(information: u32) -> Self {
+        let nothing = Loader {
+            map: Map::default(),
+            data: [Area::default(); 3],
+        };
+        let at = information as usize;
+        let head = core::ptr::with_exposed_provenance::<[u32; 2]>(at);
+        if head.is_null() || !head.is_aligned() {
+            return nothing;
+        }
+        // SAFETY: the caller's address is mapped, and what both loaders leave there is as long.
+        let [first, second] = unsafe { head.read() };
+        if first == START_MAGIC {
+            // SAFETY: the magic number says so.
+            return unsafe { Self::of_pvh(head.cast(), second) };
+        }
+        let length = first.min(MOST_INFORMATION);
+        // SAFETY: anything else is a Multiboot2 loader's, and begins with its size.
+        let bytes = unsafe { slice::from_raw_parts(head.cast::<u8>(), length as usize) };
+        Loader {
+            map: multiboot(bytes),
+            data: [
+                Area::new(at as u64, length.into()),
+                Area::default(),
+                Area::default(),
+            ],
+        }
+    }
+
+    /// # Safety
+    /// `information` is a PVH loader's of this version.
+    unsafe fn of_pvh(information: *const StartInfo, version: u32) -> Self {
+        // SAFETY: the caller's. What was added with version 1 lies behind the rest, in mapped memory.
+        let information_read = unsafe { information.read() };
+        let StartInfo {
+            command_line,
+            map,
+            entries,
+            ..
+        } = information_read;
+        let line = match command_line {
+            0 => c"",
+            // SAFETY: the protocol says that this is the address of a zero-terminated string.
+            at => unsafe { CStr::from_ptr(core::ptr::with_exposed_provenance(at as usize)) },
+        };
+        let entries = match (version, map) {
+            (0, _) | (_, 0) => &[],
+            // SAFETY: and this that of so many entries.
+            (_, at) => unsafe {
+                let first = core::ptr::with_exposed_provenance(at as usize);
+                slice::from_raw_parts(first, entries as usize * ENTRY_BYTES)
+            },
+        };
+        let area = |bytes: &[u8]| Area::new(bytes.as_ptr().addr() as u64, bytes.len() as u64);
+        let own = Area::new(information.addr() as u64, size_of::<StartInfo>() as u64);
+        Loader {
+            map: pvh(entries, line),
+            data: [own, area(line.to_bytes_with_nul()), area(entries)],
+        }
+    }
+
+    /// The words of the command line.
+    pub fn command_line(&self) -> &'static str {
+        self.map.command_line
+    }
+
+    /// All memory that is neither the loader's nor the image's, which the tables of `boot.S` map as it is
+    /// asked for.
+    ///
+    /// # Safety
+    /// Called once.
+    pub unsafe fn pages(&self) -> Pages {
+        let mut pool = Pool::new();
+        for area in self.map.free() {
+            // Memory that the pool has no room for stays unused.
+            let _ = pool.add(area);
+        }
+        let image = Area {
+            start: LOW.end,
+            end: (&raw const image_end).addr() as u64,
+        };
+        let mut taken = [LOW, image].into_iter().chain(self.data);
+        // A pool that cannot keep what is left must not be used.
+        if !taken.all(|area| pool.remove(area)) {
+            pool = Pool::new();
+        }
+        let root = (&raw const pml4).expose_provenance() as u64;
+        // SAFETY: the memory is free, `boot.S` maps it and its own tables onto themselves, and nobody but
+        // the result, which is the only one, changes them.
+        unsafe {
+            Pages::new(
+                Physical::new(pool, ACCESSIBLE),
+                Tables::new(root, LEVELS, Access::AllRings),
+            )
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Boots the bare image with experiments in QEMU, which interprets it: counts and checks are compared, and
+//! no time is.
+#![cfg(feature = "lab")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::bare::{Boot, FAILED, PASSED, boot_image, build, have_qemu};
+use crate::common::cli::Folder;
+use linefill::experiment::{LADDER, State, Untestable};
+use linefill::lab::read::parse;
+use linefill::lab::record::{MACHINE, Record};
+
+/// A row that is timed, two that are simulated, one of code made at run time, and one of threads.
+const ROWS: &str = "D14,D10,C2,E21,B5";
+const SEED: u64 = 7;
+
+/// The image, built once for all tests.
+fn image() -> &'static Path {
+    static IMAGE: OnceLock<PathBuf> = OnceLock::new();
+    IMAGE.get_or_init(|| build("bare-experiments", "experiments"))
+}
+
+fn boot(words: &str) -> Boot {
+    let machine = ["-accel", "tcg", "-cpu", "max", "-m", "256"];
+    boot_image(image(), machine, words)
+}
+
+/// One run for all tests that only read what it says.
+fn run() -> &'static Boot {
+    static BOOT: OnceLock<Boot> = OnceLock::new();
+    BOOT.get_or_init(|| {
+        let words = format!("run={ROWS} profile=smoke largest=262144 seed={SEED}");
+        boot(&words)
+    })
+}
+
+/// The numbers that an experiment counted, by series and place.
+fn counted(record: &Record, experiment: &str) -> Vec<(String, f64, f64)> {
+    let points = record.points_of(experiment).into_iter();
+    let counted = points.filter_map(|point| match point.state {
+        State::Counted(value) => Some((point.series, point.x, value)),
+        _ => None,
+    });
+    counted.collect()
+}
+
+#[test]
+fn a_run_on_the_bare_host_is_a_record_of_every_row() {
+    if !have_qemu() {
+        return;
+    }
+    assert_eq!(run().status, Some(PASSED));
+    let record = run().record();
+    let header = &record.header;
+    assert_eq!(header.host.as_deref(), Some("bare"));
+    assert_eq!((header.os.as_deref(), &*header.profile), (None, "smoke"));
+    assert_eq!((header.seed, header.largest), (SEED, 262_144));
+    assert_eq!(header.selection, ROWS.split(',').collect::<Vec<_>>());
+    assert!(!record.end.as_ref().expect("an end").interrupted);
+    let with_points: BTreeSet<&str> = record.points.iter().map(|line| &*line.experiment).collect();
+    for row in ROWS.split(',').chain([MACHINE]) {
+        assert!(with_points.contains(row), "{row} has no points");
+    }
+
+    // Each case in the pages that it asks for: the ladder is to show caches, the paper has 4 KiB.
+    for line in &record.points {
+        let Some(measured) = line.point.measured() else {
+            continue;
+        };
+        let pages = match (&*line.experiment, &*line.point.series) {
+            (MACHINE, LADDER) => "2 MiB",
+            ("D14", _) => "4 KiB",
+            _ => continue,
+        };
+        assert_eq!(measured.pages, pages, "{:?}", line.point);
+    }
+    // What takes a second thread says so.
+    let alone = record.points_of("B5");
+    let reason = |state: &State| matches!(state, State::Untestable(Untestable(why)) if why == "the bare image has no second thread");
+    assert!(alone.iter().any(|point| reason(&point.state)), "{alone:?}");
+}
+
+/// The simulator and arithmetic come to the same on every host, save the misses in C2 (at 4): they depend on
+/// the addresses that an allocator gives.
+#[test]
+fn what_is_counted_is_what_linux_counts() {
+    if !have_qemu() {
+        return;
+    }
+    let bare = run().record();
+    let folder = Folder::new("bare-run-linux");
+    let seed = SEED.to_string();
+    folder
+        .run(&["run", "D10", "C2", "--seed", &seed, "--out", "."])
+        .ok();
+    let linux = std::fs::read(folder.at("record.jsonl")).unwrap();
+    let linux = parse(&linux).unwrap().record;
+    for row in ["D10", "C2"] {
+        let [mut counts, mut linux] = [&bare, &linux].map(|record| counted(record, row));
+        if row == "C2" {
+            counts.retain(|(_, x, _)| *x < 4.0);
+            linux.retain(|(_, x, _)| *x < 4.0);
+        }
+        assert!(!counts.is_empty(), "{row} counts nothing");
+        assert_eq!(counts, linux, "{row}");
+    }
+}
+
+#[test]
+fn the_record_is_reported_compared_and_shown_in_a_gallery() {
+    if !have_qemu() {
+        return;
+    }
+    let folder = Folder::new("bare-run-report");
+    std::fs::write(folder.at("serial.jsonl"), &run().serial).unwrap();
+    folder.run(&["report", "serial.jsonl"]).ok();
+    let page = std::fs::read_to_string(folder.at("report.html")).unwrap();
+    for part in ["<dt>host</dt>", "D14", "D10", "QEMU TCG"] {
+        assert!(page.contains(part), "no `{part}` in the report");
+    }
+    let recorded = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/records/2026-11-20-zen4-guest.jsonl.zst"
+    );
+    let compared = folder.run(&["compare", recorded, "serial.jsonl", "--json"]);
+    assert_eq!(compared.status, Some(0), "{compared:?}");
+    assert!(compared.out.contains("\"D14\""), "{}", compared.out);
+    folder
+        .run(&["gallery", recorded, "serial.jsonl", "--out", "gallery"])
+        .ok();
+}
+
+#[test]
+fn what_names_no_experiment_fails_with_a_sentence() {
+    if !have_qemu() {
+        return;
+    }
+    let boot = boot("run=D14,D144");
+    assert_eq!(boot.status, Some(FAILED));
+    let sentence = "run=D144 names no experiment; did you mean D14? (accepted: all, or ids";
+    assert!(boot.serial.contains(sentence));
+    assert!(!boot.serial.contains("\"kind\""));
+    // Nor are there any without the feature.
+    let plain = build("bare", "");
+    let machine = ["-accel", "tcg", "-cpu", "max", "-m", "128"];
+    let boot = boot_image(&plain, machine, "run=D14");
+    assert_eq!(boot.status, Some(FAILED));
+    let sentence = "run=D14: experiments are there with the feature experiments alone";
+    assert!(boot.serial.contains(sentence));
+}
