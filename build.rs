@@ -1,5 +1,5 @@
-//! Assembles `asm/*.S`, the kernels whose bytes are the experiment, lists their symbols, and notes the
-//! compiler and the revision for the records.
+//! Assembles `asm/*.S`, the kernels whose bytes are the experiment, lists their symbols, says whether
+//! experiments have a host, and notes the compiler and the revision for the records.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,12 +10,27 @@ fn main() {
     if variable("CARGO_CFG_TARGET_ARCH") == "x86_64" {
         assemble();
     }
+    println!("cargo::rustc-check-cfg=cfg(hosted)");
+    if hosted() {
+        println!("cargo::rustc-cfg=hosted");
+    }
 
     let version = said(Command::new(variable("RUSTC")).arg("--version")).unwrap_or_default();
     println!("cargo::rustc-env=LINEFILL_RUSTC={version}");
     if let Some(revision) = revision() {
         println!("cargo::rustc-env=LINEFILL_REVISION={revision}");
     }
+}
+
+/// Whether experiments have a host: Linux, or one that somebody implements without the standard library.
+fn hosted() -> bool {
+    let [std, experiments] = ["STD", "EXPERIMENTS"]
+        .map(|name| std::env::var_os(format!("CARGO_FEATURE_{name}")).is_some());
+    let system = match std {
+        true => variable("CARGO_CFG_TARGET_OS") == "linux",
+        false => experiments,
+    };
+    system && variable("CARGO_CFG_TARGET_ARCH") == "x86_64"
 }
 
 /// Assembles all of `asm/*.S`: by a C compiler into one library, or, with the feature `rustc-asm`, by

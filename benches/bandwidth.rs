@@ -14,7 +14,7 @@ use criterion::Throughput;
 use common::driver::{Driver, Timed};
 use common::likwid::{Likwid, PROGRAM};
 use linefill::cpu::{Caches, Features, Identity, Ports};
-use linefill::experiment::{Arena, PageRequest};
+use linefill::experiment::{Arena, Linux, PageRequest};
 use linefill::kernel::{BLOCK, Bandwidth, Kernel, Motion, Vector};
 use linefill::measure::{Buffers, NoMonitor, Plan, Sample, steady};
 use linefill::time::{start, stop};
@@ -98,7 +98,7 @@ fn main() {
         .find_map(|bytes| Vector::of(bytes, features))
         .unwrap_or(Vector::Sse2);
     let mut bench = Bench {
-        arena: Arena::default(),
+        arena: Arena::on(&Linux),
         likwid,
         ports,
     };

@@ -10,7 +10,7 @@ use common::driver::Driver;
 use criterion::Throughput;
 use linefill::cpu::Features;
 use linefill::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay};
-use linefill::experiment::{Context, CpuOrder, Setup, Untestable, Workload};
+use linefill::experiment::{Context, CpuOrder, Linux, Setup, Untestable, Workload};
 use linefill::mem::Region;
 use linefill::os::current_cpu;
 use linefill::os::{RoundOptions, Sysfs, Worker, WorkerTime, allowed, team};
@@ -92,6 +92,7 @@ fn iteration(
 fn members(setup: &KMeansSetup) -> Result<Vec<Worker<'static>>, Untestable> {
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     // It lies in memory of its own.
     let region = Region::new(Box::leak(Box::new([0; 128])))?;

@@ -76,6 +76,7 @@
 //! |---|---|
 //! | none | instructions, tokens, CPUID, clock, patterns, kernels, counters, measuring, statistics |
 //! | `alloc` | `sim`, the simulator |
+//! | `experiments` | the lab's experiments on a host of one's own, without `std` |
 //! | `std` | `bench`, `counters` and `os`: timing of your own code, events, pages, affinity (Linux) |
 //! | `criterion` | `criterion`: ticks, core cycles and events as measurements for Criterion 0.8 |
 //! | `lab` | the program that re-measures the classic claims about memory |
@@ -89,12 +90,12 @@
 //! The rooms, each of which uses only those to its right:
 //!
 //! ```text
-//! lab -> experiment -> { bench, counters, record } -> { os, infer, sim, model, measure }
-//!     -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
+//! lab -> recorded -> experiment -> { bench, counters, record } -> os -> host
+//!     -> { infer, sim, model, measure } -> { kernel, pmu, pattern, stats } -> { cpu, time, mem }
 //! ```
 //!
-//! `lab`, `experiment`, `infer`, `model` and `record` are the program's own: they are hidden here,
-//! and no version of the crate promises them.
+//! `lab`, `recorded`, `experiment`, `host`, `infer`, `model` and `record` are the program's own: they are
+//! hidden here, and no version of the crate promises them.
 #![cfg_attr(not(feature = "std"), no_std)]
 // Nightly alone, as docs.rs has it: marks what takes a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -109,7 +110,10 @@ compile_error!(
      for any x86_64 target, such as x86_64-unknown-none"
 );
 
+// `hosted`, which build.rs sets: experiments have a host, Linux with `std` or one of `experiments`
+// without.
 #[cfg(feature = "alloc")]
+#[cfg_attr(hosted, macro_use)]
 extern crate alloc;
 // `criterion` names the crate as the benches do, which include its files.
 #[cfg(feature = "criterion")]
@@ -127,9 +131,18 @@ pub mod counters;
 pub mod cpu;
 #[cfg(all(feature = "criterion", target_arch = "x86_64", target_os = "linux"))]
 pub mod criterion;
-#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+#[cfg(hosted)]
 #[doc(hidden)]
 pub mod experiment;
+#[cfg(all(
+    feature = "experiments",
+    any(test, not(feature = "std")),
+    target_arch = "x86_64"
+))]
+mod float;
+#[cfg(hosted)]
+#[doc(hidden)]
+pub mod host;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 #[doc(hidden)]
 pub mod infer;
@@ -151,12 +164,17 @@ pub mod os;
 pub mod pattern;
 #[cfg(target_arch = "x86_64")]
 pub mod pmu;
+#[cfg(hosted)]
+mod prelude;
 #[cfg(target_arch = "x86_64")]
 #[doc(hidden)]
 pub mod record;
+#[cfg(all(hosted, feature = "record"))]
+#[doc(hidden)]
+pub mod recorded;
 #[cfg(all(feature = "alloc", target_arch = "x86_64"))]
 pub mod sim;
-#[cfg(all(feature = "std", target_arch = "x86_64", target_os = "linux"))]
+#[cfg(hosted)]
 mod spelling;
 #[cfg(target_arch = "x86_64")]
 pub mod stats;

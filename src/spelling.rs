@@ -1,5 +1,7 @@
 //! What somebody meant who misspelt a name.
 
+use alloc::vec::Vec;
+
 /// The edits that turn `a` into `b`: a letter more, less or another, or two neighbours swapped
 /// (Levenshtein's distance with swaps).
 pub(crate) fn distance(a: &str, b: &str) -> usize {
@@ -17,7 +19,7 @@ pub(crate) fn distance(a: &str, b: &str) -> usize {
             }
             next.push(edits);
         }
-        before = std::mem::replace(&mut row, next);
+        before = core::mem::replace(&mut row, next);
     }
     row[b.len()]
 }

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use criterion::Throughput;
 use linefill::cpu::{Caches, Features, Identity};
 use linefill::experiment::{
-    Arena, Case, Context, Counting, CpuOrder, Experiment, Machine, Ranges, Run, SampleOf, Shape,
-    Timing, Unit, Untestable, Workload, find,
+    Arena, Case, Context, Counting, CpuOrder, Experiment, Linux, Machine, Ranges, Run, SampleOf,
+    Shape, Timing, Unit, Untestable, Workload, find,
 };
 use linefill::kernel::{Kernel, Work};
 use linefill::measure::Shot;
@@ -56,8 +56,9 @@ impl Bench {
             driver,
             context: Context {
                 features: Features::detect(),
+                host: &Linux,
             },
-            arena: Arena::default(),
+            arena: Arena::on(&Linux),
         })
     }
 

@@ -6,8 +6,8 @@
 use core::fmt;
 use core::hint::black_box;
 
-use super::cold;
 use crate::cpu::{Caches, Features};
+use crate::measure::flush_bytes;
 use crate::mem::{LINE, PAGE};
 use crate::os::code::CodeError;
 use crate::os::{Code, Memory, MemoryError, Pages};
@@ -29,7 +29,7 @@ pub fn flush<T: ?Sized>(value: &T) {
     let before = first.addr() % LINE;
     // SAFETY: the lines that hold a value are mapped and readable.
     unsafe {
-        cold::flush(
+        flush_bytes(
             first.wrapping_sub(before),
             before + bytes,
             &Features::detect(),

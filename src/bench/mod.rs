@@ -23,7 +23,6 @@
 //! ```
 
 mod budget;
-pub(crate) mod cold;
 mod disturbance;
 mod evict;
 mod timing;

@@ -1,13 +1,13 @@
 //! A case: one point of an experiment before it is measured.
 
-use std::sync::Arc;
+use crate::prelude::*;
+use alloc::sync::Arc;
 
 use crate::cpu::Features;
+use crate::host::{BackgroundLoad, Host, Pages, RunAheadLimit, Worker};
 use crate::kernel::{Kernel, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::leash::RunAheadLimit;
-use crate::os::{BackgroundLoad, Pages, Worker};
 
 use super::{Forecast, Machine, Parameters, SampleOf};
 
@@ -33,6 +33,18 @@ impl Untestable {
     /// The reason in words.
     pub fn because(error: impl core::fmt::Display) -> Self {
         Untestable(error.to_string())
+    }
+
+    /// It takes vector registers, which a program for this target leaves alone.
+    #[cfg(not(target_feature = "sse2"))]
+    pub(crate) fn without_vectors() -> Self {
+        Untestable("built for a target without vector registers".to_owned())
+    }
+
+    /// It takes the standard library: programs, files, its locks.
+    #[cfg(not(feature = "std"))]
+    pub(crate) fn without_std() -> Self {
+        Untestable("built without the standard library".to_owned())
     }
 
     /// It takes another crate's lock, map or pool, and there is none of them in this program.
@@ -188,6 +200,8 @@ impl From<Pages> for PageRequest {
 pub struct Context {
     /// What the CPU can execute, less what a mask took away.
     pub features: Features,
+    /// Where memory, threads, counters and whatever else come from.
+    pub host: &'static dyn Host,
 }
 
 /// A layout and a kernel, as data, and the way to make them ready.
@@ -196,6 +210,11 @@ pub struct Context {
 pub trait Setup: core::fmt::Debug {
     /// Bytes of memory it needs.
     fn bytes(&self) -> usize;
+
+    /// Whether it yields a number ([`Workload::Count`]) that is the same in whatever pages. Provided: no.
+    fn is_count(&self) -> bool {
+        false
+    }
 
     /// Lays the pattern out in `region`, which holds at least [`bytes`](Self::bytes).
     ///

@@ -1,6 +1,7 @@
 //! How single runs of a case spread, each timed by itself.
 
 use crate::experiment::{Unit, Untestable};
+use crate::prelude::*;
 use crate::stats::Interval;
 use crate::time::Rate;
 
@@ -10,7 +11,7 @@ pub const RUNS: usize = 10_000;
 /// The ticks of single runs: nothing is averaged and nothing left out. The cost of an empty stretch is
 /// taken off each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct Distribution {
     /// How many runs there were.
     pub count: u64,
@@ -25,7 +26,7 @@ pub struct Distribution {
     /// What 99 of 100 runs do not exceed.
     pub p99: u64,
     /// What 999 of 1000 runs do not exceed.
-    #[cfg_attr(feature = "lab", serde(rename = "p99.9"))]
+    #[cfg_attr(feature = "record", serde(rename = "p99.9"))]
     pub p999: u64,
     /// The longest run.
     pub max: u64,

@@ -1,6 +1,6 @@
 //! Events that explain a time, by what an experiment is about.
 
-use crate::counters::Quantity::{
+use crate::pmu::Quantity::{
     *, {self},
 };
 

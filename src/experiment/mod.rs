@@ -13,11 +13,14 @@ pub mod topics;
 
 mod case;
 mod distribution;
+#[cfg(feature = "std")]
+mod linux;
 mod machine;
 mod point;
 mod prelude;
 mod registry;
 mod rig;
+mod sync;
 mod unit;
 
 pub use crate::experiment::claim::evidence::{Curve, Evidence};
@@ -31,7 +34,9 @@ pub use crate::experiment::claim::verdict::{
 };
 pub use crate::experiment::machine::calibration::{Calibration, Left, Reach, Stream, calibrating};
 pub use crate::experiment::machine::cpu_order::{CpuOrder, Placement};
-pub use crate::experiment::machine::ladder::{LADDER, LAPS, SPARSE, rung_of, sparse_rungs};
+pub use crate::experiment::machine::ladder::{
+    LADDER, LAPS, SPARSE, ladder_limit, rung_of, sparse_of_pass, sparse_rungs,
+};
 pub use crate::experiment::machine::predict::{
     Basis, Compared, Forecast, Model, Outcome, Parameters, Prediction, prediction,
 };
@@ -44,15 +49,18 @@ pub use crate::experiment::quality::passes::{Pass, Quality, merged};
 pub use crate::experiment::rig::arena::Arena;
 pub use crate::experiment::rig::counting::{Count, Counting};
 pub use crate::experiment::rig::threads::{SampleOf, ThreadStats};
+use crate::prelude::*;
 pub use case::{Case, Context, LapsFrom, PageRequest, Run, Setup, Timing, Untestable, Workload};
 pub use distribution::{Distribution, Percentile, in_words};
+#[cfg(feature = "std")]
+pub use linux::Linux;
 pub use machine::Machine;
 pub use point::{Confidence, Measured, Point, State};
 pub use registry::{Named, all, find, find_claim, nearest};
 pub use rig::{Effort, Rig};
 pub use unit::Unit;
 
-use crate::counters::Quantity;
+use crate::pmu::Quantity;
 use case::Cases;
 
 /// One row of the mission: a figure, table or claim of a source document that works here.

@@ -4,6 +4,7 @@ use super::distribution::percentile;
 use super::{Count, Distribution, Pass, Percentile, Quality, ThreadStats, Unit, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample, slowed};
+use crate::prelude::*;
 use crate::stats::{Interval, Prior, Summary};
 use crate::time::Rate;
 

@@ -1,5 +1,7 @@
 //! What experiments and their set-ups are written with.
 
+pub(crate) use crate::prelude::*;
+
 pub(crate) use super::claim::evidence::{ratio, share_of_miss};
 pub(crate) use super::claim::paired::{paired, paired_at, paired_points, slowdown};
 pub(crate) use super::topics::PENTIUM_4;

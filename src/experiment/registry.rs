@@ -2,6 +2,7 @@
 
 use super::topics::{self, Family, TOPICS, Topic};
 use super::{Claim, Experiment};
+use crate::prelude::*;
 use crate::spelling::distance;
 
 /// All rows, part by part and in the order of their numbers: A Startin, B Sestoft, C the tensor

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use super::consistency::{Disagreement, disagreements, share};
 use super::inferred::Inferred;
-use super::machine::machine_of;
 use super::quiet::Quiet;
 use super::record::{MACHINE, Record, VerdictLine};
 use super::selection::select;
@@ -15,6 +14,7 @@ use crate::experiment::{
     Claim, Curve, Doubt, Evidence, Experiment, Judgement, Kind, LOOKS, Machine, Outcome, Point,
     Prediction, Range, Verdict, all, prediction,
 };
+use crate::recorded::machine_of;
 use crate::stats::Interval;
 
 /// Why the claims of an experiment whose points are not all there are not judged: a curve that

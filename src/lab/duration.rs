@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::machine::reported_sizes;
 use super::record::Record;
 use super::session::{largest, seats};
 use crate::cpu::{Caches, Identity, tsc_hz};
@@ -10,6 +9,7 @@ use crate::experiment::{
     Calibration, Counting, CpuOrder, Effort, Experiment, Machine, Placement, Point, Ranges,
 };
 use crate::os::Root;
+use crate::recorded::reported_sizes;
 use crate::time::Rate;
 
 /// What the time of an experiment follows from.

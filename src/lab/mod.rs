@@ -20,7 +20,6 @@ pub mod gate;
 pub mod inferred;
 pub mod layout;
 mod listing;
-pub mod machine;
 pub mod plain;
 mod progress;
 mod quiet;

@@ -5,40 +5,20 @@
 //! The boot image prints the same lines on its serial port.
 
 mod check;
-mod point;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::record::{EndLine, FORMAT, MACHINE};
+pub use crate::recorded::{
+    CacheLine, CountingLine, CpuLine, Header, IsolationLine, PointLine, PrefetchersLine, TlbLine,
+};
 pub use check::{Checked, Wrong};
-pub use point::PointLine;
 
 use crate::experiment::{Claim, Experiment, Judgement, Kind, Point, Verdict, merged};
 use crate::record as format;
 
 /// A line of a record.
 pub type Line = format::Line<Box<Header>, Box<PointLine>, VerdictLine>;
-
-/// On what machine, with what program, and how a run was made.
-pub type Header = format::Header<String, Vec<String>, CpuLine, Vec<CountingLine>>;
-
-/// What the CPU says of itself.
-pub type CpuLine = format::CpuLine<String, Vec<String>, Vec<CacheLine>, Vec<TlbLine>>;
-
-/// Whether the machine counts something, as [`Counting`](crate::experiment::Counting) has it.
-pub type CountingLine = format::CountingLine<String>;
-
-/// How a CPU was isolated for a run.
-pub type IsolationLine = format::IsolationLine<String>;
-
-/// How the hardware prefetchers are set, in words.
-pub type PrefetchersLine = format::PrefetchersLine<String>;
-
-/// A cache as CPUID or the kernel reports it.
-pub type CacheLine = format::CacheLine<String>;
-
-/// A TLB that CPUID reports.
-pub type TlbLine = format::TlbLine<String, Vec<u64>>;
 
 /// A claim's verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

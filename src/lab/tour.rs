@@ -9,13 +9,13 @@ use super::analysis::{Analysis, Answer};
 use super::answer::{Finding, findings, machine_name};
 use super::format::{Check, Output, Sheet};
 use super::listing::section;
-use super::machine::machine_of;
 use super::record::{MACHINE, PointLine, Record, VerdictLine};
 use super::run::{ladder_once, measure_passes};
 use super::session::Session;
 use super::show::{check, colour, paragraph};
 use super::terminal::{FAINT, STRONG, Screen, show};
 use crate::experiment::{Experiment, Machine, find};
+use crate::recorded::machine_of;
 
 /// The stops: what most programs meet, in the order of the ways that a load goes.
 pub(crate) const STOPS: [&str; 10] = [

@@ -9,6 +9,8 @@
 //! Beside them, [`in_turn()`] compares two kernels, and [`distribution()`] keeps what each single
 //! operation took. With the feature `std`, `bench::Bench` does all of it without anything to lend.
 
+#[cfg(hosted)]
+mod cold;
 mod collect;
 mod line;
 mod one_shot;
@@ -18,13 +20,15 @@ mod sample;
 mod steady;
 mod whole;
 
+#[cfg(hosted)]
+pub(crate) use cold::flush_bytes;
 pub use line::FunctionLine;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(hosted)]
 pub(crate) use one_shot::each_shot;
 pub use one_shot::{Shot, distribution, one_shot};
 pub use paired::{Paired, in_turn};
 pub use plan::Plan;
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(hosted)]
 pub(crate) use sample::slowed;
 pub use sample::{Buffers, Ended, Monitor, NoMonitor, Outcome, Sample};
 pub use steady::{in_long_stretches, in_stretches, steady};

@@ -22,13 +22,13 @@ pub(super) fn seldom(quiet: usize, taken: usize) -> bool {
 
 /// How many times as long the disturbed samples took as the undisturbed ones, by their medians. `None`
 /// unless there are enough of both.
-#[cfg(all(feature = "std", target_os = "linux"))]
+#[cfg(hosted)]
 pub(crate) fn slowed(samples: &[Sample]) -> Option<f64> {
     let median_of = |disturbed: bool| {
         let of = samples
             .iter()
             .filter(|sample| sample.disturbed == disturbed);
-        let mut values: Vec<f64> = of.map(|sample| sample.value(1)).collect();
+        let mut values: alloc::vec::Vec<f64> = of.map(|sample| sample.value(1)).collect();
         values.sort_by(f64::total_cmp);
         let enough = !hardly_any(values.len(), samples.len());
         crate::stats::median(&values).filter(|value| enough && *value > 0.0)
@@ -212,7 +212,7 @@ pub(super) fn summary_of(
 mod tests {
     use super::*;
 
-    #[cfg(all(feature = "std", target_os = "linux"))]
+    #[cfg(hosted)]
     #[test]
     fn what_disturbs_shows_in_samples_of_both_kinds() {
         let sample = |disturbed: bool| Sample {

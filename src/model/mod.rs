@@ -12,7 +12,7 @@ mod reuse;
 mod roof;
 mod spread;
 mod sum;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 mod walk;
 
 pub use chain::{cycle_of_function, cycle_of_permutation, long_cycles};
@@ -24,5 +24,5 @@ pub use reuse::Reuse;
 pub use roof::{Bound, Roofs};
 pub use spread::Spread;
 pub use sum::addition_in_sums;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 pub use walk::{Level, Placement, Translation, Walk};

@@ -6,6 +6,9 @@
 //! alone on its line is found again only if everything that its set has to hold fits, and one of
 //! several on a line by what the others brought. No parameter is fitted to a curve.
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+use alloc::vec::Vec;
 use core::iter::successors;
 
 /// How the lines of a working set are spread over the sets of a level.

@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU32;
 use std::{fmt, io};
 
 use super::{Granted, Memory, MemoryError, Pages};
+pub use crate::host::View;
 use crate::kernel::Function;
 use crate::mem::PAGE;
 
@@ -180,15 +181,6 @@ impl Code {
 fn function(entry: *const u8) -> Function {
     // SAFETY: a function pointer is an address other than null, as a mapping's are.
     unsafe { std::mem::transmute::<*const u8, Function>(entry) }
-}
-
-/// What the second view of an [`Alias`] may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// Be read and written, like the first.
-    Data,
-    /// Be read and executed.
-    Code,
 }
 
 /// `memfd_create`: the same physical pages at two addresses, the first of which is writable.

@@ -31,8 +31,6 @@ pub mod irq;
 #[doc(hidden)]
 pub mod isolation;
 #[doc(hidden)]
-pub mod leash;
-#[doc(hidden)]
 pub mod limits;
 #[doc(hidden)]
 pub mod maps;
@@ -66,6 +64,8 @@ pub mod team;
 #[doc(hidden)]
 pub mod trial;
 
+#[doc(hidden)]
+pub use crate::host::{BackgroundLoad, RoundOptions, Worker, WorkerTime};
 pub use affinity::{AffinityError, Pinned, allowed, pin};
 #[doc(hidden)]
 pub use choice::Choice;
@@ -75,7 +75,7 @@ pub use clock::{calibrate, monotonic_raw_ns, pause};
 pub use code::{Alias, Code};
 pub use memory::{Granted, Memory, MemoryError, Pages, Populated, Via, first_touched_on};
 #[doc(hidden)]
-pub use neighbour::{BackgroundLoad, BackgroundProcess, NeighbourError};
+pub use neighbour::{BackgroundProcess, NeighbourError};
 #[doc(hidden)]
 pub use partner::{BackgroundThread, PartnerError};
 pub use preempt::{Disturbance, Switches, current_cpu};
@@ -84,4 +84,4 @@ pub use root::{Root, Unreadable};
 #[doc(hidden)]
 pub use sysfs::Sysfs;
 #[doc(hidden)]
-pub use team::{RoundOptions, ThreadGroup, ThreadGroupError, Worker, WorkerTime, team};
+pub use team::{ThreadGroup, ThreadGroupError, team};

@@ -17,21 +17,9 @@ use std::time::{Duration, Instant};
 use super::affinity::keep_on;
 use super::clock::pause;
 use super::signals::Blocked;
-use crate::kernel::{Bandwidth, Kernel, Motion, Vector};
+use crate::host::BackgroundLoad;
+use crate::kernel::{Bandwidth, Kernel};
 use crate::mem::{PAGE, Region};
-
-/// What a second process does.
-#[derive(Clone, Copy, Debug)]
-pub struct BackgroundLoad {
-    /// The CPU that it is kept on.
-    pub cpu: usize,
-    /// Bytes of its memory, whole blocks of 512, in each half if there are two.
-    pub bytes: usize,
-    /// What it does to them, round and round.
-    pub motion: Motion,
-    /// By what.
-    pub vector: Vector,
-}
 
 /// Why there is no second process.
 #[derive(Debug)]
@@ -292,6 +280,7 @@ fn work(chore: &BackgroundLoad, parent: libc::pid_t, board: &Board) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{Motion, Vector};
     use crate::os::allowed;
 
     fn chore(cpu: usize, motion: Motion) -> BackgroundLoad {

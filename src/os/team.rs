@@ -5,53 +5,20 @@
 //! of all CPUs in step wherever it calls the clock source `tsc` reliable. The caller leads and is
 //! no member; it sleeps while a round is on.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Thread};
 use std::time::Duration;
-use std::{fmt, io};
 
 use super::affinity::{AffinityError, pin};
 use super::apart::{CoreDistance, Lines};
 use super::clock::pause;
 use super::preempt::Switches;
 use super::sysfs::Sysfs;
+use crate::host::{RoundOptions, Worker, WorkerTime};
 use crate::kernel::Kernel;
 use crate::time::{SmtContention, start, stop};
-
-/// A thread to be: where it runs, and what.
-pub struct Worker<'k> {
-    /// The CPU that it is kept on.
-    pub cpu: usize,
-    /// Its work.
-    pub kernel: Box<dyn Kernel + Send + 'k>,
-}
-
-impl fmt::Debug for Worker<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Worker {{ cpu: {} }}", self.cpu)
-    }
-}
-
-/// What one member did in a round.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WorkerTime {
-    /// Ticks from the common start to its own.
-    pub late: u64,
-    /// Ticks from its own start to its end.
-    pub ticks: u64,
-    /// What its kernel returned.
-    pub checksum: u64,
-    /// Whether the thread left its CPU meanwhile, or shared its core at either end.
-    pub disturbed: bool,
-}
-
-impl WorkerTime {
-    /// Ticks from the common start to its end.
-    pub fn until(&self) -> u64 {
-        self.late + self.ticks
-    }
-}
 
 /// Why there is no team.
 #[derive(Debug)]
@@ -67,16 +34,6 @@ messages! { ThreadGroupError:
     ThreadGroupError::Thread(index, of, error) => (
         "thread {} of {of} cannot be started: {error}", index + 1
     );
-}
-
-/// How a round goes.
-#[derive(Clone, Copy, Debug)]
-pub struct RoundOptions {
-    /// Ticks from the call to the common start: time enough for every member to notice.
-    pub ahead: u64,
-    /// Whether a member that is done goes on, untimed, until all are: so that nobody's last
-    /// operations meet less traffic than the first. Not for members that share a CPU.
-    pub keep_on: bool,
 }
 
 /// Members at work, as their leader sees them.

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cpu::{Cache, Ports};
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 use crate::experiment::Distribution;
-#[cfg(feature = "lab")]
-use crate::os::sysfs::CpuLocation;
+#[cfg(any(feature = "std", feature = "experiments"))]
+use crate::host::CpuLocation;
 
 /// A line of a record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -46,6 +46,9 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     pub cpu: Cpu,
     /// Kernel version, if there is an operating system.
     pub os: Option<Text>,
+    /// What measured without one: [`BARE`](super::BARE).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Text>,
     /// Name of the hypervisor, if there is one.
     pub hypervisor: Option<Text>,
     /// Bytes of memory, if known.
@@ -79,25 +82,25 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     pub counting: Counting,
     /// The CPUs that threads may have, each with the lowest CPU that shares its core, its L2, its
     /// last-level cache and its package.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
-    pub seats: std::vec::Vec<CpuLocation>,
+    pub seats: alloc::vec::Vec<CpuLocation>,
     /// The most passes of what the first ones left open; 0 if it was not measured again.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub passes: u32,
     /// Seconds that measuring was to take, if it was limited.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
     pub budget: Option<f64>,
     /// Which of them a second thread takes first; near ones where a record does not tell.
     pub placement: Option<Text>,
     /// The caches that the kernel describes, where it does.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default)]
-    pub kernel_caches: std::vec::Vec<CacheLine<Text>>,
+    pub kernel_caches: alloc::vec::Vec<CacheLine<Text>>,
     /// How the pinned CPU was isolated, if it was.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLine<Text>>,
     /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
@@ -108,7 +111,7 @@ pub struct Header<Text, Texts, Cpu, Counting> {
 }
 
 /// How a CPU was isolated for a run.
-#[cfg(feature = "lab")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IsolationLine<Text> {
     /// What kept the scheduler away: `isolcpus` or `cpuset partition`.
@@ -288,11 +291,11 @@ pub struct RawTimed<Text, Crew, Flags, Counts, Samples> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
     /// Runs that were timed one by one, if the case asks for them.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Distribution>,
     /// Interrupts of the CPU while the point was sampled, if they were counted.
-    #[cfg(feature = "lab")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts: Option<u64>,
     /// The samples in order, each a [row](super::sample_row).

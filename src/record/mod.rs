@@ -6,7 +6,7 @@
 #[cfg(feature = "record")]
 mod lines;
 
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "record", any(feature = "std", feature = "experiments")))]
 pub use lines::IsolationLine;
 #[cfg(feature = "record")]
 pub use lines::{
@@ -25,7 +25,7 @@ pub const MACHINE: &str = "machine";
 /// The series of the ladder.
 pub const LADDER: &str = "random walk, one line an element";
 
-/// The profile of a record of the boot image.
+/// The host of a record of the boot image, and its profile where it has run no experiments.
 pub const BARE: &str = "bare";
 
 /// The flag of a point that is [noisy](crate::stats::Interval::is_noisy).

@@ -5,7 +5,9 @@
 //! variance of each point is moderated by (Smyth 2004, Linear models and empirical Bayes methods for
 //! assessing differential expression, section 6.2). All of it on logarithms: passes differ by a share.
 
-use std::vec::Vec;
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+use alloc::vec::Vec;
 
 use super::Interval;
 use super::student::{bisect, digamma, t_quantile, trigamma};

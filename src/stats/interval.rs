@@ -1,5 +1,8 @@
 //! Intervals, and arithmetic that carries them along.
 
+#[cfg(all(feature = "experiments", not(feature = "std")))]
+use crate::float::Float as _;
+
 /// A closed interval that is believed to hold a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -124,7 +127,7 @@ impl Interval {
     /// half widths add up like standard deviations, since both hardly ever lie at their ends at once
     /// (Zou and Donner 2008, "Construction of confidence limits about effect measures"). `None` unless
     /// both are positive throughout.
-    #[cfg(feature = "std")]
+    #[cfg(any(feature = "std", feature = "experiments"))]
     pub fn quotient(self, to: Self) -> Option<Self> {
         let logs = |of: Self| {
             let (lo, hi) = (of.lo.ln(), of.hi.ln());

@@ -1,16 +1,16 @@
 //! Robust statistics over samples: medians and their intervals, never means.
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 mod between;
 mod histogram;
 mod interval;
 mod knee;
 mod order;
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 mod student;
 mod summary;
 
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "experiments"))]
 pub use between::{Estimate, Prior};
 pub use histogram::Histogram;
 pub use interval::{Interval, NOISY, Side};

@@ -4,6 +4,9 @@
 //! (digamma), 6.4.12 (trigamma), 26.5.8 (the incomplete beta function as a continued fraction), 26.7.1
 //! (Student's t by it).
 
+#[cfg(not(feature = "std"))]
+use crate::float::Float as _;
+
 /// Below this the asymptotic series are not exact enough; the recurrences lead up to it.
 const LARGE: f64 = 10.0;
 

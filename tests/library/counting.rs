@@ -9,7 +9,7 @@ use linefill::cpu::Features;
 use linefill::experiment::shared::count::CountSetup;
 use linefill::experiment::shared::touch::{Touch, TouchSetup};
 use linefill::experiment::shared::walk::WalkSetup;
-use linefill::experiment::{Case, Context, Effort, Rig, State};
+use linefill::experiment::{Case, Context, Effort, Linux, Rig, State};
 use linefill::os::Pages;
 use linefill::os::perf::{Event, Software, probe_software};
 use linefill::pattern::{Layout, Order};
@@ -28,6 +28,7 @@ fn rig(stop: &AtomicBool) -> Rig<'_> {
     };
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     Rig::new(Rate::from_hz(2.5e9), context, effort, stop).with_counters(vec![
         (Quantity::Cycles, Event::software(Software::TaskClock)),

@@ -102,6 +102,30 @@ fn the_points_of_an_answer_keep_the_spread_of_their_passes() {
     }
 }
 
+/// Where 2N operations take less time than N, both passes agree on a value below zero.
+#[test]
+fn a_negative_time_is_no_time() {
+    let (machine, run, far, bytes) = recorded();
+    let of_passes = |middle: f64, width: f64| {
+        let mut point = with(&far, &[Quality::Clean; 2]);
+        let State::Measured(of) = &mut point.state else {
+            panic!("not measured");
+        };
+        let interval = Interval::new(middle - width, middle + width);
+        of.passes
+            .iter_mut()
+            .for_each(|pass| pass.interval = interval);
+        of.ticks.interval = interval;
+        run.apply(find("D19").unwrap(), &machine, &point, bytes)
+    };
+    let State::Untestable(reason) = of_passes(-10.0, 2.0).state else {
+        panic!("it counts");
+    };
+    assert!(reason.to_string().contains("came out negative"), "{reason}");
+    // An empty stretch was subtracted, and little was left.
+    assert!(of_passes(-1.0, 2.0).measured().is_some());
+}
+
 #[test]
 fn without_points_passes_differ_as_those_of_the_kept_records() {
     let (machine, _, far, bytes) = recorded();

@@ -59,6 +59,8 @@ fn rows() -> Vec<Row> {
         capacity::rows(),
         rfo::rows(),
         helper::rows(),
+        scaling::rows(),
+        contention::rows(),
         sequential::rows(),
         share::rows(),
         speculate::rows(),

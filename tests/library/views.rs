@@ -6,7 +6,7 @@ use linefill::cpu::Features;
 use linefill::experiment::topics::tlb::aliases::{
     HandoverSetup, PatchSetup, Patched, SynonymSetup,
 };
-use linefill::experiment::{Context, Setup, Workload};
+use linefill::experiment::{Context, Linux, Setup, Workload};
 use linefill::kernel::Kernel;
 use linefill::mem::Region;
 use linefill::os::allowed;
@@ -15,6 +15,7 @@ use linefill::os::allowed;
 fn with_kernel(setup: impl Setup, then: impl FnOnce(&mut dyn Kernel)) {
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     let mut bytes = [0; 128];
     match setup.prepare(Region::new(&mut bytes).unwrap(), &context) {
@@ -93,6 +94,7 @@ fn one_core_alone_is_a_reason() {
     };
     let context = Context {
         features: Features::detect(),
+        host: &Linux,
     };
     let mut bytes = [0; 128];
     let refused = setup.prepare(Region::new(&mut bytes).unwrap(), &context);

@@ -75,7 +75,7 @@ fn a_value_that_no_run_writes_is_named_with_its_line_and_field() {
             "header",
             &["profile"],
             json!("slow"),
-            "`slow`: quick, full, bare",
+            "`slow`: quick, full, smoke, bare",
         ),
         ("header", &["placement"], json!("west"), "`west`: near, far"),
         ("header", &["seats"], json!([[0, 0, 0]]), "field `seats[0]`"),

@@ -1,9 +1,10 @@
 //! The evidence of a claim: an experiment's points, and the machine.
 
-use crate::counters::Quantity;
 use crate::experiment::{
     Count, Distribution, Machine, Pass, Percentile, Point, Range, State, Unit, Untestable, Value,
 };
+use crate::pmu::Quantity;
+use crate::prelude::*;
 use crate::stats::Interval;
 
 /// The least uncertainty of a number that is compared with another case's, as a share of it. The
@@ -154,6 +155,25 @@ impl Evidence<'_> {
         let ratios = runs.iter().map(of).collect::<Result<Vec<_>, _>>()?;
         let all = ratios.into_iter().reduce(Interval::hull);
         all.ok_or_else(|| Untestable("no run was timed by itself".to_owned()))
+    }
+
+    /// The time of the slowest thread of a series at `x` over that of the fastest, for as many
+    /// operations: as uncertain as the time of the point.
+    ///
+    /// # Errors
+    /// If it was not measured there, or on one thread.
+    pub(crate) fn spread(&self, label: &str, x: f64) -> Result<Interval, Untestable> {
+        let point = self.point(label, x)?;
+        point.interval(self.unit, self.machine.rate)?;
+        let measured = point.measured();
+        let threads = measured.and_then(|of| Some((of.ticks.interval, of.crew?)));
+        let (ticks, threads) = threads
+            .ok_or_else(|| Untestable(format!("no two threads were timed for `{label}` at {x}")))?;
+        let spread = ratio(
+            Interval::exact(threads.slowest),
+            Interval::exact(threads.fastest),
+        )?;
+        Ok(spread.widened(ticks.doubt() + BETWEEN_CASES))
     }
 
     fn point(&self, label: &str, x: f64) -> Result<&Point, Untestable> {

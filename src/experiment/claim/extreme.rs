@@ -1,6 +1,7 @@
 //! The extreme of several values, and its place.
 
 use crate::experiment::Untestable;
+use crate::prelude::*;
 use crate::stats::Interval;
 
 /// A value and its place.

@@ -2,6 +2,7 @@
 
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::{Curve, Evidence, Range, Untestable, side_by_side};
+use crate::prelude::*;
 use crate::stats::Interval;
 
 /// This many points are too few for a 95 % interval of their median. It takes six points, whose least

@@ -1,6 +1,7 @@
 //! The finding in a claim's number, whatever the verdict is.
 
 use super::verdict::Verdict;
+use crate::prelude::*;
 
 /// The text of a claim's number in a list of findings, and advice.
 ///

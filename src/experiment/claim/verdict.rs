@@ -1,6 +1,7 @@
 //! The verdict of a claim, decided from intervals.
 
 use crate::experiment::Untestable;
+use crate::prelude::*;
 use crate::stats::{Interval, Side};
 
 /// Whether a claim holds on this machine.

@@ -17,6 +17,7 @@ use crate::experiment::{Case, Machine, Measured, Point, Range, State, Unit};
 use crate::kernel::{BLOCK, Motion, RoundTripWay};
 use crate::mem::{LINE, PAGE};
 use crate::pattern::{Arrangement, Layout, Order, Orders};
+use crate::prelude::*;
 use core::iter::successors;
 
 /// What streams do.

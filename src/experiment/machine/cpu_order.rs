@@ -1,7 +1,8 @@
 //! Which CPUs the threads of an experiment run on.
 
 use crate::experiment::Untestable;
-use crate::os::sysfs::{CpuLocation, Nearness};
+use crate::host::{CpuLocation, Nearness};
+use crate::prelude::*;
 
 /// Which CPUs a second thread, a third and so on take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -56,6 +56,29 @@ pub fn sparse_rungs(largest: usize, seed: u64) -> impl Iterator<Item = Case> {
         .map(move |bytes| of_lines(SPARSE, LINES, bytes, seed))
 }
 
+/// How often the sparse walks are laid out anew in a pass: which pages crowd which sets is chance.
+const DRAWS: u32 = 2;
+
+/// The sparse walks of a pass, each with the number of its layout, which is its pass in a record: there
+/// are more of them than passes.
+pub fn sparse_of_pass(largest: usize, seed: u64, pass: u32) -> impl Iterator<Item = (u32, Case)> {
+    let draws = pass * DRAWS..(pass + 1) * DRAWS;
+    draws.flat_map(move |draw| {
+        let seed = seed.wrapping_add(u64::from(draw));
+        sparse_rungs(largest, seed).map(move |case| (draw, case))
+    })
+}
+
+/// The largest rung in bytes: well into memory, if the last of the caches is as large as `reported`, and
+/// no larger than `largest`.
+pub fn ladder_limit(reported: [Option<f64>; 3], largest: u64) -> usize {
+    const LEAST: f64 = 256.0 * 1048576.0;
+    const MOST: f64 = 1024.0 * 1048576.0;
+    let last = reported[2].unwrap_or(0.0);
+    let wanted = (8.0 * last).clamp(LEAST, MOST);
+    wanted.min(largest as f64) as usize
+}
+
 /// A walk in random order over one line of so many in `bytes`.
 pub(crate) fn of_lines(series: &str, lines: usize, bytes: usize, seed: u64) -> Case {
     let stride = lines * LINE;

@@ -9,6 +9,7 @@ pub mod ranges;
 use crate::cpu::{Cache, CacheKind, Ports};
 use crate::experiment::{Calibration, Counting, CpuOrder, Range, Ranges, Rung, Untestable};
 use crate::mem::LINE;
+use crate::prelude::*;
 use crate::time::Rate;
 
 /// The machine: what it says of itself, and what was measured of it. Plain data, so that it can

@@ -3,6 +3,7 @@
 //! CPUID may report a last-level cache of which this guest gets a slice, so sizes found by
 //! measuring come first, and CPUID is the guess they are held against.
 
+use crate::prelude::*;
 use crate::stats::{Interval, knees};
 
 /// A rung of the ladder: a random walk, one line per element.

@@ -1,6 +1,7 @@
 //! The uncertainty of a point, and how it affects claims.
 
-use std::collections::HashMap;
+use crate::prelude::*;
+use alloc::collections::BTreeMap;
 
 use crate::experiment::{
     Case, Confidence, Experiment, Machine, Measured, Pass, Point, Quality, State, Untestable,
@@ -22,13 +23,17 @@ const TELLING: usize = 100;
 const ONE_CORE: &str = "the two CPUs are threads of one core, whatever the system reports: data \
                         that one wrote lies in the other's L1d";
 
+/// Why a point of a negative time is untestable.
+const NEGATIVE: &str = "the time of an operation came out negative: the stretches that were subtracted \
+                        began in different states";
+
 /// The uncertainty of the points of a run.
 ///
 /// A few passes show little of how far they may lie from the value of the point. Similar points of the
 /// run show how passes differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Doubt {
-    priors: HashMap<Alike, Priors>,
+    priors: BTreeMap<Alike, Priors>,
     slowed: Slowed,
     /// Whether undecided claims were measured in further passes.
     looks: bool,
@@ -39,7 +44,7 @@ pub struct Doubt {
 #[derive(Clone, Debug, PartialEq)]
 struct Slowed {
     /// By the residence of the data, if there are enough points;
-    of_kind: HashMap<Residence, f64>,
+    of_kind: BTreeMap<Residence, f64>,
     /// otherwise.
     others: f64,
 }
@@ -59,7 +64,7 @@ struct Priors {
 }
 
 impl Slowed {
-    fn of(shown: HashMap<Residence, Vec<f64>>) -> Self {
+    fn of(shown: BTreeMap<Residence, Vec<f64>>) -> Self {
         let most = |mut shown: Vec<f64>| {
             shown.sort_by(f64::total_cmp);
             let enough = shown.len() >= TELLING;
@@ -91,7 +96,7 @@ impl Priors {
 }
 
 /// The level that holds the data of a point: passes over points of one kind differ similarly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Residence {
     /// One thread, in a working set that fits L1d,
     L1,
@@ -125,7 +130,7 @@ type OfPoints = Vec<Vec<f64>>;
 
 /// The same by groups of similar points.
 #[derive(Debug, Default)]
-struct Logs(HashMap<Alike, OfPoints>);
+struct Logs(BTreeMap<Alike, OfPoints>);
 
 impl Logs {
     /// Adds the passes over a point, as [`logs`] of them.
@@ -136,8 +141,8 @@ impl Logs {
 
     /// The priors of similar points, each kind by itself, or all kinds together if one kind has too few
     /// points.
-    fn priors(self) -> HashMap<Alike, Prior> {
-        let mut kinds: HashMap<Residence, Vec<(Alike, OfPoints)>> = HashMap::new();
+    fn priors(self) -> BTreeMap<Alike, Prior> {
+        let mut kinds: BTreeMap<Residence, Vec<(Alike, OfPoints)>> = BTreeMap::new();
         for (alike, points) in self.0 {
             kinds.entry(alike.2).or_default().push((alike, points));
         }
@@ -145,7 +150,7 @@ impl Logs {
             let points: Vec<OfPoints> = groups.iter().map(|(_, of)| of.clone()).collect();
             Prior::of_groups(&points)
         };
-        let mut found = HashMap::new();
+        let mut found = BTreeMap::new();
         let mut few = Vec::new();
         for groups in kinds.values() {
             match priors(groups) {
@@ -177,7 +182,7 @@ impl Doubt {
     /// The uncertainty of a run on `machine`, from the points of its experiments.
     pub fn of(machine: &Machine, experiments: &[(&'static Experiment, Vec<Point>)]) -> Self {
         let [mut ticks, mut cycles, mut ratios] = [(); 3].map(|()| Logs::default());
-        let mut slowed: HashMap<Residence, Vec<f64>> = HashMap::new();
+        let mut slowed: BTreeMap<Residence, Vec<f64>> = BTreeMap::new();
         for (experiment, points) in experiments {
             let mut before: Option<(Case, &Measured)> = None;
             for case in (experiment.cases)(machine) {
@@ -251,6 +256,11 @@ impl Doubt {
             let alike = (experiment.id, series.clone(), kind);
             let priors = self.priors.get(&alike).unwrap_or(&Priors::KEPT);
             settle(measured, priors, self.looks);
+        }
+        // Two maps that are held against each other may differ by less than nothing.
+        if measured.crew.is_none() && measured.ticks.interval.hi < 0.0 {
+            point.state = State::Untestable(Untestable(NEGATIVE.to_owned()));
+            return point;
         }
         // If an empty stretch was subtracted, the value may be negative.
         let most = self.slowed.most(kind);

@@ -7,9 +7,10 @@
 
 use crate::experiment::{Count, Measured, Point, State, ThreadStats};
 use crate::measure::Ended;
+use crate::prelude::*;
 use crate::stats::{Interval, Summary, median};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 
 /// One of several passes over a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +54,7 @@ const REMOTE: f64 = 2.0;
 /// Marks passes as disturbed in which the host had the first two CPUs farther apart than at other
 /// times: the cores of a guest's CPUs change, and do not always share a cache.
 pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
-    let mut shortest: HashMap<[usize; 2], f64> = HashMap::new();
+    let mut shortest: BTreeMap<[usize; 2], f64> = BTreeMap::new();
     let mut passes = Vec::new();
     for measured in points.into_iter().filter_map(Point::measured_mut) {
         // Threads that share a CPU or a core wait for other things than lines.
@@ -76,7 +77,7 @@ pub fn mark_remote<'p>(points: impl IntoIterator<Item = &'p mut Point>) {
 /// Merges points of the same series and x, in the order in which they first occur.
 pub fn merged(points: Vec<Point>) -> Vec<Point> {
     let mut groups: Vec<Vec<Point>> = Vec::new();
-    let mut places: HashMap<(String, u64), usize> = HashMap::new();
+    let mut places: BTreeMap<(String, u64), usize> = BTreeMap::new();
     for point in points {
         // Adding 0 turns -0 into 0, which is the same place.
         let place = (point.series.clone(), (point.x + 0.0).to_bits());
@@ -216,9 +217,9 @@ pub(crate) mod tests {
     use Quality::{Clean, Disturbed, SharedCore};
 
     use super::*;
-    use crate::counters::Quantity;
     use crate::experiment::Untestable;
     use crate::kernel::Work;
+    use crate::pmu::Quantity;
 
     fn timed(series: &str, median: f64) -> Point {
         let mut values = [0.99, 1.0, 1.01].map(|share| share * median);

@@ -1,17 +1,21 @@
 //! Memory for one case after the other.
 
 use crate::experiment::{PageRequest, Untestable};
+use crate::host::{Backing, Granted, Heap, Host, Lack, Pages};
 use crate::mem::{LINE, Region};
-use crate::os::{Granted, Memory, MemoryError, Pages};
+use crate::prelude::*;
 
 /// Keeps one mapping of each kind and lends it to the cases in turn: mapping and
 /// populating a quarter of a gigabyte for every point would take longer than measuring it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arena {
+    host: &'static dyn Host,
     base: Slot,
     huge: Slot,
     giant: Slot,
     reserved: Slot,
+    /// What is counted and not timed, where the host has no memory in pages of a given size.
+    heap: Slot,
 }
 
 /// What a slot holds.
@@ -21,17 +25,31 @@ enum Kind {
     Populated(Pages),
     /// Pages that come when they are touched.
     Reserved,
+    /// Memory of the allocator.
+    Heap,
 }
 
 /// The memory of one kind of page.
 #[derive(Debug, Default)]
 struct Slot {
-    memory: Option<Memory>,
+    memory: Option<Box<dyn Backing>>,
     /// Kept until there is new memory, so that the system cannot hand out the same frames again.
-    outgoing: Option<Memory>,
+    outgoing: Option<Box<dyn Backing>>,
 }
 
 impl Arena {
+    /// Of the memory of a host.
+    pub fn on(host: &'static dyn Host) -> Self {
+        Arena {
+            host,
+            base: Slot::default(),
+            huge: Slot::default(),
+            giant: Slot::default(),
+            reserved: Slot::default(),
+            heap: Slot::default(),
+        }
+    }
+
     /// Has the next case laid out in other physical pages.
     pub fn renew(&mut self) {
         let Arena {
@@ -39,8 +57,10 @@ impl Arena {
             huge,
             giant,
             reserved,
+            heap,
+            ..
         } = self;
-        for slot in [base, huge, giant, reserved] {
+        for slot in [base, huge, giant, reserved, heap] {
             slot.outgoing = slot.memory.take();
         }
     }
@@ -54,8 +74,33 @@ impl Arena {
         bytes: usize,
         wish: PageRequest,
     ) -> Result<(Region<'_>, Granted), Untestable> {
-        // Whole lines, and never none: a count may need no memory at all.
-        let bytes = bytes.next_multiple_of(LINE).max(LINE);
+        let (slot, _) = self.slot(bytes, wish);
+        slot?.region(bytes)
+    }
+
+    /// The same for what is counted and not timed: memory of the allocator serves where the host has
+    /// none in pages of a given size.
+    ///
+    /// # Errors
+    /// If the memory or the pages are refused, with the reason.
+    pub fn region_to_count(
+        &mut self,
+        bytes: usize,
+        wish: PageRequest,
+    ) -> Result<(Region<'_>, Granted), Untestable> {
+        let host = self.host;
+        match self.slot(bytes, wish) {
+            (Err(lack), heap) if lack.is_absence() => {
+                heap.hold(host, bytes, Kind::Heap)?;
+                heap.region(bytes)
+            }
+            (slot, _) => slot?.region(bytes),
+        }
+    }
+
+    /// The slot that holds as many bytes in the pages wished for; and that of the allocator.
+    fn slot(&mut self, bytes: usize, wish: PageRequest) -> (Result<&mut Slot, Lack>, &mut Slot) {
+        let host = self.host;
         let (slot, kind) = match wish {
             PageRequest::Base => (&mut self.base, Kind::Populated(Pages::Base)),
             PageRequest::Huge => (&mut self.huge, Kind::Populated(Pages::Huge)),
@@ -63,47 +108,61 @@ impl Arena {
             PageRequest::Reserved => (&mut self.reserved, Kind::Reserved),
             PageRequest::HugeIfAny => {
                 let huge = Kind::Populated(Pages::Huge);
-                if self.huge.hold(bytes, huge).is_ok() {
+                if self.huge.hold(host, bytes, huge).is_ok() {
                     (&mut self.huge, huge)
                 } else {
                     (&mut self.base, Kind::Populated(Pages::Base))
                 }
             }
         };
-        let memory = slot.hold(bytes, kind)?;
-        let granted = memory.granted().clone();
-        let region = Region::new(&mut memory.as_mut_slice()[..bytes])?;
-        Ok((region, granted))
+        let held = slot.hold(host, bytes, kind);
+        (held.map(|()| slot), &mut self.heap)
     }
 }
 
 impl Kind {
-    fn map(self, bytes: usize) -> Result<Memory, MemoryError> {
+    fn map(self, host: &dyn Host, bytes: usize) -> Result<Box<dyn Backing>, Lack> {
         match self {
-            Kind::Populated(pages) => Memory::new(bytes, pages),
-            Kind::Reserved => Memory::reserve(bytes),
+            Kind::Populated(pages) => host.memory(bytes, pages),
+            Kind::Reserved => host.reserve(bytes),
+            Kind::Heap => Ok(Box::new(Heap::new(bytes)?)),
         }
     }
 }
 
+/// Whole lines, and never none: a count may need no memory at all.
+fn whole_lines(bytes: usize) -> usize {
+    bytes.next_multiple_of(LINE).max(LINE)
+}
+
 impl Slot {
-    /// Memory of at least `bytes`: what is there, or a new mapping.
-    fn hold(&mut self, bytes: usize, kind: Kind) -> Result<&mut Memory, Untestable> {
+    /// Has memory of at least `bytes`: what is there, or a new mapping.
+    fn hold(&mut self, host: &dyn Host, bytes: usize, kind: Kind) -> Result<(), Lack> {
+        let bytes = whole_lines(bytes);
         if self
             .memory
             .as_ref()
-            .is_none_or(|memory| memory.len() < bytes)
+            .is_none_or(|memory| memory.bytes().len() < bytes)
         {
             // Memory that is too small goes first, and so does outgoing memory if there is not
             // enough for both.
             self.memory = None;
-            let memory = match kind.map(bytes) {
-                Err(_) if self.outgoing.take().is_some() => kind.map(bytes),
+            let memory = match kind.map(host, bytes) {
+                Err(_) if self.outgoing.take().is_some() => kind.map(host, bytes),
                 first => first,
             };
             self.memory = Some(memory?);
             self.outgoing = None;
         }
-        Ok(self.memory.as_mut().expect("just mapped"))
+        Ok(())
+    }
+
+    /// The first `bytes` of the memory that it holds.
+    fn region(&mut self, bytes: usize) -> Result<(Region<'_>, Granted), Untestable> {
+        let memory = self.memory.as_mut();
+        let memory = memory.ok_or_else(|| Untestable("no memory is held".to_owned()))?;
+        let granted = memory.granted().clone();
+        let region = Region::new(&mut memory.bytes_mut()[..whole_lines(bytes)])?;
+        Ok((region, granted))
     }
 }

@@ -6,18 +6,16 @@ pub mod prepared;
 mod runs;
 pub mod threads;
 
-use crate::bench::DisturbanceMonitor;
-use crate::counters::{Each, Quantity};
 use crate::experiment::machine::{half_octaves, ladder, ranges};
 use crate::experiment::rig::prepared::PreparedCase;
 use crate::experiment::{
     Arena, Case, Context, Count, Measured, PageRequest, Point, Quality, Rung, State, Untestable,
     Workload, rung_of,
 };
+use crate::host::{Each, Event, Pages, Refusal, Watch};
 use crate::measure::{Buffers, Ended, Outcome, Plan, Sample};
-use crate::os::irq::Interrupts;
-use crate::os::perf::{Event, Refusal};
-use crate::os::{Pages, Root};
+use crate::pmu::Quantity;
+use crate::prelude::*;
 use crate::time::Rate;
 use core::sync::atomic::AtomicBool;
 
@@ -51,6 +49,13 @@ impl Effort {
         passes: 2,
     };
 
+    /// For a run that shows that everything works, in one pass.
+    pub const SMOKE: Effort = Effort {
+        warm_up: 0.01,
+        sampling: 0.004,
+        passes: 1,
+    };
+
     /// For a run that takes its time: more points rather than longer ones, since passes over a point
     /// differ more than its samples do.
     pub const FULL: Effort = Effort {
@@ -69,14 +74,14 @@ pub struct Rig<'a> {
     /// How much of the effort's sampling there is time for.
     share: f64,
     stop: &'a AtomicBool,
-    monitor: DisturbanceMonitor,
+    monitor: Box<dyn Watch>,
     arena: Arena,
     /// Pages that replace those of every case, if any.
     pages: Option<PageRequest>,
     /// What can be counted, and by which event.
     counters: Vec<(Quantity, Event)>,
-    /// The CPU whose interrupts are counted, and where.
-    interrupts: Option<(Root, usize)>,
+    /// The CPU whose interrupts are counted.
+    interrupts: Option<usize>,
     samples: Vec<Sample>,
     scratch: Vec<f64>,
 }
@@ -90,8 +95,8 @@ impl<'a> Rig<'a> {
             effort,
             share: 1.0,
             stop,
-            monitor: DisturbanceMonitor::here(),
-            arena: Arena::default(),
+            monitor: context.host.watch(),
+            arena: Arena::on(context.host),
             pages: None,
             counters: Vec::new(),
             interrupts: None,
@@ -115,7 +120,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Counts the interrupts of this CPU while each point is sampled: it has to be the one that measures.
-    pub fn with_interrupts(self, interrupts: Option<(Root, usize)>) -> Self {
+    pub fn with_interrupts(self, interrupts: Option<usize>) -> Self {
         Rig { interrupts, ..self }
     }
 
@@ -168,13 +173,10 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let interrupts = self.interrupts.as_ref();
-        let taken = || {
-            let (root, cpu) = interrupts?;
-            Some(Interrupts::of(root, *cpu).ok()?.total())
-        };
+        let (host, cpu) = (self.context.host, self.interrupts);
+        let taken = || host.interrupts(cpu?);
         let before = taken();
-        let Some(outcome) = prepared.time(self.rate, &plan, &mut self.monitor, buffers)? else {
+        let Some(outcome) = prepared.time(self.rate, &plan, self.monitor.as_mut(), buffers)? else {
             return Ok(None);
         };
         let runs = match outcome.ended {
@@ -241,7 +243,7 @@ impl<'a> Rig<'a> {
             samples: &mut self.samples,
             scratch: &mut self.scratch,
         };
-        let outcome = prepared.time(self.rate, &plan, &mut self.monitor, buffers)?;
+        let outcome = prepared.time(self.rate, &plan, self.monitor.as_mut(), buffers)?;
         let outcome = outcome.ok_or_else(|| Untestable("it was stopped".to_owned()))?;
         Ok(prepared.each(events, outcome.operations))
     }
@@ -342,6 +344,7 @@ fn named(wanted: &[(Quantity, Event)], each: Vec<Result<Each, Refusal>>) -> Vec<
 mod tests {
     use super::*;
     use crate::cpu::Features;
+    use crate::experiment::Linux;
     use crate::experiment::shared::register::RegisterSetup;
 
     /// Pages for all cases are for all but those that are about their own.
@@ -351,7 +354,10 @@ mod tests {
         let features = Features::detect();
         let rig = Rig::new(
             Rate::from_hz(1e9),
-            Context { features },
+            Context {
+                features,
+                host: &Linux,
+            },
             Effort::QUICK,
             &stop,
         );

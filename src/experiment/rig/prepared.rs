@@ -3,19 +3,18 @@
 // Flushes the memory of a pattern before it is walked.
 #![allow(unsafe_code)]
 
-use crate::bench::{DisturbanceMonitor, cold};
-use crate::counters::{Each, of_kernel, of_shot};
 use crate::experiment::rig::{runs, threads};
 use crate::experiment::{
     Arena, Case, Context, Distribution, LapsFrom, PageRequest, SampleOf, ThreadStats, Timing,
     Untestable, Workload,
 };
+use crate::host::{
+    BackgroundLoad, Each, Event, Granted, Host, Lack, Refusal, Watch, of_kernel, of_shot,
+};
 use crate::kernel::Work;
-use crate::measure::{Buffers, Outcome, Plan, one_shot, steady};
-use crate::os::perf::{Event, Group, Refusal};
-use crate::os::{BackgroundLoad, BackgroundProcess, Granted};
+use crate::measure::{Buffers, Outcome, Plan, flush_bytes, one_shot, steady};
+use crate::prelude::*;
 use crate::time::Rate;
-use std::io;
 
 /// A case laid out in memory.
 pub(crate) struct PreparedCase<'m> {
@@ -39,7 +38,10 @@ impl<'m> PreparedCase<'m> {
         pages: PageRequest,
         context: Context,
     ) -> Result<Self, Untestable> {
-        let (region, granted) = arena.region(case.setup.bytes(), pages)?;
+        let (region, granted) = match case.setup.is_count() {
+            true => arena.region_to_count(case.setup.bytes(), pages)?,
+            false => arena.region(case.setup.bytes(), pages)?,
+        };
         let first = region.bytes().as_ptr();
         // To flush addresses without memory would give them some.
         let sparse = pages == PageRequest::Reserved;
@@ -64,7 +66,7 @@ impl<'m> PreparedCase<'m> {
         &mut self,
         rate: Rate,
         plan: &Plan<'_>,
-        monitor: &mut DisturbanceMonitor,
+        monitor: &mut dyn Watch,
         buffers: Buffers<'_>,
     ) -> Result<Option<Outcome>, Untestable> {
         let in_laps = |period| Plan {
@@ -83,8 +85,9 @@ impl<'m> PreparedCase<'m> {
         );
         if !prepares_itself && self.laps_from != Some(LapsFrom::Caches) {
             // SAFETY: the region's memory stays mapped as long as the workload borrows it.
-            unsafe { cold::flush(self.first, self.bytes, &self.context.features) };
+            unsafe { flush_bytes(self.first, self.bytes, &self.context.features) };
         }
+        let host = self.context.host;
         let timed = match &mut self.workload {
             Workload::Count(_) => return Ok(None),
             Workload::Shot { shot, .. } => {
@@ -99,7 +102,7 @@ impl<'m> PreparedCase<'m> {
                 let steady = || steady(kernel.as_mut(), &plan, monitor, buffers);
                 return match beside {
                     None => Ok(steady()),
-                    Some(load) => while_at_work(*load, steady),
+                    Some(load) => while_at_work(host, *load, steady),
                 };
             }
             Workload::Threads { members, timing } => match timing {
@@ -113,7 +116,7 @@ impl<'m> PreparedCase<'m> {
                         operations: *operations,
                         less: *less,
                     };
-                    threads::runs(members, runs, rate, plan, buffers)?
+                    threads::runs(host, members, runs, rate, plan, buffers)?
                 }
                 Timing::AtOnce {
                     sample,
@@ -121,12 +124,13 @@ impl<'m> PreparedCase<'m> {
                     in_step,
                 } => {
                     let plan = in_laps(*period);
-                    threads::at_once(members, *sample, *in_step, rate, &plan, buffers)?
+                    threads::at_once(host, members, *sample, *in_step, rate, &plan, buffers)?
                 }
                 Timing::Helped { period, limit } => {
                     let plan = in_laps(*period);
                     let helped = SampleOf::First;
-                    let timed = threads::at_once(members, helped, true, rate, &plan, buffers)?;
+                    let timed =
+                        threads::at_once(host, members, helped, true, rate, &plan, buffers)?;
                     timed.map(|(outcome, stats)| {
                         let lead = limit.leads();
                         (outcome, ThreadStats { lead, ..stats })
@@ -149,7 +153,8 @@ impl<'m> PreparedCase<'m> {
         &mut self,
         operations: Option<u64>,
     ) -> Result<Option<Distribution>, Untestable> {
-        let of = operations.map(|operations| runs::one_by_one(&mut self.workload, operations));
+        let of = operations
+            .map(|operations| runs::one_by_one(self.context.host, &mut self.workload, operations));
         of.unwrap_or(Ok(None))
     }
 
@@ -168,31 +173,39 @@ impl<'m> PreparedCase<'m> {
     /// Counts `events` of an operation, around stretches of `operations` and twice as many. As
     /// many events at a time as the PMU counts, so that none takes turns with another.
     pub fn each(&mut self, events: &[Event], operations: u64) -> Vec<Result<Each, Refusal>> {
+        let host = self.context.host;
         let mut counts = Vec::with_capacity(events.len());
         while counts.len() < events.len() {
-            let group = Group::of_first(&events[counts.len()..]);
-            let idle = (0..group.len()).all(|place| group.refusal(place).is_some());
+            let group = match host.counters(&events[counts.len()..]) {
+                Ok(group) => group,
+                Err(lack) => {
+                    counts.resize_with(events.len(), || Err(Refusal::Lacking(lack.clone())));
+                    break;
+                }
+            };
+            let group = group.as_ref();
+            let idle = (0..group.events()).all(|place| group.refusal(place).is_some());
             let each = match &mut self.workload {
-                _ if idle => Ok(vec![None; group.len()]),
+                _ if idle => Ok(vec![None; group.events()]),
                 Workload::Steady { kernel, beside, .. } => {
-                    let mut counted = || of_kernel(kernel.as_mut(), operations, &group);
+                    let mut counted = || of_kernel(kernel.as_mut(), operations, group);
                     match beside {
                         None => counted(),
-                        Some(load) => while_at_work(*load, counted)
-                            .unwrap_or_else(|reason| Err(io::Error::other(reason.0))),
+                        Some(load) => while_at_work(host, *load, counted)
+                            .unwrap_or_else(|reason| Err(Lack::Refused(reason.0))),
                     }
                 }
-                Workload::Shot { shot, .. } => of_shot(shot.as_mut(), &group),
-                Workload::Threads { .. } => Err(io::Error::other(
+                Workload::Shot { shot, .. } => of_shot(shot.as_mut(), group),
+                Workload::Threads { .. } => Err(Lack::refused(
                     "events are counted of one thread, and these are several",
                 )),
-                Workload::Count(_) => Ok(vec![None; group.len()]),
+                Workload::Count(_) => Ok(vec![None; group.events()]),
             };
             let silent = each
                 .as_ref()
                 .err()
                 .map(|error| Refusal::Other(error.to_string()));
-            let each = each.unwrap_or_else(|_| vec![None; group.len()]);
+            let each = each.unwrap_or_else(|_| vec![None; group.events()]);
             counts.extend(each.into_iter().enumerate().map(|(place, each)| {
                 match (group.refusal(place), &silent) {
                     (Some(refusal), _) | (None, Some(refusal)) => Err(refusal.clone()),
@@ -208,8 +221,12 @@ impl<'m> PreparedCase<'m> {
 ///
 /// # Errors
 /// If there is none, or if it stopped meanwhile: nothing was measured beside it then.
-fn while_at_work<T>(load: BackgroundLoad, measure: impl FnOnce() -> T) -> Result<T, Untestable> {
-    let mut process = BackgroundProcess::start(load)?;
+fn while_at_work<T>(
+    host: &dyn Host,
+    load: BackgroundLoad,
+    measure: impl FnOnce() -> T,
+) -> Result<T, Untestable> {
+    let mut process = host.process(load)?;
     let before = process.stretches();
     let value = measure();
     if process.lives() && process.stretches() > before {

@@ -1,15 +1,22 @@
 //! Runs of a kernel, timed one by one.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::experiment::sync::{Mutex, PoisonError};
+use crate::prelude::*;
+use alloc::sync::Arc;
 
 use crate::experiment::distribution::RUNS;
 use crate::experiment::{Distribution, Timing, Untestable, Workload};
+use crate::host::{Host, RoundOptions};
 use crate::kernel::{Kernel, Register, Work};
 use crate::measure::{Shot, each_shot};
-use crate::os::{RoundOptions, team};
+use crate::time::start;
 
 /// Ticks from the call of a round to its start: enough for members that sleep to wake up.
 const AHEAD: u64 = 100_000;
+
+/// Ticks after which no further run is begun, a few seconds: whoever waits for a thread that the host
+/// has put to sleep may wait milliseconds in every run.
+const LONGEST: u64 = 10_000_000_000;
 
 /// Times [`RUNS`] runs of `operations` operations one by one: on this thread, or on the first of several
 /// while the others work. `None` if single runs are nothing for this workload.
@@ -17,6 +24,7 @@ const AHEAD: u64 = 100_000;
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(super) fn one_by_one(
+    host: &dyn Host,
     workload: &mut Workload<'_>,
     operations: u64,
 ) -> Result<Option<Distribution>, Untestable> {
@@ -41,29 +49,32 @@ pub(super) fn one_by_one(
             let found = Arc::new(Mutex::new(ticks));
             let placeholder = Box::new(Register::default());
             first.kernel = Box::new(OneByOne {
-                kernel: std::mem::replace(&mut first.kernel, placeholder),
+                kernel: core::mem::replace(&mut first.kernel, placeholder),
                 operations,
                 ticks: Arc::clone(&found),
+                done: false,
             });
             let manner = RoundOptions {
                 ahead: AHEAD,
                 keep_on: true,
             };
             // The first does all of its runs in one operation, and the others go on until it is done.
-            team(members, manner, |team| {
+            host.team(members, manner, &mut |team| {
                 team.round(1);
             })?;
-            ticks = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+            ticks = core::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
         }
         _ => return Ok(None),
     }
     Ok(Distribution::of(&mut ticks, operations))
 }
 
-/// Times runs into `ticks` until it is full.
+/// Times runs into `ticks` until it is full, or until [`LONGEST`] is over.
 fn time(shot: &mut dyn Shot, ticks: &mut Vec<u64>) {
     let room = ticks.capacity() - ticks.len();
-    each_shot(shot, room as u64, &mut |run| ticks.push(run), &mut || false);
+    let began = start();
+    let over = &mut || start().saturating_sub(began) > LONGEST;
+    each_shot(shot, room as u64, &mut |run| ticks.push(run), over);
 }
 
 /// Some operations of a kernel.
@@ -85,15 +96,17 @@ struct OneByOne<'m> {
     kernel: Box<dyn Kernel + Send + 'm>,
     operations: u64,
     ticks: Arc<Mutex<Vec<u64>>>,
+    done: bool,
 }
 
 impl Kernel for OneByOne<'_> {
     fn run(&mut self, operations: u64) -> u64 {
         let kernel = self.kernel.as_mut();
         let mut ticks = self.ticks.lock().unwrap_or_else(PoisonError::into_inner);
-        if ticks.len() == ticks.capacity() {
+        if self.done {
             return kernel.run(operations);
         }
+        self.done = true;
         let operations = self.operations;
         time(&mut Run { kernel, operations }, &mut ticks);
         0
@@ -107,8 +120,10 @@ impl Kernel for OneByOne<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Linux;
     use crate::experiment::SampleOf;
-    use crate::os::{Worker, allowed};
+    use crate::host::Worker;
+    use crate::os::allowed;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Counts its operations, and the runs that they come in.
@@ -133,7 +148,7 @@ mod tests {
     fn each_run_is_of_as_many_operations_as_asked_for() {
         let kernel = Counting::default();
         let mut workload = Workload::steady(kernel.clone(), 1);
-        let found = one_by_one(&mut workload, 7).unwrap().unwrap();
+        let found = one_by_one(&Linux, &mut workload, 7).unwrap().unwrap();
         let [operations, runs] = kernel.counts();
         assert_eq!((found.count, found.operations), (RUNS as u64, 7));
         // Those before the first that counts are runs as well.
@@ -150,7 +165,7 @@ mod tests {
         };
         let members = vec![member(0), member(1)];
         let mut workload = Workload::at_once(members, SampleOf::First, 1);
-        let found = one_by_one(&mut workload, 3).unwrap().unwrap();
+        let found = one_by_one(&Linux, &mut workload, 3).unwrap().unwrap();
         assert_eq!(found.count, RUNS as u64);
         assert!(kernels[0].counts()[0] >= 3 * RUNS as u64);
         assert!(kernels[1].counts()[0] > 0);
@@ -158,6 +173,6 @@ mod tests {
 
     #[test]
     fn a_count_has_no_runs() {
-        assert_eq!(one_by_one(&mut Workload::Count(1.0), 1), Ok(None));
+        assert_eq!(one_by_one(&Linux, &mut Workload::Count(1.0), 1), Ok(None));
     }
 }

@@ -1,9 +1,9 @@
 //! Kernels on several threads at once: which of them a sample is, and how it is taken.
 
 use crate::experiment::{Run, Untestable};
+use crate::host::{Host, RoundOptions, RunAhead, Team, Worker, WorkerTime};
 use crate::measure::{Buffers, Monitor, Outcome, Plan, in_long_stretches, in_stretches, in_whole};
-use crate::os::leash::RunAhead;
-use crate::os::{RoundOptions, ThreadGroup, Worker, WorkerTime, team};
+use crate::prelude::*;
 use crate::stats::median;
 use crate::time::Rate;
 use core::cell::Cell;
@@ -25,7 +25,7 @@ pub enum SampleOf {
 
 /// How the members of a measured team spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct ThreadStats {
     /// How many threads there were.
     pub members: u32,
@@ -36,7 +36,7 @@ pub struct ThreadStats {
     /// Median of the slowest member's.
     pub slowest: f64,
     /// The CPUs of the first two, if there are two.
-    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub pair: Option<[usize; 2]>,
     /// Whether the first two had one core together in most rounds, though the system says that they
     /// had two.
@@ -48,10 +48,10 @@ pub struct ThreadStats {
     /// Median of the ticks that a line took from the first to the second and back, by
     /// `lock cmpxchg`, at the beginning of each round; nothing if the system says that they had one
     /// core.
-    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub round_trip: Option<f64>,
     /// How far the helper was ahead, if it is a walk with one.
-    #[cfg_attr(feature = "lab", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "record", serde(skip_serializing_if = "Option::is_none"))]
     pub lead: Option<RunAhead>,
 }
 
@@ -110,6 +110,7 @@ impl Monitor for Disturbed<'_> {
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn at_once(
+    host: &dyn Host,
     members: &mut [Worker<'_>],
     pace: SampleOf,
     in_step: bool,
@@ -135,7 +136,7 @@ pub(crate) fn at_once(
         ..*plan
     };
     let disturbances = Cell::new(0);
-    let outcome = team(members, manner, |team| {
+    let outcome = led(host, members, manner, |team| {
         let mut patience = PATIENCE;
         let mut time = |operations| {
             team.round(operations);
@@ -180,6 +181,7 @@ pub(crate) struct Runs<'r> {
 /// # Errors
 /// If a thread cannot be started or kept on its CPU.
 pub(crate) fn runs(
+    host: &dyn Host,
     members: &mut [Worker<'_>],
     runs: Runs<'_>,
     rate: Rate,
@@ -198,7 +200,7 @@ pub(crate) fn runs(
     } = runs;
     let share = operations / members.len().max(1) as u64;
     let disturbances = Cell::new(0);
-    let outcome = team(members, manner, |team| {
+    let outcome = led(host, members, manner, |team| {
         let mut patience = PATIENCE;
         let mut run = |which| {
             renew(which);
@@ -232,6 +234,24 @@ pub(crate) fn runs(
         in_whole(&mut time, operations, plan, watch, buffers)
     })?;
     Ok(outcome.map(|outcome| (outcome, spread.crew())))
+}
+
+/// What `lead` finds who leads the members through rounds.
+///
+/// # Errors
+/// If a thread cannot be started or kept on its CPU.
+fn led<T>(
+    host: &dyn Host,
+    members: &mut [Worker<'_>],
+    options: RoundOptions,
+    lead: impl FnOnce(&mut dyn Team) -> T,
+) -> Result<T, Untestable> {
+    let mut lead = Some(lead);
+    let mut found = None;
+    host.team(members, options, &mut |team| {
+        found = lead.take().map(|lead| lead(team));
+    })?;
+    found.ok_or_else(|| Untestable("the threads were never led".to_owned()))
 }
 
 /// Whether a member was disturbed, or has not met the others all along.
@@ -275,7 +295,7 @@ impl Spread {
     }
 
     /// Adds the team's last round, of `operations` operations, and says whether it was disturbed.
-    fn add(&mut self, team: &ThreadGroup<'_>, operations: u64) -> bool {
+    fn add(&mut self, team: &dyn Team, operations: u64) -> bool {
         let turns = team.turns();
         let each = |turn: &WorkerTime| turn.ticks as f64 / operations as f64;
         let values = || turns.iter().map(each);

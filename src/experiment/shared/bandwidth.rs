@@ -3,10 +3,9 @@
 
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
+use crate::host::{BackgroundLoad, Host, Worker};
 use crate::kernel::{BLOCK, Bandwidth, Motion, SharedBandwidth, Vector};
 use crate::mem::Region;
-use crate::os::preempt::current_cpu;
-use crate::os::{BackgroundLoad, Worker, first_touched_on};
 
 /// The instructions that move the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,7 +135,7 @@ impl Setup for BesideSetup {
     ) -> Result<Workload<'m>, Untestable> {
         let Background { bytes, motion, cpu } = self.background;
         // Two processes on one CPU would take turns.
-        if current_cpu() == Some(cpu) {
+        if context.host.current_cpu() == Some(cpu) {
             return Err(Untestable(
                 "the second process needs another CPU than the measuring thread".to_owned(),
             ));
@@ -198,7 +197,7 @@ impl Setup for BandwidthTeamSetup {
         let mut period = 0;
         let members = match self.owner {
             Owner::All => self.together(region, vector, &mut period),
-            Owner::Each => self.apart(region, vector, &mut period),
+            Owner::Each => self.apart(context.host, region, vector, &mut period),
         };
         // Of two equally fast samples, the more disturbed one.
         Ok(Workload::at_once(members?, SampleOf::Median, period))
@@ -227,6 +226,7 @@ impl BandwidthTeamSetup {
 
     fn apart<'m>(
         &self,
+        host: &dyn Host,
         region: Region<'m>,
         vector: Vector,
         period: &mut u64,
@@ -235,7 +235,7 @@ impl BandwidthTeamSetup {
         let mut members = Vec::with_capacity(self.cpus.len());
         for (part, &cpu) in parts.zip(&self.cpus) {
             // Pages of the hugetlb pool stay where they are before Linux 5.18.
-            let _ = first_touched_on(part, cpu);
+            let _ = host.first_touched_on(part, cpu);
             let part = Region::new(part)?;
             let kernel = Bandwidth::new(part, self.motion, vector)?;
             *period = kernel.pass();

@@ -1,9 +1,9 @@
 //! Drepper's list walks by several threads at the same time.
 
 use crate::experiment::prelude::*;
+use crate::host::Worker;
 use crate::kernel::{SharedWalk, Step, Visit, Walk};
 use crate::mem::{PAGE, Region};
-use crate::os::Worker;
 use crate::pattern::{Layout, Order, Ring};
 
 /// Whose list a thread walks.
@@ -107,6 +107,7 @@ impl Setup for CompanySetup {
 mod tests {
     use super::*;
     use crate::cpu::Features;
+    use crate::experiment::Linux;
 
     fn setup(lists: Lists, cpus: Vec<usize>) -> CompanySetup {
         CompanySetup {
@@ -152,6 +153,7 @@ mod tests {
         let region = Region::new(&mut bytes).unwrap();
         let context = Context {
             features: Features::detect(),
+            host: &Linux,
         };
         let refused = setup(Lists::One, vec![0, 1, 0]).prepare(region, &context);
         let reason = refused.unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! Threads that increment words or take locks, in one place or in neighbouring places.
 
 use crate::experiment::prelude::*;
+use crate::host::Worker;
 use crate::kernel::{Increment, IncrementWay};
 use crate::mem::{LINE, Region};
-use crate::os::Worker;
 
 /// Where the words of the threads lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

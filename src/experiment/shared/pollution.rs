@@ -3,12 +3,15 @@
 // Loads and stores lines of a region past the cache, by address.
 #![allow(unsafe_code)]
 
-use crate::cpu::{Sse41, movntdq, movntdqa, prefetchnta, prefetcht0, sfence};
+#[cfg(target_feature = "sse2")]
+use crate::cpu::{Sse41, movntdq, movntdqa};
+use crate::cpu::{prefetchnta, prefetcht0, sfence};
 use crate::experiment::prelude::*;
 use crate::kernel::{Kernel, Step, Walk, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
 use crate::pattern::{Layout, Order, Ring};
+#[cfg(target_feature = "sse2")]
 use core::arch::x86_64::__m128i;
 use core::hint::black_box;
 
@@ -76,6 +79,10 @@ impl Setup for PollutionSetup {
                 "movntdqa needs SSE4.1, which this CPU lacks",
             ));
         }
+        #[cfg(not(target_feature = "sse2"))]
+        if self.passage == Passage::NonTemporalLoad {
+            return Err(Untestable::without_vectors());
+        }
         let layout = Layout::npad(7);
         let laps = layout.count(self.hot);
         let (hot, passing) = region
@@ -91,6 +98,7 @@ impl Setup for PollutionSetup {
                 period: laps as u64,
                 passing,
                 passage: self.passage,
+                #[cfg(target_feature = "sse2")]
                 sse41,
             },
             Work {
@@ -112,11 +120,28 @@ fn scattered(index: usize, lines: usize) -> usize {
     index.wrapping_mul(step) % lines * LINE
 }
 
+/// Writes zeroes to a whole line by non-temporal stores: four of 16 bytes, or eight of 8 in a program
+/// without vectors.
+pub(crate) fn stream_line(line: &mut [u8]) {
+    #[cfg(target_feature = "sse2")]
+    for quarter in line.chunks_exact_mut(16) {
+        let to = quarter.as_mut_ptr().cast::<__m128i>();
+        // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them; all zeroes are a vector.
+        unsafe { movntdq(to, core::mem::zeroed()) };
+    }
+    #[cfg(not(target_feature = "sse2"))]
+    for eighth in line.chunks_exact_mut(8) {
+        // SAFETY: the chunk has 8 bytes, and lines start on a multiple of them.
+        unsafe { crate::cpu::movnti64(eighth.as_mut_ptr().cast(), 0) };
+    }
+}
+
 struct PollutionShot<'m> {
     walk: Walk<'m>,
     period: u64,
     passing: Region<'m>,
     passage: Passage,
+    #[cfg(target_feature = "sse2")]
     sse41: Option<Sse41>,
 }
 
@@ -138,20 +163,16 @@ impl PollutionShot<'_> {
                 black_box(bytes[at]);
             }
             Passage::NonTemporalLoad => {
+                #[cfg(target_feature = "sse2")]
                 let Some(sse41) = self.sse41 else { return };
+                #[cfg(target_feature = "sse2")]
                 for quarter in bytes[at..at + LINE].chunks_exact(16) {
                     // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
                     black_box(unsafe { movntdqa(sse41, quarter.as_ptr().cast()) });
                 }
             }
             Passage::Store => black_box(&mut bytes[at..at + LINE]).fill(1),
-            Passage::NonTemporalStore => {
-                for quarter in bytes[at..at + LINE].chunks_exact_mut(16) {
-                    let to = quarter.as_mut_ptr().cast::<__m128i>();
-                    // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them.
-                    unsafe { movntdq(to, core::mem::zeroed()) };
-                }
-            }
+            Passage::NonTemporalStore => stream_line(&mut bytes[at..at + LINE]),
         }
     }
 }

@@ -5,14 +5,13 @@
 
 use crate::cpu::{clflush, mfence};
 use crate::experiment::prelude::*;
+use crate::host::{Guard, Host, Lack};
 use crate::kernel::{APART, Work};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
-use crate::os::preempt::current_cpu;
-use crate::os::{BackgroundThread, PartnerError};
 use crate::pattern::Rng;
+use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
 
 /// Where the lines are, and in which state of the MESI protocol, before they are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,17 +156,17 @@ fn add_nothing(word: &AtomicU64) -> u64 {
 /// The other threads, as the measuring one sees them.
 pub(crate) struct Others {
     table: Arc<Table>,
-    others: Vec<BackgroundThread>,
+    others: Vec<Box<dyn Guard>>,
     requests: u64,
 }
 
 impl Others {
     /// Starts a thread on each of `cpus`.
-    pub(crate) fn start(table: &Arc<Table>, cpus: &[usize]) -> Result<Self, PartnerError> {
+    pub(crate) fn start(host: &dyn Host, table: &Arc<Table>, cpus: &[usize]) -> Result<Self, Lack> {
         let other = |&cpu: &usize| {
             let table = Arc::clone(table);
             let mut seen = 0;
-            BackgroundThread::start(cpu, move || table.serve(&mut seen))
+            host.partner(cpu, Box::new(move || table.serve(&mut seen)))
         };
         Ok(Others {
             others: cpus.iter().map(other).collect::<Result<_, _>>()?,
@@ -199,10 +198,10 @@ struct Remote {
 
 impl Remote {
     /// Starts the others.
-    fn new(setup: &RemoteSetup) -> Result<Self, PartnerError> {
+    fn new(host: &dyn Host, setup: &RemoteSetup) -> Result<Self, Lack> {
         let table = Arc::new(Table::new(setup.seed));
         Ok(Remote {
-            others: Others::start(&table, &setup.others)?,
+            others: Others::start(host, &table, &setup.others)?,
             table,
             held: setup.held,
             want: setup.want,
@@ -264,16 +263,20 @@ impl Setup for RemoteSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         // Two threads of one CPU would wait for the scheduler.
-        if current_cpu().is_some_and(|cpu| self.others.contains(&cpu)) {
+        let host = context.host;
+        if host
+            .current_cpu()
+            .is_some_and(|cpu| self.others.contains(&cpu))
+        {
             return Err(Untestable(
                 "the other threads need another CPU than the measuring thread".into(),
             ));
         }
         let stores = u32::from(self.want != Want::Read);
         Ok(Workload::shot(
-            Remote::new(self)?,
+            Remote::new(host, self)?,
             Work {
                 loads: 1,
                 stores,
@@ -304,6 +307,7 @@ impl Setup for RemoteSetup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Linux;
     use crate::os::allowed;
 
     /// Every line is accessed once, whichever core had it.
@@ -324,13 +328,13 @@ mod tests {
                     others: vec![cpus[0]],
                     seed: 3,
                 };
-                let mut remote = Remote::new(&setup).unwrap();
+                let mut remote = Remote::new(&Linux, &setup).unwrap();
                 remote.prepare();
                 assert_eq!(remote.shoot(), 0, "the last line leads to the first");
                 let mut seen = [false; LINES];
                 let mut at = 0;
                 for _ in 0..LINES {
-                    assert!(!std::mem::replace(&mut seen[at / APART], true));
+                    assert!(!core::mem::replace(&mut seen[at / APART], true));
                     at = remote.table.lines[at].0[0].load(Ordering::Relaxed) as usize;
                 }
             }

@@ -1,9 +1,9 @@
 //! A token that circulates among threads.
 
 use crate::experiment::prelude::*;
+use crate::host::Worker;
 use crate::kernel::{RoundTrip, RoundTripWay};
 use crate::mem::{PAGE, Region};
-use crate::os::{Worker, first_touched_on};
 
 /// Threads that hand one line to each other. It lies on its own new page, which the first of their
 /// CPUs touched first: on a machine of several nodes, the home of the line is that CPU's node, and
@@ -41,7 +41,11 @@ impl Setup for RoundTripSetup {
         2 * PAGE
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        mut region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         let mut cpus = self.cpus.clone();
         cpus.sort_unstable();
         cpus.dedup();
@@ -55,7 +59,8 @@ impl Setup for RoundTripSetup {
         region.bytes_mut().fill(0);
         let token = match self.cpus.first() {
             Some(&cpu) => {
-                let page = first_touched_on(region.bytes_mut(), cpu)?.as_ptr().addr();
+                let page = context.host.first_touched_on(region.bytes_mut(), cpu)?;
+                let page = page.as_ptr().addr();
                 (page - region.bytes().as_ptr().addr()) / size_of::<u64>()
             }
             None => 0,

@@ -1,10 +1,10 @@
 //! Threads that touch words of a structure.
 
 use crate::experiment::prelude::*;
+use crate::host::Worker;
 use crate::kernel::{Access, Increment, IncrementWay, Kernel, Work};
 use crate::mem::{LINE, Region};
-use crate::os::Worker;
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// How a word is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,6 +154,7 @@ impl Setup for SharedFieldsSetup {
 mod tests {
     use super::*;
     use crate::cpu::Features;
+    use crate::experiment::Linux;
 
     fn setup(way: WordWay) -> SharedFieldsSetup {
         let word = |at, write| SharedWord { at, write };
@@ -174,6 +175,7 @@ mod tests {
     fn words_are_counted_where_they_lie() {
         let context = Context {
             features: Features::detect(),
+            host: &Linux,
         };
         for way in [WordWay::Atomic, WordWay::Plain] {
             let mut bytes = [7; 256];
@@ -221,6 +223,7 @@ mod tests {
         };
         let context = Context {
             features: Features::detect(),
+            host: &Linux,
         };
         let mut bytes = [0; 256];
         let region = Region::new(&mut bytes).unwrap();

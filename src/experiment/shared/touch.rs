@@ -1,13 +1,11 @@
 //! The first touch of a page.
 
 use crate::experiment::prelude::*;
+use crate::host::{Backing, Granted, Pages, Populate};
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::hugepages::{Transparent, transparent};
-use crate::os::{Granted, Memory, Pages, Populated};
 use core::hint::black_box;
-use std::path::Path;
 
 /// How pages are mapped or touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,23 +41,22 @@ impl Setup for TouchSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let page = self.pages.bytes();
-        let mut memory = Memory::new(page * self.count, self.pages)?;
+        let mut memory = context.host.memory(page * self.count, self.pages)?;
         if self.pages == Pages::Huge && !matches!(memory.granted(), Granted::Huge { .. }) {
             return Err(Untestable(format!(
                 "2 MiB pages were requested, and the kernel gave: {}",
                 memory.granted()
             )));
         }
-        memory
-            .give_back()
-            .map_err(|error| Untestable(format!("madvise(MADV_DONTNEED): {error}")))?;
+        memory.give_back()?;
+        let mut call = None;
         match self.touch {
-            Touch::Populate => memory
-                .populate()
-                .map_err(|error| Untestable(format!("madvise(MADV_POPULATE_WRITE): {error}")))?,
-            Touch::MapPopulate => map_populate(self.pages, memory.mapped())?,
+            Touch::Populate => memory.populate()?,
+            Touch::MapPopulate => {
+                call = Some(context.host.populate(page * self.count, self.pages)?)
+            }
             _ => {}
         }
         Ok(Workload::shot(
@@ -67,7 +64,7 @@ impl Setup for TouchSetup {
                 memory,
                 page,
                 touch: self.touch,
-                populated: None,
+                call,
             },
             Work {
                 stores: 1,
@@ -78,33 +75,19 @@ impl Setup for TouchSetup {
     }
 }
 
-/// Checks that `mmap(MAP_POPULATE)` gives the requested pages.
-fn map_populate(pages: Pages, bytes: usize) -> Result<(), Untestable> {
-    let always = transparent(Path::new("/sys")) == Ok(Transparent::Always);
-    if always != (pages == Pages::Huge) {
-        return Err(Untestable(format!(
-            "mmap(MAP_POPULATE) gives no {pages} pages here: transparent huge pages are {}",
-            if always { "always on" } else { "not always on" }
-        )));
-    }
-    Populated::map(bytes)
-        .map(drop)
-        .map_err(|error| Untestable(format!("mmap(MAP_POPULATE): {error}")))
-}
-
 struct TouchShot {
-    memory: Memory,
+    memory: Box<dyn Backing>,
     /// Bytes of a page.
     page: usize,
     touch: Touch,
-    /// What the last shot mapped.
-    populated: Option<Populated>,
+    /// What maps populated pages, if that is timed.
+    call: Option<Box<dyn Populate>>,
 }
 
 impl TouchShot {
     fn write(&mut self) -> u64 {
         let mut pages = 0;
-        for page in self.memory.as_mut_slice().chunks_exact_mut(self.page) {
+        for page in self.memory.bytes_mut().chunks_exact_mut(self.page) {
             *black_box(&mut page[0]) = 1;
             pages += 1;
         }
@@ -112,7 +95,7 @@ impl TouchShot {
     }
 
     fn read(&self) -> u64 {
-        let pages = self.memory.as_slice().chunks_exact(self.page);
+        let pages = self.memory.bytes().chunks_exact(self.page);
         pages.map(|page| u64::from(*black_box(&page[0]))).sum()
     }
 }
@@ -122,7 +105,9 @@ const ONCE_MORE: &str = "the kernel did so before";
 
 impl Shot for TouchShot {
     fn prepare(&mut self) {
-        self.populated = None;
+        if let Some(call) = &mut self.call {
+            call.unmap();
+        }
         if self.touch == Touch::Again {
             self.write();
             return;
@@ -141,16 +126,11 @@ impl Shot for TouchShot {
                 self.memory.populate().expect(ONCE_MORE);
                 self.operations()
             }
-            Touch::MapPopulate => {
-                let populated = Populated::map(self.memory.mapped()).expect(ONCE_MORE);
-                let address = populated.address() as u64;
-                self.populated = Some(populated);
-                address
-            }
+            Touch::MapPopulate => self.call.as_mut().map_or(0, |call| call.map() as u64),
         }
     }
 
     fn operations(&self) -> u64 {
-        (self.memory.len() / self.page) as u64
+        (self.memory.bytes().len() / self.page) as u64
     }
 }

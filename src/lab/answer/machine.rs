@@ -1,8 +1,8 @@
 //! A machine by its real name.
 
-use crate::lab::machine::core_of;
 use crate::lab::record::Header;
 use crate::lab::size::show;
+use crate::recorded::core_of;
 
 /// A machine as people call it: `AMD EPYC (Zen 5), 2 vCPUs of a KVM guest, 23.5 GiB, 3.9 GHz`.
 #[derive(Clone, Debug, Default, PartialEq)]

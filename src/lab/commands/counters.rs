@@ -10,12 +10,12 @@ use crate::counters::chosen;
 use crate::cpu::Identity;
 use crate::experiment::{Effort, Rig};
 use crate::lab::counters::{Counted, count, json, table};
-use crate::lab::machine::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, hold, mask, place, root};
 use crate::lab::size;
 use crate::lab::table::width;
 use crate::os::{Pinned, interrupt};
+use crate::recorded::machine_of;
 
 /// Count what an operation of an experiment does: misses, page walks, instructions, ...
 ///

@@ -9,13 +9,13 @@ use crate::lab::analysis::Analysis;
 use crate::lab::commands::run::opening;
 use crate::lab::format::{Format, print};
 use crate::lab::inferred::{Inferred, probes};
-use crate::lab::machine::machine_of;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::run::{measure_cases, measure_ladder};
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::sheet::{self, MachineSheet};
 use crate::lab::size;
 use crate::os::interrupt;
+use crate::recorded::machine_of;
 
 /// Measure the machine's caches, and show them beside what CPUID and the kernel say.
 ///

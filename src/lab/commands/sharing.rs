@@ -12,7 +12,6 @@ use super::{Status, cpu_number, duration, say, session_on};
 use crate::experiment::Untestable;
 use crate::experiment::shared::sharedfields::WordWay;
 use crate::lab::layout::{Binary, Places, Span};
-use crate::lab::machine::machine_of;
 use crate::lab::session::debug_tree;
 use crate::lab::sharing;
 use crate::lab::sharing::{
@@ -21,6 +20,7 @@ use crate::lab::sharing::{
 };
 use crate::lab::table::width;
 use crate::os::interrupt;
+use crate::recorded::machine_of;
 use crate::time::Rate;
 
 /// Find false sharing: fields that threads touch on one line, what it costs here, and the cure.

@@ -10,12 +10,12 @@ use crate::experiment::{Experiment, find_claim};
 use crate::lab::analysis::Analysis;
 use crate::lab::answer::machine_name;
 use crate::lab::format::{Format, print};
-use crate::lab::machine::core_of;
 use crate::lab::read::{read, record_at, warn};
 use crate::lab::report::build;
 use crate::lab::run::{OUT, RECORD};
 use crate::lab::selection::select;
 use crate::lab::show::{Row, Shown};
+use crate::recorded::core_of;
 
 /// Show all about an experiment: its claims in full, the numbers, a plot, its text and its source.
 ///

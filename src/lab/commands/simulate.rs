@@ -9,7 +9,6 @@ use glob::Pattern;
 
 use super::{Status, say, tell};
 use crate::experiment::{Context, Experiment, Machine};
-use crate::lab::machine::machine_of;
 use crate::lab::selection::select;
 use crate::lab::session::{Request, Session, mask, root};
 use crate::lab::simulate::{
@@ -19,6 +18,7 @@ use crate::lab::simulate::{
 use crate::lab::size;
 use crate::lab::table::width;
 use crate::lab::whole::write_whole;
+use crate::recorded::machine_of;
 use crate::sim::HierarchyDesign;
 
 /// Simulate caches: what a program's trace, or an experiment's own, does in any cache.

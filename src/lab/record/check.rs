@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::point::{Raw, Timed};
 use super::{EndLine, Header, Line, MACHINE, PointLine};
 use crate::experiment::{Distribution, LADDER, Placement, SPARSE, ThreadStats};
+use crate::host::RunAhead;
 use crate::lab::plain;
-use crate::os::leash::RunAhead;
+use crate::recorded::{Raw, Timed};
 
 /// What is wrong with a line of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,7 +260,11 @@ fn check_header(header: &Header) -> Check {
         let known = Placement::ALL.map(Placement::name);
         one_of("placement", name, &known)?;
     }
-    one_of("profile", &header.profile, &["quick", "full", "bare"])?;
+    one_of(
+        "profile",
+        &header.profile,
+        &["quick", "full", "smoke", "bare"],
+    )?;
     let caches = [
         ("cpu.caches", &header.cpu.caches),
         ("kernel_caches", &header.kernel_caches),

@@ -77,6 +77,7 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         ("memory", header.memory.map(|size| show(size as f64))),
         ("hypervisor", header.hypervisor.clone()),
         ("system", header.os.clone()),
+        ("host", header.host.clone()),
         ("pinned to", header.pinned.map(|cpu| format!("CPU {cpu}"))),
         ("profile", known(&header.profile)),
         ("pages", header.pages.clone()),

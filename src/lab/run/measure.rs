@@ -9,13 +9,13 @@ use anyhow::Result;
 use super::book::{Book, place};
 use super::told::so_far;
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
-use crate::experiment::{Case, Doubt, LOOKS, State, calibrating, sparse_rungs};
+use crate::experiment::{Case, Doubt, LOOKS, State, calibrating, ladder_limit, sparse_of_pass};
 use crate::lab::consistency::share;
-use crate::lab::machine::{cache_of, machine_of, reported_sizes};
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
 use crate::lab::undecided::{Undecided, experiments_of, undecided};
 use crate::measure::Ended;
+use crate::recorded::{cache_of, machine_of, reported_sizes};
 
 /// What a run works with.
 pub(super) struct Notebook<'a> {
@@ -96,9 +96,6 @@ fn calibrate(notebook: &mut Notebook<'_>, header: &Header, passes: u32) -> Resul
     Ok(())
 }
 
-/// How often the sparse walks are laid out anew in a pass: which pages crowd which sets is chance.
-const DRAWS: u32 = 2;
-
 /// Measures the ladder of a pass, and calls `each` with every rung that was measured to its end, and
 /// with the number of its pass: there are more passes over the sparse walks.
 pub(super) fn ladder(
@@ -107,16 +104,13 @@ pub(super) fn ladder(
     pass: u32,
     mut each: impl FnMut(u32, &Point),
 ) {
-    let limit = ladder_limit(header);
-    let seed = |pass: u32| header.seed.wrapping_add(u64::from(pass));
-    let draws = pass * DRAWS..(pass + 1) * DRAWS;
-    let sparse: Vec<(u32, Case)> = draws
-        .flat_map(|draw| sparse_rungs(limit, seed(draw)).map(move |case| (draw, case)))
-        .collect();
+    let limit = ladder_limit(reported(header), header.largest);
+    let seed = header.seed.wrapping_add(u64::from(pass));
+    let sparse: Vec<(u32, Case)> = sparse_of_pass(limit, header.seed, pass).collect();
     let mut progress = Progress::new(rungs(limit) + sparse.len() as u64);
     progress.begin("the machine".to_owned());
     progress.next("a ladder of random walks, to find its caches");
-    rig.ladder(limit, seed(pass), reported(header), |point| {
+    rig.ladder(limit, seed, reported(header), |point| {
         progress.measured();
         progress.next(&format!("a random walk over {} and more", show(point.x)));
         if !cut_short(point) {
@@ -136,15 +130,6 @@ pub(super) fn ladder(
     }
     progress.end();
     progress.finish();
-}
-
-/// The largest rung: well into memory, if the cache before it is as large as CPUID says.
-fn ladder_limit(header: &Header) -> usize {
-    const LEAST: f64 = 256.0 * 1048576.0;
-    const MOST: f64 = 1024.0 * 1048576.0;
-    let last = reported(header)[2].unwrap_or(0.0);
-    let wanted = (8.0 * last).clamp(LEAST, MOST);
-    wanted.min(header.largest as f64) as usize
 }
 
 /// The rungs from 4 KiB to `limit` bytes, two an octave.

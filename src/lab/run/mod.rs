@@ -19,7 +19,6 @@ pub use quickest::{ladder_once, measure_cases, measure_ladder, measure_passes};
 pub use resume::{Unfinished, same_machine};
 
 use super::analysis::Analysis;
-use super::machine::machine_of;
 use super::progress::Progress;
 use super::record::{EndLine, Header, Line, PointLine, Record};
 use super::report;
@@ -27,6 +26,7 @@ use super::session::{Profile, Session};
 use super::whole::write_whole;
 use crate::experiment::{Case, Experiment, Machine, Point, Rig};
 use crate::os::Pages;
+use crate::recorded::machine_of;
 use crate::time::Rate;
 use measure::Notebook;
 use schedule::Schedule;
@@ -156,7 +156,7 @@ fn rig<'a>(session: &Session, stop: &'a AtomicBool) -> Rig<'a> {
     Rig::new(rate, session.context, profile(header).effort(), stop)
         .with_pages(pages)
         .with_counters(session.counters.clone())
-        .with_interrupts(session.interrupts.clone())
+        .with_interrupts(session.interrupts)
 }
 
 /// Writes the report on a record.

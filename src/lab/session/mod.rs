@@ -8,21 +8,21 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::date;
-use super::machine::{counting_lines, cpu_line, kernel_cache_line};
 use super::record::{CacheLine, FORMAT, Header, IsolationLine, PrefetchersLine};
 use crate::bench::DisturbanceMonitor;
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
-use crate::experiment::{self, Context, Counting, Effort, Placement};
+use crate::experiment::{self, Context, Counting, Effort, Linux, Placement};
 use crate::os::health::{self, State};
 use crate::os::isolation::Isolated;
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
-use crate::os::sysfs::CpuLocation;
+use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
     Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
     prefetchers,
 };
+use crate::recorded::{counting_lines, cpu_line};
 use crate::time::{Rate, yardstick};
 
 /// How much time a run takes.
@@ -104,8 +104,8 @@ pub struct Session {
     pub counters: Vec<(Quantity, Event)>,
     /// Ticks per second.
     pub rate: Rate,
-    /// The CPU whose interrupts are counted, and where.
-    pub interrupts: Option<(Root, usize)>,
+    /// The CPU whose interrupts are counted.
+    pub interrupts: Option<usize>,
     // Gives the thread its CPUs back before the partition goes.
     _pinned: Option<Pinned>,
     _isolated: Option<Isolated>,
@@ -219,6 +219,7 @@ impl Session {
             resumed: None,
             earlier: 0.0,
             cpu: cpu_line(&identity, features),
+            host: None,
             os: kernel_version(root),
             hypervisor: identity.hypervisor_name().map(str::to_owned),
             memory: Some(memory.total),
@@ -247,9 +248,12 @@ impl Session {
         Ok(Session {
             header,
             counters,
-            context: Context { features },
+            context: Context {
+                features,
+                host: &Linux,
+            },
             rate,
-            interrupts: isolated.as_ref().map(|of| (root.clone(), of.cpu())),
+            interrupts: isolated.as_ref().map(|of| of.cpu()),
             _pinned: pinned,
             _isolated: isolated,
         })
@@ -339,5 +343,21 @@ fn core_per_tick() -> Option<f64> {
     match looks[LOOKS / 2] {
         0 => None,
         ticks => Some(yardstick::CYCLES as f64 / ticks as f64),
+    }
+}
+
+/// A cache as the kernel describes it.
+fn kernel_cache_line(cache: &sysfs::Cache) -> CacheLine {
+    let small = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
+    CacheLine {
+        level: cache.level as u8,
+        holds: cache.kind.name().to_owned(),
+        bytes: cache.size,
+        ways: small(cache.ways),
+        line: small(cache.line),
+        sets: cache.sets.unwrap_or(0),
+        fully_associative: false,
+        shared_by: u32::try_from(cache.shared_by.len()).ok(),
+        inclusive: None,
     }
 }

@@ -6,9 +6,9 @@ use crate::experiment::topics::hierarchy::replacement;
 use crate::infer::{Found, Sets};
 
 use crate::lab::inferred::Inferred;
-use crate::lab::machine::core_of;
 use crate::lab::record::{CacheLine, Header};
 use crate::lab::size::show;
+use crate::recorded::core_of;
 use crate::stats::Interval;
 
 /// A confidence up to which a size that differs from the stated one is doubt, not disagreement.

@@ -101,7 +101,7 @@ pub fn cases(
 ) -> Result<Vec<CaseRun>> {
     let cases = chosen(experiment, machine, choice)?;
     affordable(designs, cases.len())?;
-    let mut arena = Arena::default();
+    let mut arena = Arena::on(context.host);
     let mut runs = Vec::new();
     for case in cases {
         let mut configs = Vec::new();

@@ -156,7 +156,7 @@ pub fn talk(
     context: &Context,
     choice: &Choice,
 ) -> Result<Vec<TeamRun>> {
-    let mut arena = Arena::default();
+    let mut arena = Arena::on(context.host);
     let cases = chosen(experiment, machine, choice)?.into_iter();
     let run = |case: Case| TeamRun {
         outcome: of_case(&case, &mut arena, context, choice),

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::object::EMPTY;
 use super::{Kind, Subject};
-use crate::bench::cold;
 use crate::counters::Each;
 use crate::cpu::Features;
 use crate::experiment::{
@@ -19,7 +18,7 @@ use crate::experiment::{
 use crate::kernel::{Kernel, Work};
 use crate::lab::counters::Counted;
 use crate::lab::session::Session;
-use crate::measure::Shot;
+use crate::measure::{Shot, flush_bytes};
 use crate::mem::{LINE, Region};
 use crate::os::perf::Refusal;
 use crate::os::trial::Marks;
@@ -354,7 +353,7 @@ impl Shot for Running<'_> {
     fn prepare(&mut self) {
         let flush = |first: usize, bytes: usize| {
             // SAFETY: the lines are mapped and readable: they are of the ring, or of the code.
-            unsafe { cold::flush(first as *const u8, bytes, &self.features) };
+            unsafe { flush_bytes(first as *const u8, bytes, &self.features) };
         };
         flush(self.ring.cursor(), self.setup.bytes);
         if self.setup.flush == Flush::All {

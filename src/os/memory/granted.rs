@@ -1,59 +1,12 @@
 //! What pages a mapping really got, from `/proc/self/smaps`.
 
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
 use super::mapping::{BASE_PAGE, GIANT_PAGE};
+use crate::host::{Granted, Via};
 use crate::os::limits::meminfo_bytes;
 use crate::os::root::read;
-
-/// The pages behind a mapping.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Granted {
-    /// 4 KiB pages everywhere.
-    Base,
-    /// 2 MiB pages everywhere.
-    Huge {
-        /// Where they come from.
-        via: Via,
-    },
-    /// 1 GiB pages everywhere, from the reserved pool.
-    Giant,
-    /// 4 KiB and 2 MiB pages.
-    Mixed {
-        /// Bytes in 2 MiB pages.
-        huge_bytes: usize,
-    },
-    /// The kernel did not tell: why.
-    Unknown(String),
-}
-
-/// Where huge pages come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Via {
-    /// The reserved pool (`MAP_HUGETLB`).
-    HugeTlb,
-    /// Transparent huge pages (`MADV_HUGEPAGE`).
-    Transparent,
-}
-
-impl fmt::Display for Granted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Base => f.write_str("4 KiB"),
-            Self::Huge { via: Via::HugeTlb } => f.write_str("2 MiB (hugetlb)"),
-            Self::Huge {
-                via: Via::Transparent,
-            } => f.write_str("2 MiB (transparent)"),
-            Self::Giant => f.write_str("1 GiB (hugetlb)"),
-            Self::Mixed { huge_bytes } => write!(f, "mixed: {huge_bytes} bytes in 2 MiB pages"),
-            Self::Unknown(reason) => write!(f, "unknown: {reason}"),
-        }
-    }
-}
 
 /// The pages behind `area`, as the file `smaps` has them.
 pub(super) fn of(area: Range<usize>, smaps: &Path) -> Granted {

@@ -6,12 +6,12 @@ mod home;
 mod mapping;
 mod populated;
 
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
+pub use crate::host::{Granted, Pages, Via};
 pub(super) use error::Size;
 pub use error::{LockRefused, MemoryError};
-pub use granted::{Granted, Via};
 pub use home::first_touched_on;
 pub use populated::Populated;
 
@@ -19,39 +19,6 @@ use super::hugepages::{self, Transparent};
 use super::limits;
 use crate::mem::{LINE, Region};
 use mapping::{BASE_PAGE, GIANT_PAGE, HUGE_PAGE, Mapping};
-
-/// The page size that a working set is laid out in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Pages {
-    /// 4 KiB pages, with transparent huge pages kept away.
-    Base,
-    /// 2 MiB pages: from the hugetlb pool, else transparent ones.
-    Huge,
-    /// 1 GiB pages, which come from the hugetlb pool alone.
-    Giant,
-}
-
-impl Pages {
-    /// Bytes of one such page.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::Base => BASE_PAGE,
-            Self::Huge => HUGE_PAGE,
-            Self::Giant => GIANT_PAGE,
-        }
-    }
-}
-
-impl fmt::Display for Pages {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Base => "4 KiB",
-            Self::Huge => "2 MiB",
-            Self::Giant => "1 GiB",
-        })
-    }
-}
 
 /// `mmap`: zeroed, populated bytes that start on a page of the wanted size, between a guard page
 /// (4 KiB without any access) before and one behind.

@@ -7,13 +7,10 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 
 use super::Source;
+use crate::host::Event;
 use crate::pmu::Encoding;
 
 // Constants and layout of `include/uapi/linux/perf_event.h`.
-const TYPE_HARDWARE: u32 = 0;
-const TYPE_SOFTWARE: u32 = 1;
-const TYPE_CACHE: u32 = 3;
-const CPU_CYCLES: u64 = 0;
 pub(super) const EXCLUDE_KERNEL: u64 = 1 << 5;
 pub(super) const EXCLUDE_HV: u64 = 1 << 6;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
@@ -66,121 +63,7 @@ impl Attributes {
     }
 }
 
-/// An event that the kernel itself counts: needs no PMU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Software {
-    /// Nanoseconds for which the thread ran.
-    TaskClock,
-    /// Page faults of both kinds.
-    PageFaults,
-    /// Context switches.
-    ContextSwitches,
-    /// Moves to another CPU.
-    Migrations,
-    /// Page faults served without waiting for a disk.
-    MinorFaults,
-    /// Page faults that waited for one.
-    MajorFaults,
-}
-
-impl Software {
-    /// All of them.
-    pub const ALL: [Software; 6] = [
-        Software::TaskClock,
-        Software::PageFaults,
-        Software::ContextSwitches,
-        Software::Migrations,
-        Software::MinorFaults,
-        Software::MajorFaults,
-    ];
-
-    /// Its name, as `perf list` prints it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Software::TaskClock => "task-clock",
-            Software::PageFaults => "page-faults",
-            Software::ContextSwitches => "context-switches",
-            Software::Migrations => "cpu-migrations",
-            Software::MinorFaults => "minor-faults",
-            Software::MajorFaults => "major-faults",
-        }
-    }
-
-    /// PERF_COUNT_SW_*.
-    const fn config(self) -> u64 {
-        match self {
-            Software::TaskClock => 1,
-            Software::PageFaults => 2,
-            Software::ContextSwitches => 3,
-            Software::Migrations => 4,
-            Software::MinorFaults => 5,
-            Software::MajorFaults => 6,
-        }
-    }
-}
-
-/// Something that can be counted, of the calling thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Event {
-    kind: u32,
-    config: u64,
-    config1: u64,
-    /// Whether what happens in the kernel is left out.
-    user_only: bool,
-}
-
 impl Event {
-    /// Core cycles, by the kernel's own name for them.
-    pub const CYCLES: Event = Event::generic(CPU_CYCLES);
-
-    /// Retired instructions.
-    pub const INSTRUCTIONS: Event = Event::generic(1);
-
-    /// Retired branches.
-    pub const BRANCHES: Event = Event::generic(4);
-
-    /// Loads that missed the first data cache: whatever the kernel counts as such on this CPU.
-    #[doc(alias = "L1-dcache-load-misses")]
-    pub const L1D_LOAD_MISSES: Event = Event::load_misses(0);
-
-    /// Loads whose page no TLB knew, likewise.
-    #[doc(alias = "dTLB-load-misses")]
-    pub const DTLB_LOAD_MISSES: Event = Event::load_misses(3);
-
-    /// PERF_COUNT_HW_CACHE_*: the cache; loads are 0 in the second byte, misses 1 in the third.
-    const fn load_misses(cache: u64) -> Event {
-        Event::cache(cache | 1 << 16)
-    }
-
-    /// An event of perf's caches, by its number.
-    pub(super) const fn cache(config: u64) -> Event {
-        Event {
-            kind: TYPE_CACHE,
-            ..Event::generic(config)
-        }
-    }
-
-    /// An event that perf defines for every PMU, by its number.
-    pub(super) const fn generic(config: u64) -> Event {
-        Event {
-            kind: TYPE_HARDWARE,
-            config,
-            config1: 0,
-            user_only: true,
-        }
-    }
-
-    /// An event of the kernel's own. What happens in the kernel on the thread's behalf counts,
-    /// because all of it does.
-    pub const fn software(software: Software) -> Event {
-        Event {
-            kind: TYPE_SOFTWARE,
-            config: software.config(),
-            config1: 0,
-            user_only: false,
-        }
-    }
-
     /// An event of a PMU, in user mode alone.
     pub fn hardware(source: &Source, encoding: Encoding) -> Event {
         Event {
@@ -209,11 +92,6 @@ impl Event {
             config: self.config | u64::from(source.kind) << 32,
             ..self
         }
-    }
-
-    /// Whether the kernel counts it by itself.
-    pub(crate) const fn is_software(&self) -> bool {
-        self.kind == TYPE_SOFTWARE
     }
 
     /// Opens it for the calling thread, counting at once, or with its group's `leader`.

@@ -5,6 +5,7 @@ use std::io;
 use super::counter::Counter;
 use super::refusal::explain;
 use super::{Event, Refusal, paranoid};
+use crate::host::{Lack, Meter};
 use crate::pmu::Reading;
 
 /// The most events that one `read` of a group yields; more of them make another group.
@@ -169,6 +170,19 @@ impl Group {
 #[inline]
 fn read_all(groups: &[Together], into: &mut [Reading]) -> io::Result<()> {
     groups.iter().try_for_each(|group| read_one(group, into))
+}
+
+impl Meter for Group {
+    fn events(&self) -> usize {
+        self.len()
+    }
+
+    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack> {
+        let mut before = vec![Reading::default(); into.len()];
+        self.scope_into(work, &mut before, into)
+            .1
+            .map_err(Lack::refused)
+    }
 }
 
 /// Reads one group: by `rdpmc` if that reads all of it, by one `read` otherwise.

@@ -17,17 +17,16 @@ mod source;
 
 use std::path::Path;
 
+pub use crate::host::{Event, Refusal, Software};
 #[cfg(feature = "lab")]
 pub(crate) use access::{Sampled, access_events};
 pub use counter::Counter;
-pub use event::{Event, Software};
 pub use group::Group;
 pub use named::{core_of, general_names};
 #[cfg(all(test, feature = "lab"))]
 pub(crate) use records::DataSource;
 #[cfg(feature = "lab")]
 pub(crate) use records::Record;
-pub use refusal::Refusal;
 #[cfg(feature = "lab")]
 pub(crate) use sampler::Sampler;
 #[cfg(all(test, feature = "lab"))]

@@ -13,11 +13,9 @@ mod topology;
 
 use std::path::{Path, PathBuf};
 
-pub use arrangement::Arrangement;
+pub use crate::host::{Arrangement, CpuLocation, Nearness, Sharing};
 pub use cache::Cache;
 pub use mask::CpuMask;
-pub use seat::{CpuLocation, Nearness};
-pub use sharing::Sharing;
 pub use topology::{Node, Topology};
 
 use super::root::{Unreadable, read};

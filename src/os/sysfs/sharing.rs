@@ -4,31 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{Cache, Sysfs, Topology};
 use crate::cpu::CacheKind;
+use crate::host::Sharing;
 use crate::os::root::Unreadable;
-
-/// How the CPUs of a machine, its packages and its caches belong together. Only CPUs that are
-/// online count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sharing {
-    /// Hyper-threads of the core that has most.
-    pub threads: usize,
-    /// Cores.
-    pub cores: usize,
-    /// Packages (sockets).
-    pub packages: usize,
-    /// Levels of cache that hold data.
-    pub levels: usize,
-    /// Whether instructions have a first-level cache of their own.
-    pub split: bool,
-    /// Cores whose hyper-threads do not share one L1d.
-    pub divided: usize,
-    /// L1d caches that serve several cores.
-    pub joint: usize,
-    /// Last-level caches of the package that has most.
-    pub last_levels: usize,
-    /// Caches that serve several packages.
-    pub across: usize,
-}
 
 /// A CPU and what it reaches.
 struct Cpu {

@@ -2,7 +2,7 @@
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{Machine, State, ThreadStats};
-use linefill::os::leash::RunAhead;
+use linefill::host::RunAhead;
 
 use super::planted::{Planted, Row, Value, by_level, row, time};
 use super::siblings;

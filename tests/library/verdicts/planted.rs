@@ -3,7 +3,7 @@
 use linefill::counters::Quantity;
 use linefill::experiment::{
     Claim, Count, Counting, Distribution, Evidence, Experiment, Judgement, Machine, Measured,
-    Point, Quality, State, Unit, Untestable, Verdict, find,
+    Point, Quality, State, ThreadStats, Unit, Untestable, Verdict, find,
 };
 use linefill::kernel::Work;
 use linefill::measure::Ended;
@@ -100,6 +100,27 @@ impl Planted {
                     })
                 })
                 .collect();
+        }
+        self
+    }
+
+    /// The same points, measured on several threads, of which the slowest took as many times as long as
+    /// the fastest as `spread` has it for a series; `None` of points on one thread.
+    pub fn with_spread(mut self, spread: impl Fn(&str) -> Option<f64>) -> Self {
+        for point in &mut self.points {
+            let crew = spread(&point.series).map(|slowest| ThreadStats {
+                members: 2,
+                cpus: 2,
+                fastest: 10.0,
+                slowest: 10.0 * slowest,
+                pair: Some([0, 1]),
+                one_core: false,
+                round_trip: None,
+                lead: None,
+            });
+            if let State::Measured(measured) = &mut point.state {
+                measured.crew = crew;
+            }
         }
         self
     }

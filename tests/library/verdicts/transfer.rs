@@ -2,6 +2,7 @@
 
 use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
 use linefill::experiment::{CpuOrder, Machine};
+use linefill::os::sysfs::CpuLocation;
 
 use super::planted::{Planted, Row, Value, row, time};
 
@@ -96,6 +97,21 @@ fn pairs(machine: &Machine, first: f64, far: f64) -> Planted {
     })
 }
 
+/// Pairs on one last level are 50 ns apart, and others `far`, on a machine of one last level as the system
+/// reports it.
+fn unreported(machine: &Machine, far: f64) -> Planted {
+    let seats = machine.cpu_order.seats().iter();
+    let one = seats.map(|seat| CpuLocation {
+        last_level: 0,
+        package: 0,
+        ..*seat
+    });
+    pairs(machine, 50.0, far).on(Machine {
+        cpu_order: CpuOrder::around(None, one.collect()),
+        ..machine.clone()
+    })
+}
+
 const TEN: &str = ".1";
 const TWO: &str = ".2";
 const ACROSS: &str = ".1";
@@ -109,6 +125,8 @@ const UPGRADE: &str = ".5";
 const AS_LONG: &str = ".6";
 const THRICE: &str = ".1";
 const ALIKE: &str = ".2";
+const REPORTED: &str = ".3";
+const SHOWN: &str = ".4";
 
 pub fn rows() -> Vec<Row> {
     vec![
@@ -201,5 +219,16 @@ pub fn rows() -> Vec<Row> {
             pairs(m, 50.0, 100.0).on(alone(m))
         })
         .says("the test needs two cores"),
+        row("X14", REPORTED, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),
+        row("X14", REPORTED, DoesNotHold, |m| unreported(m, 100.0)).says("not reported: 2 groups"),
+        row("X14", REPORTED, Inconclusive, |m| unreported(m, 62.5)),
+        row("X14", REPORTED, Untestable, |m| {
+            pairs(m, 50.0, 100.0).without(|first, second| first != "0" || second > 1.0)
+        })
+        .says("has those of 2"),
+        row("X14", SHOWN, Holds, |m| pairs(m, 50.0, 100.0)).says("2 groups of"),
+        row("X14", SHOWN, DoesNotHold, |m| pairs(m, 50.0, 50.0)).says("show no groups"),
+        row("X14", SHOWN, Inconclusive, |m| pairs(m, 50.0, 62.5)),
+        row("X14", SHOWN, Untestable, |m| unreported(m, 100.0)).says("1 last level"),
     ]
 }

@@ -4,6 +4,7 @@ use crate::experiment::machine::calibration::{Calibration, Stream};
 use crate::experiment::{Machine, Measured, Range};
 use crate::mem::{LINE, PAGE};
 use crate::model::{Level, Placement, Translation, Walk};
+use crate::prelude::*;
 use crate::stats::median;
 
 /// Where the numbers of a model come from: the weakest of its sources.

@@ -12,6 +12,7 @@ pub(in crate::experiment) use crate::experiment::machine::predict::walk::{
     Places, in_order, random,
 };
 use crate::experiment::{Curve, Evidence, Experiment, Measured, Point, State};
+use crate::prelude::*;
 use crate::stats::{Interval, Summary, median};
 
 mod core;
@@ -191,6 +192,6 @@ fn lacks(missed: &[&'static str]) -> Vec<&'static str> {
             None => found.push((lack, 1)),
         }
     }
-    found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    found.sort_by_key(|(_, count)| ::core::cmp::Reverse(*count));
     found.into_iter().map(|(lack, _)| lack).collect()
 }

@@ -10,6 +10,7 @@ use Place::{L1, L2, Memory};
 mod bus;
 mod figures;
 mod processes;
+mod scaling;
 mod together;
 
 family![bandwidth];
@@ -20,11 +21,12 @@ pub(crate) static ALL: &[Experiment] = &[
     figures::FIG_3_24,
     figures::FIG_3_26,
     figures::FIG_3_28,
-    together::FIG_3_25,
-    together::FIG_3_27,
-    together::FIG_3_29,
+    together::figures::FIG_3_25,
+    together::figures::FIG_3_27,
+    together::figures::FIG_3_29,
     bus::SHARED_BUS,
     processes::FIG_3_31,
+    scaling::SCALING,
 ];
 
 /// Motions by vectors, and the names of their series.

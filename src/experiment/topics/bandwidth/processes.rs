@@ -4,8 +4,8 @@ use crate::experiment::claim::guest::unless_strangers;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::bandwidth::{Background, BandwidthSetup, BesideSetup, Mover};
 use crate::experiment::topics::bandwidth::{BYTES_A_CYCLE, PAPER};
+use crate::host::Nearness;
 use crate::kernel::{BLOCK, Motion};
-use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 use Company::{AsLarge, Nobody, Reader, Writer};
 

@@ -4,10 +4,10 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, Want};
 use crate::experiment::topics::coherence::transfer::remote;
 use crate::experiment::topics::coherence::transfer::states::upgrade;
+use crate::host::{Guard, Host};
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, Region};
-use crate::os::{Pinned, pin};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 use core::hint::black_box;
@@ -221,22 +221,28 @@ impl Setup for MigrateSetup {
         self.layout.span(self.count)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         let [home, away] = self.cpus;
         if home == away {
             return Err(Untestable(
                 "the test needs two CPUs, and there is one".to_owned(),
             ));
         }
-        let home = pin(home)?;
+        let host = context.host;
+        let home = host.pin(home)?;
         // An error before the first shot if the thread may not run there.
-        drop(pin(away)?);
+        drop(host.pin(away)?);
         let order = Order::Random { seed: self.seed };
         let ring = Ring::new(region, self.layout, self.count, order)?;
         let walk = Walk::new(ring, Step::Inc)?;
         let work = walk.work();
         Ok(Workload::shot(
             MigrateShot {
+                host,
                 walk,
                 steps: self.count as u64,
                 period: self.period,
@@ -250,14 +256,15 @@ impl Setup for MigrateSetup {
 }
 
 struct MigrateShot<'m> {
+    host: &'static dyn Host,
     walk: Walk<'m>,
     steps: u64,
     period: Lap,
     cpus: [usize; 2],
     /// Keeps the thread where it was moved to. When it is dropped, before `_home`, the thread
     /// returns home.
-    moved: Option<Pinned>,
-    _home: Pinned,
+    moved: Option<Box<dyn Guard>>,
+    _home: Box<dyn Guard>,
 }
 
 impl Shot for MigrateShot<'_> {
@@ -267,7 +274,7 @@ impl Shot for MigrateShot<'_> {
         black_box(self.walk.run(2 * self.steps));
         // A thread that stays makes the same system call, to its own CPU.
         let to = if self.period == Lap::Home { home } else { away };
-        self.moved = pin(to).ok();
+        self.moved = self.host.pin(to).ok();
         if self.period == Lap::Second {
             black_box(self.walk.run(self.steps));
         }
@@ -285,8 +292,9 @@ impl Shot for MigrateShot<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::allowed;
+    use crate::experiment::Linux;
     use crate::os::preempt::current_cpu;
+    use crate::os::{allowed, pin};
 
     #[test]
     fn a_thread_is_where_its_lap_is_and_home_again_afterwards() {
@@ -304,6 +312,7 @@ mod tests {
             let region = Region::new(&mut bytes).unwrap();
             let context = Context {
                 features: crate::cpu::Features::detect(),
+                host: &Linux,
             };
             let before = current_cpu();
             let pinned = pin(before.unwrap()).unwrap();

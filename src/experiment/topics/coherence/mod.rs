@@ -1,5 +1,6 @@
 //! Lines that several cores access.
 
+mod contention;
 pub mod mesi;
 pub mod migration;
 pub mod mutex;
@@ -14,5 +15,6 @@ families![
     migration,
     transfer,
     ownership,
+    contention,
     other_hardware,
 ];

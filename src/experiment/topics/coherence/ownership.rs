@@ -8,14 +8,13 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Ask, Held, LINES, Line, Others, Table, Want};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::topics::coherence::transfer::remote;
+use crate::host::{Host, Lack};
 use crate::kernel::{AcquireLines, AcquireWay, Fetched, Kernel, RoundTripWay, Work};
 use crate::measure::Shot;
 use crate::mem::Region;
-use crate::os::PartnerError;
-use crate::os::preempt::current_cpu;
 use crate::stats::Interval;
+use alloc::sync::Arc;
 use core::sync::atomic::AtomicU64;
-use std::sync::Arc;
 
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[PREFETCHW];
@@ -282,12 +281,12 @@ fn words(lines: &[Line]) -> &[AtomicU64] {
 }
 
 impl Take {
-    fn new(setup: &TakeSetup) -> Result<Self, PartnerError> {
+    fn new(host: &dyn Host, setup: &TakeSetup) -> Result<Self, Lack> {
         // The numbers in the lines are not used here.
         let table = Arc::new(Table::new(1));
         Ok(Take {
             setup: setup.clone(),
-            others: Others::start(&table, &[setup.other])?,
+            others: Others::start(host, &table, &[setup.other])?,
             table,
         })
     }
@@ -331,7 +330,7 @@ impl Setup for TakeSetup {
 
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         // Two threads of one CPU would wait for the scheduler.
-        if current_cpu() == Some(self.other) {
+        if context.host.current_cpu() == Some(self.other) {
             return Err(Untestable(
                 "the test needs a CPU other than the measuring one".into(),
             ));
@@ -339,7 +338,7 @@ impl Setup for TakeSetup {
         if self.fetched == Fetched::ToWrite && !context.features.prefetchw() {
             return Err(Untestable("this CPU has no prefetchw".into()));
         }
-        let take = Take::new(self)?;
+        let take = Take::new(context.host, self)?;
         let work = take
             .kernel()
             .map_or_else(Work::default, |kernel| kernel.work());
@@ -350,6 +349,7 @@ impl Setup for TakeSetup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Linux;
     use crate::mem::LINE;
     use crate::os::allowed;
 
@@ -365,7 +365,7 @@ mod tests {
                     fetched,
                     other: cpus[0],
                 };
-                let mut take = Take::new(&setup).unwrap();
+                let mut take = Take::new(&Linux, &setup).unwrap();
                 let before: u64 = take.table.read();
                 for shots in 1..4 {
                     take.prepare();

@@ -4,12 +4,11 @@ use crate::cpu::Caches;
 use crate::experiment::claim::guest::{told_by_hardware, unless_strangers};
 use crate::experiment::machine::predict::{Flow, moved};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::{AskSetup, CountSetup};
 use crate::experiment::shared::lines::LoadSetup;
+use crate::host::Told;
 use crate::kernel::Blocked;
 use crate::mem::{LINE, Region};
-use crate::os::Switches;
-use crate::os::sysfs::Sysfs;
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -98,20 +97,26 @@ const LLC_SHARE: Experiment = Experiment {
         Unit::GigabytesPerSecond,
     )),
     cases: |machine| {
-        let count = |series, count| {
-            let setup = CountSetup {
+        let ask = |series, ask| {
+            let setup = AskSetup {
                 name: series,
-                bytes: 0,
-                count,
+                ask,
                 argument: 0,
             };
             Case::new(series, 0.0, setup)
         };
+        let by_cpuid = CountSetup {
+            name: CPUID,
+            bytes: 0,
+            count: |_, _| by_cpuid(),
+            argument: 0,
+        };
         let mut cases = vec![
-            count(SYSFS, |_, _| by_sysfs()),
-            count(CPUID, |_, _| by_cpuid()),
-            count(WASTE, |_, _| {
-                by_sysfs().map(|share| 100.0 * (1.0 - SMALLEST / share).max(0.0))
+            ask(SYSFS, |host, _| Ok(host.told(Told::LastLevelShare)?)),
+            Case::new(CPUID, 0.0, by_cpuid),
+            ask(WASTE, |host, _| {
+                let share = host.told(Told::LastLevelShare)?;
+                Ok(100.0 * (1.0 - SMALLEST / share).max(0.0))
             }),
         ];
         let array = array(machine);
@@ -254,12 +259,6 @@ fn capacity_found(machine: &Machine) -> Result<Interval, Untestable> {
         )
     })?;
     Ok(Interval::new(found / 1.5, found * 1.5))
-}
-
-fn by_sysfs() -> Result<f64, Untestable> {
-    let cpu = Switches::now().cpu.unwrap_or(0);
-    let last = Sysfs::live().last_level(cpu);
-    Ok(last?.share() as f64)
 }
 
 fn by_cpuid() -> Result<f64, Untestable> {

@@ -1,10 +1,10 @@
 //! Drepper 3.3.2, what L2 is asked for and does not have: Figure 3.16 and Table 3.2.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
+use crate::pmu::Quantity;
 use crate::sim;
 use crate::sim::{
     Design, Geometry, Hierarchy, HierarchyDesign, Inclusion, Instructions, LevelDesign, Prefetcher,
@@ -268,6 +268,10 @@ pub(crate) const AHEAD: u8 = 10;
 impl Setup for RatioSetup {
     fn bytes(&self) -> usize {
         self.walk.bytes()
+    }
+
+    fn is_count(&self) -> bool {
+        true
     }
 
     fn prepare<'m>(

@@ -3,12 +3,9 @@
 
 use crate::experiment::claim::guest::told_by_hardware;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::{AskSetup, CountSetup};
+use crate::host::{Arrangement, Host, Sharing, Told};
 use crate::mem::Region;
-use crate::os::Sysfs;
-use crate::os::limits::{level_2_cache, memory_here};
-use crate::os::preempt::current_cpu;
-use crate::os::sysfs::{Arrangement, CpuMask, Sharing};
 use crate::stats::Interval;
 
 /// The rows of this family.
@@ -21,6 +18,17 @@ fn counted(name: &'static str, argument: u64, count: Count) -> Case {
         name,
         bytes: 0,
         count,
+        argument,
+    };
+    Case::new(name, 0.0, setup)
+}
+
+type Ask = fn(&'static dyn Host, u64) -> Result<f64, Untestable>;
+
+fn asked(name: &'static str, argument: u64, ask: Ask) -> Case {
+    let setup = AskSetup {
+        name,
+        ask,
         argument,
     };
     Case::new(name, 0.0, setup)
@@ -56,12 +64,7 @@ const CACHE_RATIO: Experiment = Experiment {
                 0 => Err(Untestable("CPUID reports no cache".to_owned())),
                 bytes => Ok(bytes as f64),
             }),
-            counted(MEMORY, 0, |_, _| match memory_here().total {
-                0 => Err(Untestable(
-                    "the kernel does not report the size of memory".to_owned(),
-                )),
-                bytes => Ok(bytes as f64),
-            }),
+            asked(MEMORY, 0, |host, _| Ok(host.told(Told::Memory)?)),
         ]
     },
     curves: plain_curves,
@@ -124,8 +127,8 @@ const SCHEMATICS: Experiment = Experiment {
     cases: |_| {
         let each = COUNTED.iter().zip(0..);
         each.map(|((name, _), index)| {
-            counted(name, index, |_, index| {
-                let sharing = Sysfs::live().sharing()?;
+            asked(name, index, |host, index| {
+                let sharing = host.sharing()?;
                 let (_, find) = COUNTED[index as usize];
                 Ok(find(&sharing) as f64)
             })
@@ -234,9 +237,8 @@ const ARRANGEMENT: Experiment = Experiment {
     seen: &[],
     plot: None,
     cases: |_| {
-        vec![counted(ARRANGED, 0, |_, _| {
-            let arranged = Sysfs::live().arrangement()?;
-            Ok(number(arranged))
+        vec![asked(ARRANGED, 0, |host, _| {
+            Ok(number(host.arrangement()?))
         })]
     },
     curves: plain_curves,
@@ -303,21 +305,6 @@ const BY_SYSCONF: &str = "bytes of L2 by sysconf";
 const BY_SYSFS: &str = "bytes of L2 by sysfs";
 const BY_CPUID: &str = "bytes of L2 by CPUID";
 
-/// Finds a quantity of a CPU, given the hyper-threads of its core and the CPU itself.
-type OfCpu = fn(&Sysfs, usize, &CpuMask, &CpuMask) -> Result<usize, Untestable>;
-
-/// Finds something of every CPU that is online.
-fn of_each(find: OfCpu) -> Result<Vec<usize>, Untestable> {
-    let sysfs = Sysfs::live();
-    let online = sysfs.online()?;
-    let each = online.into_iter().map(|cpu| {
-        let itself = CpuMask::from_iter([cpu]);
-        let threads = sysfs.hyper_threads(&itself);
-        find(&sysfs, cpu, &threads?, &itself)
-    });
-    each.collect()
-}
-
 const SIBLINGS: Experiment = Experiment {
     id: "E43",
     name: "drepper-libnuma",
@@ -337,34 +324,17 @@ const SIBLINGS: Experiment = Experiment {
     cases: |machine| {
         let by_cpuid = machine.data_cache(2).map_or(0, |cache| cache.size);
         vec![
-            counted(ABSENT, 0, |_, _| {
-                let absent = of_each(|_, cpu, threads, _| Ok(usize::from(!threads.contains(cpu))))?;
-                Ok(absent.into_iter().sum::<usize>() as f64)
+            asked(ABSENT, 0, |host, _| Ok(host.told(Told::AbsentFromOwnMask)?)),
+            asked(OTHERS, 0, |host, _| Ok(host.told(Told::OtherThreads)?)),
+            asked(
+                ASTRAY,
+                0,
+                |host, _| Ok(host.told(Told::OtherThreadsAstray)?),
+            ),
+            asked(BY_SYSCONF, 0, |host, _| {
+                Ok(host.told(Told::Level2BySysconf)?)
             }),
-            counted(OTHERS, 0, |_, _| {
-                let others = of_each(|_, _, threads, itself| Ok((threads ^ itself).count()))?;
-                Ok(others.into_iter().max().unwrap_or(0) as f64)
-            }),
-            counted(ASTRAY, 0, |_, _| {
-                let astray = of_each(|sysfs, cpu, threads, itself| {
-                    let sharers = sysfs.sharers_of_l1d(cpu)?;
-                    Ok(usize::from(threads ^ itself != &sharers ^ itself))
-                })?;
-                Ok(astray.into_iter().sum::<usize>() as f64)
-            }),
-            counted(BY_SYSCONF, 0, |_, _| {
-                let bytes = level_2_cache().map(|bytes| bytes as f64);
-                bytes.ok_or_else(|| Untestable("sysconf does not report the size of L2".to_owned()))
-            }),
-            counted(BY_SYSFS, 0, |_, _| {
-                // The L2 of the CPU on which this thread runs, since cores may be of two kinds.
-                let cpu = current_cpu().unwrap_or(0);
-                let caches = Sysfs::live().caches(cpu)?;
-                let mut second = caches.iter().filter(|cache| cache.level == 2);
-                let second = second.find(|cache| cache.holds_data());
-                let bytes = second.map(|cache| cache.size as f64);
-                bytes.ok_or_else(|| Untestable("the kernel describes no L2".to_owned()))
-            }),
+            asked(BY_SYSFS, 0, |host, _| Ok(host.told(Told::Level2)?)),
             counted(BY_CPUID, by_cpuid, |_, bytes| match bytes {
                 0 => Err(Untestable("CPUID reports no L2".to_owned())),
                 bytes => Ok(bytes as f64),

@@ -2,15 +2,16 @@
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::{AskSetup, CountSetup};
 use crate::experiment::topics::kmeans::run::{
     Clustering, ClusteringSetup, KMeansSetup, KMeansWay, Told,
 };
 use crate::experiment::topics::kmeans::{VECTORS, setup};
+use crate::host::Host;
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
 use crate::mem::Region;
 use crate::pattern::kmeans::{self, CLUSTERS, POINTS, Point};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 const DIFFERENT: &str = "points and indices that differ from the note's";
 const ITERATIONS: &str = "iterations until no mean moves";
@@ -105,11 +106,19 @@ pub(crate) const PROBLEM: Experiment = Experiment {
             };
             Case::new(series, 0.0, setup)
         };
+        let asked = |series, ask| {
+            let setup = AskSetup {
+                name: series,
+                ask,
+                argument: of.cpus.first().map_or(0, |cpu| *cpu as u64),
+            };
+            Case::new(series, 0.0, setup)
+        };
         vec![
             counted(DIFFERENT, different),
             told(ITERATIONS, Told::Iterations),
-            counted(MEANS, means_apart),
-            counted(COUNTS, counts_apart),
+            asked(MEANS, means_apart),
+            asked(COUNTS, counts_apart),
         ]
     },
     curves: plain_curves,
@@ -148,7 +157,7 @@ pub(crate) const PROBLEM: Experiment = Experiment {
 };
 
 /// The whole run on one CPU.
-fn ended(cpu: u64) -> Result<Arc<Clustering>, Untestable> {
+fn ended(host: &'static dyn Host, cpu: u64) -> Result<Arc<Clustering>, Untestable> {
     let of = KMeansSetup {
         way: KMeansWay::Vectors,
         points: POINTS,
@@ -156,15 +165,16 @@ fn ended(cpu: u64) -> Result<Arc<Clustering>, Untestable> {
         cpus: vec![cpu as usize],
         turn: 0,
     };
-    Clustering::once(&of, &Features::detect())
+    let features = Features::detect();
+    Clustering::once(&of, &Context { features, host })
 }
 
 /// The means that the file lists.
 const TOLD: [usize; 2] = [0, CLUSTERS - 1];
 
 /// The largest distance of a listed mean from the file's value.
-fn means_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
-    let ended = ended(cpu)?;
+fn means_apart(host: &'static dyn Host, cpu: u64) -> Result<f64, Untestable> {
+    let ended = ended(host, cpu)?;
     let mut apart = 0.0_f64;
     for index in TOLD {
         let Point { x, y } = ended.means[index];
@@ -176,8 +186,8 @@ fn means_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
 }
 
 /// By how many points the counts of these means differ from the file's.
-fn counts_apart(_: Region<'_>, cpu: u64) -> Result<f64, Untestable> {
-    let ended = ended(cpu)?;
+fn counts_apart(host: &'static dyn Host, cpu: u64) -> Result<f64, Untestable> {
+    let ended = ended(host, cpu)?;
     let (points, _) = all_points()?;
     let coordinates = |points: &[Point], of: fn(&Point) -> f64| points.iter().map(of).collect();
     let [xs, ys]: [Vec<f64>; 2] = [coordinates(&points, |p| p.x), coordinates(&points, |p| p.y)];

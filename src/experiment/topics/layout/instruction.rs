@@ -1,18 +1,18 @@
 //! Drepper 7.1, performance counters: Figures 7.1 to 7.3, per instruction.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
+use crate::experiment::sync::{Mutex, PoisonError};
 use crate::experiment::topics::hierarchy::misses::AHEAD;
 use crate::mem::Region;
 use crate::pattern::{Layout, Order};
+use crate::pmu::Quantity;
 use crate::sim;
 use crate::sim::{
     Design, Geometry, GeometryError, Hierarchy, HierarchyDesign, Inclusion, Instructions,
     LevelDesign, Prefetcher, TlbDesign,
 };
 use crate::stats::Interval;
-use std::sync::{Mutex, PoisonError};
 
 /// The row of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_7_1];
@@ -362,6 +362,10 @@ static KNOWN: Mutex<Vec<(WalkSetup, [u64; 4])>> = Mutex::new(Vec::new());
 impl Setup for Core2Setup {
     fn bytes(&self) -> usize {
         self.walk.bytes()
+    }
+
+    fn is_count(&self) -> bool {
+        true
     }
 
     fn prepare<'m>(

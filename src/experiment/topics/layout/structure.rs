@@ -2,9 +2,9 @@
 //! `struct l`.
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::{AskSetup, CountSetup};
+use crate::host::Told;
 use crate::mem::Region;
-use crate::os::sysfs::Sysfs;
 use crate::pattern::{Layout, Order, Ring};
 
 /// The rows of this family.
@@ -25,10 +25,9 @@ const SIZE_FORMULA: Experiment = Experiment {
         vec![Case::new(
             "caches that disagree",
             0.0,
-            CountSetup {
+            AskSetup {
                 name: "caches whose size is not line x ways x sets",
-                bytes: 0,
-                count: |_, _| caches_that_disagree(),
+                ask: |host, _| Ok(host.told(Told::CachesThatDisagree)?),
                 argument: 0,
             },
         )]
@@ -50,27 +49,6 @@ const SIZE_FORMULA: Experiment = Experiment {
         },
     )],
 };
-
-fn caches_that_disagree() -> Result<f64, Untestable> {
-    let caches = Sysfs::live().caches(0)?;
-    let mut told = 0;
-    let mut wrong = 0;
-    for cache in caches {
-        let (Some(line), Some(ways), Some(sets)) = (cache.line, cache.ways, cache.sets) else {
-            continue;
-        };
-        told += 1;
-        if line * ways * sets != cache.size {
-            wrong += 1;
-        }
-    }
-    if told == 0 {
-        return Err(Untestable(
-            "the kernel reports no cache with its line, ways and sets".to_owned(),
-        ));
-    }
-    Ok(f64::from(wrong))
-}
 
 type Count = fn(Region<'_>, u64) -> Result<f64, Untestable>;
 

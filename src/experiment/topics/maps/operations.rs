@@ -1,11 +1,12 @@
 //! Threads that do the note's program to a map they share.
 
 use crate::experiment::prelude::*;
+use crate::experiment::sync::{Mutex, PoisonError};
 use crate::experiment::topics::maps::map::{MapKind, Share, SharedMap, Tally};
+use crate::host::{RoundOptions, Worker};
 use crate::kernel::{Access, Kernel};
 use crate::mem::Region;
-use crate::os::{RoundOptions, Worker, team};
-use std::sync::{Arc, Mutex, PoisonError};
+use alloc::sync::Arc;
 
 /// Stripes of the note's maps.
 const STRIPES: usize = 32;
@@ -184,15 +185,21 @@ impl Setup for MapSizeSetup {
         0
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn is_count(&self) -> bool {
+        true
+    }
+
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let mut sharers = Sharers::of(&self.run)?;
         let manner = RoundOptions {
             ahead: 0,
             keep_on: false,
         };
-        team(&mut sharers.members, manner, |team| {
-            team.round(1);
-        })?;
+        context
+            .host
+            .team(&mut sharers.members, manner, &mut |team| {
+                team.round(1);
+            })?;
         let map = sharers.slot.lock().unwrap_or_else(PoisonError::into_inner);
         let tally = *sharers
             .came_to

@@ -201,6 +201,10 @@ impl Setup for DifferenceSetup {
         self.way.bytes(self.side)
     }
 
+    fn is_count(&self) -> bool {
+        true
+    }
+
     fn prepare<'m>(
         &self,
         mut region: Region<'m>,
@@ -292,6 +296,10 @@ impl Setup for MissSetup {
             Traced::Kernel(way) => way.bytes(Self::SIDE),
             Traced::Together(_) => 0,
         }
+    }
+
+    fn is_count(&self) -> bool {
+        true
     }
 
     fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {

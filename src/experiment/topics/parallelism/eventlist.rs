@@ -1,9 +1,8 @@
 //! Startin's A6: a list of events replaces the default events.
 
-use crate::counters::{Counters, Place, chosen};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
-use crate::mem::Region;
+use crate::experiment::shared::count::AskSetup;
+use crate::host::Host;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[OPTION];
@@ -33,20 +32,19 @@ const OPTION: Experiment = Experiment {
             exist on Intel only.",
     plot: None,
     cases: |_| {
-        let case = |series, count| {
-            let setup = CountSetup {
+        let case = |series, ask| {
+            let setup = AskSetup {
                 name: series,
-                bytes: 0,
-                count,
+                ask,
                 argument: 0,
             };
             Case::new(series, 0, setup)
         };
         vec![
-            case(USUAL, |_: Region<'_>, _| Ok(names_of(None)?.len() as f64)),
-            case(OURS, |_, _| Ok(among(ASKED, true)? as f64)),
-            case(OTHERS, |_, _| Ok(among(ASKED, false)? as f64)),
-            case(POST, |_, _| Ok(among(OF_POST, true)? as f64)),
+            case(USUAL, |host, _| Ok(host.counted(None)?.len() as f64)),
+            case(OURS, |host, _| Ok(among(host, ASKED, true)? as f64)),
+            case(OTHERS, |host, _| Ok(among(host, ASKED, false)? as f64)),
+            case(POST, |host, _| Ok(among(host, OF_POST, true)? as f64)),
         ]
     },
     curves: plain_curves,
@@ -78,27 +76,9 @@ const OPTION: Experiment = Experiment {
     ],
 };
 
-/// The names of the events that were counted, given a list, or the default events without one.
-fn names_of(list: Option<&str>) -> Result<Vec<String>, Untestable> {
-    let named = chosen(list, &Place::here())?;
-    let (_, counts) = Counters::open(named).scope(|| ());
-    let mut names = Vec::new();
-    let mut refused = None;
-    for (name, reading) in counts.iter() {
-        match reading {
-            Ok(_) => names.push(name.to_owned()),
-            Err(refusal) => refused = Some(format!("{name}: {refusal}")),
-        }
-    }
-    match (names.is_empty(), refused) {
-        (true, Some(reason)) => Err(Untestable(reason)),
-        _ => Ok(names),
-    }
-}
-
 /// How many counted events are in the list, or are not.
-fn among(list: &str, in_it: bool) -> Result<usize, Untestable> {
-    let names = names_of(Some(list))?;
+fn among(host: &dyn Host, list: &str, in_it: bool) -> Result<usize, Untestable> {
+    let names = host.counted(Some(list))?;
     let is_in_it = |name: &&String| list.split(',').any(|asked| asked == *name);
     Ok(names.iter().filter(|name| is_in_it(name) == in_it).count())
 }

@@ -1,6 +1,5 @@
 //! Memory-level parallelism: Startin's A3, A4 and A7.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::lanes::{PUBLISHED, published};
 use crate::experiment::topics::parallelism::shuffle::{
@@ -9,6 +8,7 @@ use crate::experiment::topics::parallelism::shuffle::{
 };
 use crate::model::in_flight;
 use crate::pattern::Indices;
+use crate::pmu::Quantity;
 use crate::stats::Interval;
 
 /// The rows of this family.

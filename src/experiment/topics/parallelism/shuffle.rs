@@ -1,10 +1,10 @@
 //! Startin's shuffles: A1, A2 and A8.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::parallelism::shuffled::{ChainsSetup, ShuffleSetup};
 use crate::kernel::Op;
 use crate::pattern::{Deck, Indices};
+use crate::pmu::Quantity;
 use crate::stats::Interval;
 
 /// The rows of this family.

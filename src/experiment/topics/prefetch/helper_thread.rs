@@ -1,12 +1,11 @@
 //! A walk with work at each node, and a helper thread that reads the list ahead of it.
 
 use crate::experiment::prelude::*;
+use crate::host::{RunAheadBudget, RunAheadLimit, Worker};
 use crate::kernel::{Access, Kernel, SharedWalk, Visit, Work};
 use crate::mem::Region;
-use crate::os::Worker;
-use crate::os::leash::{RunAheadBudget, RunAheadLimit};
 use crate::pattern::{Layout, Order, Ring, SharedRing};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// A walk that a helper runs ahead of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +35,11 @@ impl Setup for HelperSetup {
         self.layout.span(self.layout.count(self.working_set))
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         let [walker, helper] = self.cpus;
         if walker == helper {
             return Err(Untestable(
@@ -47,7 +50,7 @@ impl Setup for HelperSetup {
         let ring = Ring::new(region, self.layout, count, self.order)?;
         let ring = ring.share();
         let ring = ring.ok_or_else(|| Untestable("the elements lie across words".to_owned()))?;
-        let limit = Arc::new(RunAheadLimit::new(self.lead));
+        let limit = Arc::new(RunAheadLimit::new(context.host, self.lead));
         let walk = |visit| SharedWalk::new(ring, visit);
         let walker = Worker {
             cpu: walker,
@@ -85,20 +88,18 @@ struct Walker<'m> {
     steps: u64,
 }
 
-/// Lets the helper go if the walk ends by a panic.
+/// Lets the helper go if the walk ends by a panic: whoever comes to an end forgets it.
 struct Held<'l>(&'l RunAheadLimit);
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.let_go();
-        }
+        self.0.let_go();
     }
 }
 
 impl Kernel for Walker<'_> {
     fn run(&mut self, operations: u64) -> u64 {
-        let _held = Held(&self.limit);
+        let held = Held(&self.limit);
         let mut left = operations;
         while left > 0 {
             let part = left.min(BETWEEN);
@@ -108,6 +109,7 @@ impl Kernel for Walker<'_> {
             self.limit.advance(self.steps, place as u32);
             left -= part;
         }
+        core::mem::forget(held);
         self.limit.settle();
         self.ring.offset(self.walk.at()) as u64
     }
@@ -173,8 +175,10 @@ impl Kernel for Helper<'_> {
 mod tests {
     use super::*;
     use crate::cpu::Features;
+    use crate::experiment::Linux;
+    use crate::host::RoundOptions;
     use crate::mem::LINE;
-    use crate::os::{RoundOptions, allowed, team};
+    use crate::os::{allowed, team};
 
     const LEAD: u32 = 100;
 
@@ -191,6 +195,7 @@ mod tests {
 
     const CONTEXT: fn() -> Context = || Context {
         features: Features::detect(),
+        host: &Linux,
     };
 
     #[test]
@@ -240,11 +245,11 @@ mod tests {
     /// A walk that ends by a panic takes its helper along.
     #[test]
     fn a_helper_does_not_wait_for_a_walk_that_is_gone() {
-        let limit = RunAheadLimit::new(LEAD);
-        let outcome = std::panic::catch_unwind(|| {
+        let limit = RunAheadLimit::new(&Linux, LEAD);
+        let outcome = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
             let _held = Held(&limit);
             panic!("the walk");
-        });
+        }));
         assert!(outcome.is_err());
         assert_eq!(limit.slack(0, 1000), RunAheadBudget::Over);
     }

@@ -1,11 +1,11 @@
 //! Drepper 6.3.2 and 7.1: useful and late software prefetches.
 
-use crate::counters::Quantity;
 use crate::cpu::Hint;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::ahead::PrefetchSetup;
 use crate::kernel::{Ahead, Dependence};
 use crate::pattern::{Layout, Order};
+use crate::pmu::Quantity;
 use crate::stats::Interval;
 
 /// The rows of this family.

@@ -4,24 +4,17 @@
 #![allow(unsafe_code)]
 
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::AskSetup;
+use crate::host::{Code, Pages};
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::{LINE, Region};
-use crate::os::{Code, Pages};
 use crate::stats::Interval;
-use std::fs::DirBuilder;
-use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+
+#[cfg(feature = "std")]
+mod gcc;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[LOOP_ARRAYS];
-
-/// The compiler's option.
-const OPTION: &str = "-fprefetch-loop-arrays";
 
 const WITHOUT: &str = "compiled without the option";
 const WITH: &str = "compiled with -fprefetch-loop-arrays";
@@ -70,10 +63,12 @@ const LOOP_ARRAYS: Experiment = Experiment {
             }
         }
         for (argument, name) in (0..).zip(PREFETCHES) {
-            let setup = CountSetup {
+            let setup = AskSetup {
                 name,
-                bytes: 0,
-                count: |_, index| Ok(prefetches(&SERIES[index as usize].1.assembly()?) as f64),
+                ask: |host, index| {
+                    host.programs()?;
+                    Ok(prefetches(&SERIES[index as usize].1.assembly()?) as f64)
+                },
                 argument,
             };
             cases.push(Case::new(name, 0.0, setup));
@@ -196,11 +191,16 @@ impl Setup for SumSetup {
         self.bytes
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
+        let host = context.host;
+        host.programs()?;
         let compiled = self.compiled.code()?;
-        let code = Code::new(compiled.len(), Pages::Base, |bytes| {
-            bytes[..compiled.len()].copy_from_slice(compiled);
-        })?;
+        let mut write = |bytes: &mut [u8]| bytes[..compiled.len()].copy_from_slice(compiled);
+        let code = host.code(compiled.len(), Pages::Base, &mut write)?;
         let lines = self.bytes / LINE;
         let numbers = &mut region.into_u32s()[..lines * NUMBERS];
         for (index, number) in numbers.iter_mut().enumerate() {
@@ -226,19 +226,6 @@ impl Setup for SumSetup {
 /// Numbers of a line.
 const NUMBERS: usize = LINE / size_of::<u32>();
 
-/// The function in C.
-const SOURCE: &str = "\
-struct array { const unsigned *first; unsigned long count; };
-unsigned long sum(const struct array *array)
-{
-    const unsigned *numbers = array->first;
-    unsigned long count = array->count, sum = 0, i;
-    for (i = 0; i < count; i++)
-        sum += numbers[i];
-    return sum;
-}
-";
-
 #[repr(C)]
 struct Array {
     first: *const u32,
@@ -246,7 +233,7 @@ struct Array {
 }
 
 struct CompiledSum<'m> {
-    code: Code,
+    code: Box<dyn Code>,
     numbers: &'m [u32],
     /// The line at which the next call continues.
     at: usize,
@@ -266,6 +253,7 @@ impl CompiledSum<'_> {
 impl Kernel for CompiledSum<'_> {
     /// Returns the sum of the numbers on the lines.
     fn run(&mut self, operations: u64) -> u64 {
+        let function = self.code.function(0);
         let (mut left, mut sum) = (operations, 0_u64);
         while left > 0 {
             let (_, numbers) = self.next(left);
@@ -277,7 +265,7 @@ impl Kernel for CompiledSum<'_> {
             let argument = (&raw const array).addr() as u64;
             // SAFETY: at 0 lies gcc's code of `SOURCE` for x86-64, alone and complete: a System V
             // function of a pointer to an array, which reads the array's numbers.
-            sum = sum.wrapping_add(unsafe { self.code.call(0, argument) });
+            sum = sum.wrapping_add(unsafe { function(argument) });
         }
         sum
     }
@@ -304,38 +292,6 @@ impl Kernel for CompiledSum<'_> {
     }
 }
 
-impl Compiled {
-    /// The function in assembly.
-    fn assembly(self) -> Result<String, Untestable> {
-        let option = (self != Compiled::Plain).then_some(OPTION);
-        let mut arguments = vec![
-            "-x",
-            "c",
-            "-O2",
-            "-ffreestanding",
-            "-fno-pic",
-            "-S",
-            "-o",
-            "-",
-        ];
-        arguments.extend(["-fcf-protection=none", "-fno-stack-protector"]);
-        arguments.push("-fno-asynchronous-unwind-tables");
-        arguments.extend(option);
-        let assembly = gcc(&arguments, SOURCE)?;
-        let assembly = String::from_utf8_lossy(&assembly);
-        let left_out = |line: &&str| self == Compiled::LeftOut && is_prefetch(line);
-        let lines = assembly.lines().filter(|line| !left_out(line));
-        Ok(lines.flat_map(|line| [line, "\n"]).collect())
-    }
-
-    /// The function's machine code, compiled once per process.
-    fn code(self) -> Result<&'static [u8], Untestable> {
-        static MADE: [OnceLock<Result<Vec<u8>, Untestable>>; 3] = [const { OnceLock::new() }; 3];
-        let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
-        made.as_deref().map_err(Untestable::clone)
-    }
-}
-
 fn is_prefetch(line: &str) -> bool {
     line.trim_start().starts_with("prefetch")
 }
@@ -345,79 +301,13 @@ fn prefetches(assembly: &str) -> usize {
     assembly.lines().filter(|line| is_prefetch(line)).count()
 }
 
-/// Runs gcc on an input, and returns its standard output.
-fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
-    let failed = |error| Untestable(format!("gcc: {error}"));
-    let machine = Command::new("gcc").arg("-dumpmachine").output();
-    let machine = machine.map_err(failed)?.stdout;
-    if !machine.starts_with(b"x86_64") {
-        let machine = String::from_utf8_lossy(&machine).into_owned();
-        return Err(Untestable(format!("gcc compiles for {}", machine.trim())));
+#[cfg(not(feature = "std"))]
+impl Compiled {
+    fn assembly(self) -> Result<String, Untestable> {
+        Err(Untestable::without_std())
     }
-    let mut child = Command::new("gcc")
-        .arg("-m64")
-        .args(arguments)
-        .arg("-")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // If gcc ends before it has read everything, its own message says why.
-        let _ = pipe.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(failed)?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let first = said.lines().next().unwrap_or("no message").to_owned();
-        return Err(Untestable(format!("gcc: {}, {first}", output.status)));
-    }
-    Ok(output.stdout)
-}
 
-/// The function alone, linked for address 0. It refers to no address, so it runs anywhere.
-fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
-    static FOLDERS: AtomicU32 = AtomicU32::new(0);
-    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("linefill-{}-{number}", std::process::id());
-    let folder = std::env::temp_dir().join(name);
-    // A folder of this name that exists already is an error: its contents would be executed.
-    DirBuilder::new().mode(0o700).create(&folder)?;
-    let code = linked_in(&folder, assembly);
-    std::fs::remove_dir_all(&folder)?;
-    code
-}
-
-fn linked_in(folder: &Path, assembly: &str) -> Result<Vec<u8>, Untestable> {
-    let output = folder.join("sum.bin");
-    let Some(name) = output.to_str() else {
-        return Err(Untestable(
-            "the temporary folder's name is not UTF-8".to_owned(),
-        ));
-    };
-    let linker = "-Wl,--oformat=binary,--build-id=none,-Ttext=0,-e0";
-    gcc(
-        &[
-            "-x",
-            "assembler",
-            "-nostdlib",
-            "-static",
-            linker,
-            "-o",
-            name,
-        ],
-        assembly,
-    )?;
-    let code = std::fs::read(&output)?;
-    match code.is_empty() || code.len() > MOST {
-        true => Err(Untestable(format!(
-            "gcc produced {} bytes of code",
-            code.len()
-        ))),
-        false => Ok(code),
+    fn code(self) -> Result<&'static [u8], Untestable> {
+        Err(Untestable::without_std())
     }
 }
-
-/// More bytes than any compiler produces for the function.
-const MOST: usize = 4096;

@@ -5,16 +5,15 @@
 
 use crate::cpu::{
     Cldemote, Clflushopt, Clwb, Features, cldemote, clflush, clflushopt, clwb, lfence, mfence,
-    movntdq,
 };
 use crate::experiment::prelude::*;
+use crate::experiment::shared::pollution::stream_line;
 use crate::kernel::Work;
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
 use crate::pattern::Rng;
 use crate::stats::Interval;
 use crate::time::start;
-use core::arch::x86_64::__m128i;
 use core::hint::black_box;
 
 /// The row of this family.
@@ -63,8 +62,8 @@ const FLUSHES: Experiment = Experiment {
             the vertical axis is the time per line. A single flush waits for memory, but several \
             flushes may overlap, so that the time per line can fall with their number. The manual \
             orders `clflush` instructions among each other, but not `clflushopt`. `clwb` writes a \
-            line back, and the CPU may keep the line or evict it. Another test loads a line after \
-            each instruction, to find out where it is.",
+            line back, and the CPU may keep the line or evict it. A second test loads \
+            a line after each instruction; the time of the load tells where the line is.",
     plot: Some(Plot::lines(
         Axis::log("lines per fence"),
         Axis::log("time per line"),
@@ -440,11 +439,7 @@ impl<'m> Lines<'m> {
     /// Writes the whole first line of the run by non-temporal stores.
     fn stream(&mut self) {
         let line = &mut self.region.bytes_mut()[self.at..self.at + LINE];
-        for quarter in line.chunks_exact_mut(16) {
-            // SAFETY: the chunk has 16 bytes, and lines start on a multiple of them; all zeroes are
-            // a vector.
-            unsafe { movntdq(quarter.as_mut_ptr().cast::<__m128i>(), core::mem::zeroed()) };
-        }
+        stream_line(line);
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::lines::FillSetup;
 use crate::experiment::shared::touch::{Touch, TouchSetup};
+use crate::host::Pages;
 use crate::kernel::FillWay;
 use crate::mem::LINE;
-use crate::os::Pages;
 use crate::stats::Interval;
 
 /// The row of this family.

@@ -3,7 +3,6 @@
 use crate::experiment::prelude::*;
 use crate::kernel::LockAdd;
 use crate::mem::{LINE, Region};
-use crate::os::split_locks;
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SPLIT_LOCKS];
@@ -83,9 +82,13 @@ impl Setup for LockSetup {
         self.at + 8
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         let allowed = if self.at % LINE + 8 > LINE {
-            Some(split_locks::allowed()?)
+            Some(context.host.split_locks()?)
         } else {
             None
         };

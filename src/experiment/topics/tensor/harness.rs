@@ -1,9 +1,9 @@
 //! The time that a harness adds, and how it is subtracted: C9.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::HarnessSetup;
 use crate::experiment::topics::tensor::{STRIDES, only};
+use crate::pmu::Quantity;
 use crate::stats::Interval;
 
 const READ: &str = "a read, by N against 2N";

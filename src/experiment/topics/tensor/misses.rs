@@ -8,9 +8,9 @@ use crate::experiment::topics::tensor::tally::Tally;
 use crate::experiment::topics::tensor::{
     BOXES, FLAT, NESTED, STRIDES, UNCHECKED, l1d, only, tally,
 };
+use crate::host::Event;
 use crate::kernel::{Get, ReadTensor};
 use crate::mem::PAGE;
-use crate::os::perf::Event;
 use crate::pattern::{Allocation, Shape, Storage};
 
 const HUGE: usize = PageSize::Mib2.bytes() as usize;

@@ -7,8 +7,8 @@ use crate::experiment::topics::tensor::{
     BOXES, FLAT, MACHINE, NESTED, OF_VECTORS, SHUFFLED, STRIDES, VECTORS, in_turn, l1d, shuffled,
     tally,
 };
+use crate::host::Event;
 use crate::kernel::ReadTensor;
-use crate::os::perf::Event;
 
 // Places on the axis of events.
 const CYCLES: f64 = 0.0;

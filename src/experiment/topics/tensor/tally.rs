@@ -2,11 +2,13 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::topics::tensor::reads::TensorSetup;
+use crate::host::{Event, Host};
 use crate::kernel::{Access, Get, Kernel, ReadTensor};
 use crate::mem::Region;
-use crate::os::perf::{Counter, Event};
+use crate::pmu::Reading;
 use crate::sim::{Cache, Design, Geometry, Reference};
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
+use core::hint::black_box;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +54,15 @@ impl Setup for TallySetup {
         self.of.bytes().max(FLAT.bytes())
     }
 
-    fn prepare<'m>(&self, mut region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn is_count(&self) -> bool {
+        true
+    }
+
+    fn prepare<'m>(
+        &self,
+        mut region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         let mut reads = self.of.reads(region.reborrow())?;
         let get = self.of.get;
         let a_pass = |each: u32| f64::from(each) * PASS as f64;
@@ -73,7 +83,7 @@ impl Setup for TallySetup {
                 let first = misses(&mut reads, geometry, 1);
                 (misses(&mut reads, geometry, 2) - first) as f64
             }
-            Tally::Counted(event) => counted(&mut reads, &event)?,
+            Tally::Counted(event) => counted(context.host, &mut reads, event)?,
         }))
     }
 }
@@ -124,12 +134,21 @@ fn misses(reads: &mut ReadTensor<'_>, geometry: Geometry, passes: u64) -> u64 {
 
 /// The CPU's count per pass: the count around two passes minus the count around one, so that events
 /// that happen once cancel.
-fn counted(reads: &mut ReadTensor<'_>, event: &Event) -> Result<f64, Untestable> {
-    let counter = Counter::open(event)?;
+fn counted(host: &dyn Host, reads: &mut ReadTensor<'_>, event: Event) -> Result<f64, Untestable> {
+    let group = host.counters(&[event])?;
+    if let Some(refusal) = group.refusal(0) {
+        return Err(Untestable::because(refusal));
+    }
     reads.run(PASS);
     let mut around = |passes: u64| {
-        let (_, count) = counter.scope(|| reads.run(passes * PASS))?;
-        count
+        let mut count = [Reading::default()];
+        group.around(
+            &mut || {
+                black_box(reads.run(passes * PASS));
+            },
+            &mut count,
+        )?;
+        count[0]
             .scaled()
             .ok_or_else(|| Untestable("the event was never assigned a counter".to_owned()))
     };

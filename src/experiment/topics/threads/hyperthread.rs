@@ -4,9 +4,9 @@ use crate::experiment::prelude::*;
 use crate::experiment::shared::company::{CompanySetup, Lists};
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
+use crate::host::Nearness;
 use crate::kernel::Step;
 use crate::model::{HyperThread, least_hit_rate};
-use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
 use crate::stats::Interval;
 

@@ -4,10 +4,10 @@ use crate::experiment::Percentile;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::experiment::topics::coherence::sharing::at_least_cores;
+use crate::host::Worker;
 use crate::kernel::Access;
 use crate::kernel::{Addition, BLOCK, Bandwidth, Kernel, Motion, Step, Vector, Walk, Work};
 use crate::mem::Region;
-use crate::os::{Worker, first_touched_on};
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 
@@ -294,7 +294,11 @@ impl Setup for LoadedSetup {
         self.bytes + self.stream_bytes() * self.cpus.len().saturating_sub(1)
     }
 
-    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(
+        &self,
+        region: Region<'m>,
+        context: &Context,
+    ) -> Result<Workload<'m>, Untestable> {
         // The one that is timed runs on the measuring CPU.
         let mut cpus = self.cpus.clone();
         let ([_, _, ..], timed) = (&cpus[..], self.timed) else {
@@ -320,7 +324,7 @@ impl Setup for LoadedSetup {
         let parts = parts.chunks_exact_mut(self.stream_bytes().max(1));
         for (part, &cpu) in parts.zip(&cpus[1..]) {
             // Pages of the hugetlb pool stay where they are before Linux 5.18.
-            let _ = first_touched_on(part, cpu);
+            let _ = context.host.first_touched_on(part, cpu);
             let stream = Bandwidth::new(Region::new(part)?, self.motion, Vector::Sse2)?;
             if timed == Timed::Stream {
                 period = stream.pass() / BURST;

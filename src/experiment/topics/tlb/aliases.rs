@@ -3,15 +3,14 @@
 // Vouches for pages that it has just mapped, and for the code written there.
 #![allow(unsafe_code)]
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::hierarchy::replacement;
+use crate::host::{Alias, Guard, View};
 use crate::kernel::{Handover, PageAlias, Patch};
 use crate::mem::{LINE, PAGE, Region};
-use crate::os::code::View;
-use crate::os::{Alias, BackgroundThread};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::pmu::Quantity;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of this family.
 pub(crate) static ALL: &[Experiment] = &[SYNONYMS, SELF_MODIFYING];
@@ -210,8 +209,8 @@ impl Setup for PatchSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let mut pages = Alias::new(2 * PAGE, View::Code)?;
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+        let mut pages = context.host.alias(2 * PAGE, View::Code)?;
         pages.write(0, &FUNCTION);
         let memory = (pages, self.patched);
         // SAFETY: the first view is writable; the byte is the low one of the number that the
@@ -240,8 +239,8 @@ impl Setup for SynonymSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
-        let page = Alias::new(PAGE, View::Data)?;
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
+        let page = context.host.alias(PAGE, View::Data)?;
         let first = page.first();
         let second = if self.two { page.second() } else { first };
         // SAFETY: both views show the same page, which is this setup's own and lives as long as
@@ -270,7 +269,7 @@ pub struct HandoverSetup {
 
 /// What both threads know.
 struct Shared {
-    pages: Alias,
+    pages: Box<dyn Alias>,
     /// On a line of its own.
     asked: Asked,
     /// Where the number is written.
@@ -282,7 +281,7 @@ struct Asked(AtomicU32);
 
 /// The other thread, ended before the pages go, and what it shares with this one.
 struct Exchange {
-    _partner: BackgroundThread,
+    _partner: Box<dyn Guard>,
     shared: Arc<Shared>,
     entry: usize,
 }
@@ -293,11 +292,11 @@ impl Setup for HandoverSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let other = self.other.ok_or_else(|| {
             Untestable("the test needs two cores, and this process may use only one".to_owned())
         })?;
-        let mut pages = Alias::new(2 * PAGE, View::Code)?;
+        let mut pages = context.host.alias(2 * PAGE, View::Code)?;
         let (entry, number) = if self.into_code {
             pages.write(MOVE, &[0xB8, 0, 0, 0, 0, 0xC3]); // mov eax, 0; ret
             (MOVE, NUMBER)
@@ -313,14 +312,15 @@ impl Setup for HandoverSetup {
         });
         let theirs = Arc::clone(&shared);
         let mut done = 0;
-        let partner = BackgroundThread::start(other, move || {
+        let step = move || {
             let asked = theirs.asked.0.load(Ordering::Acquire);
             if asked != done {
                 let number = theirs.pages.word(theirs.number);
                 number.store(asked, Ordering::Release);
                 done = asked;
             }
-        });
+        };
+        let partner = context.host.partner(other, Box::new(step));
         let exchange = Exchange {
             _partner: partner?,
             shared,

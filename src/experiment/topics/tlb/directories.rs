@@ -2,11 +2,11 @@
 
 use crate::experiment::machine::predict::{Places, random};
 use crate::experiment::prelude::*;
-use crate::experiment::shared::count::CountSetup;
+use crate::experiment::shared::count::AskSetup;
+use crate::host::Told;
 use crate::kernel::{Kernel, Step, Walk};
 use crate::measure::Shot;
 use crate::mem::{LINE, PAGE, Region};
-use crate::os::maps::Spread;
 use crate::pattern::{Layout, Order, Ring};
 use crate::stats::Interval;
 use core::hint::black_box;
@@ -237,13 +237,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
     cases.push(Case::new(
         SPREAD,
         0.0,
-        CountSetup {
+        AskSetup {
             name: SPREAD,
-            bytes: 0,
-            count: |_, _| {
-                let spread = Spread::of_this_process()?;
-                Ok(spread.directories as f64)
-            },
+            ask: |host, _| Ok(host.told(Told::PageDirectories)?),
             argument: 0,
         },
     ));

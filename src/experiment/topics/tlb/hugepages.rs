@@ -1,10 +1,10 @@
 //! Drepper 7.5.3, Figure 7.9: a random walk in 4 KiB and in 2 MiB pages.
 
-use crate::counters::Quantity;
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::LINE;
 use crate::pattern::{Layout, Order};
+use crate::pmu::Quantity;
 
 /// The figures of this family.
 pub(crate) static ALL: &[Experiment] = &[FIG_7_9];

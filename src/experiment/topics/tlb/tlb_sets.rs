@@ -1,12 +1,12 @@
 //! The TLBs: how many translations they hold, found by walking, and when pages fight over them.
 
-use crate::counters::Quantity;
 use crate::cpu::{Identity, PageSize, Tlbs};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
 use crate::experiment::shared::walk::WalkSetup;
 use crate::mem::{PAGE, Region};
 use crate::pattern::{Layout, Order};
+use crate::pmu::Quantity;
 use crate::stats::{Interval, crossing};
 
 /// The rows of this family.

@@ -6,9 +6,9 @@
 use crate::cpu::{CacheKind, Identity};
 use crate::experiment::prelude::*;
 use crate::experiment::shared::count::CountSetup;
+use crate::host::Pages;
 use crate::kernel::Routine;
 use crate::mem::{LINE, Region};
-use crate::os::{Code, Pages};
 use crate::pattern::{Filler, Listing};
 use crate::stats::{Interval, Side};
 
@@ -292,9 +292,12 @@ impl Setup for RoutineSetup {
         LINE
     }
 
-    fn prepare<'m>(&self, _: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+    fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
         let listing = self.listing;
-        let code = Code::new(listing.bytes(), Pages::Base, |bytes| listing.write(bytes))?;
+        let mut write = |bytes: &mut [u8]| listing.write(bytes);
+        let code = context
+            .host
+            .code(listing.bytes(), Pages::Base, &mut write)?;
         // SAFETY: the listing was written to the start of the code, which stays executable and
         // unchanged for as long as it lives.
         let routine = unsafe { Routine::new(code, |code| code.function(0), listing) };

@@ -93,7 +93,7 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
     let name = series(how, place);
     let x = threads as f64;
     let pace = SampleOf::Slowest;
-    Some(match kernel {
+    let case = match kernel {
         Way::Increment(way) => Case::new(
             name,
             x,
@@ -114,7 +114,10 @@ fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<C
                 pace,
             },
         ),
-    })
+    };
+    // As in X18, so that a run measures these once.
+    let in_both = [SHARED, PADDED].contains(&place);
+    Some(if in_both { case.run_by_run(1) } else { case })
 }
 
 const COHERENCE: Experiment = Experiment {

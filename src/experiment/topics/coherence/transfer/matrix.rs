@@ -3,8 +3,9 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::roundtrip::RoundTripSetup;
 use crate::experiment::topics::coherence::transfer::nearest;
+use crate::host::{CpuLocation, Nearness};
+use crate::infer::{Found, Groups, clusters};
 use crate::kernel::RoundTripWay;
-use crate::os::sysfs::Nearness;
 use crate::stats::Interval;
 
 /// Number of CPUs whose pairs a quick run measures.
@@ -23,9 +24,11 @@ pub(super) const MATRIX: Experiment = Experiment {
     about: "Two threads pass one line back and forth, for every pair of CPUs. The blocks of the \
             map are the caches that cores share: pairs within a block should be near, pairs across \
             blocks far. Each pair uses a line on a page of its own, which the first CPU of the \
-            pair has touched first. The kernel's description of shared caches can be wrong, above \
-            all in a guest whose host hides it. A pair that is much faster than its block may be \
-            two hyper-threads of one core.",
+            pair has touched first. Groups of CPUs are inferred from the times alone: the two \
+            nearest groups are joined, again and again, and a level of groups counts where the \
+            next two lie a quarter farther apart than the two before. The kernel's description of \
+            shared caches can be wrong, above all in a guest whose host hides it. A pair that is \
+            much faster than its block may be two hyper-threads of one core.",
     plot: Some(Plot {
         shape: Shape::Heat { depth: "CPU" },
         x: Axis::linear("CPU"),
@@ -73,6 +76,54 @@ pub(super) const MATRIX: Experiment = Experiment {
                 at_most(&what, ratio(longest, shortest), 1.5)
             },
         ),
+        measured(
+            "X14.3",
+            ours(
+                "threads that work together should sit near each other: a group that the system \
+                 does not report is one that no scheduler and no program uses",
+            ),
+            "groups of CPUs that are near each other by their round trips are groups that the \
+             system reports: cores, level-2 caches, last levels or packages",
+            |e| {
+                let (found, seats) = groups(e)?;
+                if found.value.is_empty() && found.confidence >= SURE {
+                    return Err(Untestable("the round trips show no groups".to_owned()));
+                }
+                let hidden =
+                    |level: &&Groups| !REPORTED.iter().any(|of| **level == shared(&seats, *of));
+                let hidden: Vec<&Groups> = found.value.iter().filter(hidden).collect();
+                let numbers = match hidden.first() {
+                    Some(level) => format!("not reported: {}", in_words(level)),
+                    None => "every level of groups is reported".to_owned(),
+                };
+                Ok(judged(&found, hidden.is_empty(), &numbers))
+            },
+        )
+        .failing(
+            "Place threads by the map, not by the system's account, or ask the host for the \
+             topology.",
+        ),
+        measured(
+            "X14.4",
+            ours("whether a shared last level brings CPUs near each other, as chiplets suggest"),
+            "CPUs that share a last level, by the system's account, form groups by their round \
+             trips",
+            |e| {
+                let (found, seats) = groups(e)?;
+                let last_levels = shared(&seats, |seat| seat.last_level);
+                if last_levels.len() < 2 || last_levels.len() == seats.len() {
+                    return Err(Untestable(format!(
+                        "by the system's account, the {} CPUs have {} last level{}",
+                        seats.len(),
+                        last_levels.len(),
+                        if last_levels.len() == 1 { "" } else { "s" }
+                    )));
+                }
+                let shown = found.value.contains(&last_levels);
+                let numbers = format!("reported: {}", in_words(&last_levels));
+                Ok(judged(&found, shown, &numbers))
+            },
+        ),
     ],
 };
 
@@ -84,37 +135,136 @@ fn matrix_cpus(machine: &Machine) -> Vec<usize> {
     cpus
 }
 
+/// What CPUs may share by the system's account.
+const REPORTED: [fn(&CpuLocation) -> usize; 4] = [
+    |seat| seat.core,
+    |seat| seat.l2,
+    |seat| seat.last_level,
+    |seat| seat.package,
+];
+
+/// How sure groups have to be.
+const SURE: f64 = 0.9;
+
+/// The CPUs by what they share.
+fn shared(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> Groups {
+    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+    for seat in seats {
+        match groups.iter_mut().find(|(shared, _)| *shared == of(seat)) {
+            Some((_, cpus)) => cpus.push(seat.cpu),
+            None => groups.push((of(seat), vec![seat.cpu])),
+        }
+    }
+    let sorted = |(_, mut cpus): (usize, Vec<usize>)| {
+        cpus.sort_unstable();
+        cpus
+    };
+    let mut groups: Groups = groups.into_iter().map(sorted).collect();
+    groups.sort_unstable();
+    groups
+}
+
+/// The groups that the round trips show, level by level, and the CPUs that they are of.
+///
+/// # Errors
+/// If there are fewer than three CPUs, or a pair was not measured.
+fn groups(e: &Evidence<'_>) -> Result<(Found<Vec<Groups>>, Vec<CpuLocation>), Untestable> {
+    let trips = trips(e)?;
+    let mut seats = e.machine.cpu_order.seats().to_vec();
+    seats.retain(|seat| {
+        trips
+            .iter()
+            .any(|(one, other, _)| seat == one || seat == other)
+    });
+    if seats.len() < 3 {
+        let reason = format!(
+            "the test needs the round trips of three CPUs, and has those of {}",
+            seats.len()
+        );
+        return Err(too_few(e, &reason));
+    }
+    let trips = trips
+        .into_iter()
+        .map(|(one, other, time)| (one.cpu, other.cpu, time));
+    let found = clusters(&trips.collect::<Vec<_>>());
+    let found = found.ok_or_else(|| too_few(e, "not every pair of CPUs was measured"))?;
+    Ok((found, seats))
+}
+
+/// A judgement about groups, which decides nothing unless they are certain.
+fn judged(found: &Found<Vec<Groups>>, holds: bool, numbers: &str) -> Judgement {
+    let verdict = match holds {
+        _ if found.confidence < SURE => Verdict::Inconclusive,
+        true => Verdict::Holds,
+        false => Verdict::DoesNotHold,
+    };
+    let levels: Vec<String> = found.value.iter().map(in_words).collect();
+    let levels = match &levels[..] {
+        [] => "no groups".to_owned(),
+        levels => levels.join(", "),
+    };
+    let percent = 100.0 * found.confidence;
+    let numbers = format!(
+        "round trips show {levels}; {numbers}; {percent:.0} % of random times within the measured \
+         intervals show the same"
+    );
+    Judgement::in_words(verdict, numbers)
+}
+
+/// `4 groups of 8 CPUs`.
+fn in_words(groups: &Groups) -> String {
+    let sizes = || groups.iter().map(Vec::len);
+    let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+    let number = groups.len();
+    match least == most {
+        true => format!("{number} groups of {most} CPUs"),
+        false => format!("{number} groups of {least} to {most} CPUs"),
+    }
+}
+
+/// The round trips between every two CPUs that were measured.
+fn trips(e: &Evidence<'_>) -> Result<Vec<(CpuLocation, CpuLocation, Interval)>, Untestable> {
+    let seats = e.machine.cpu_order.seats();
+    let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu).copied();
+    let mut trips = Vec::new();
+    for curve in e.curves() {
+        let first = curve.label.parse().ok().and_then(seat);
+        for (second, _) in &curve.points {
+            if let (Some(first), Some(second)) = (first, seat(*second)) {
+                trips.push((first, second, e.at(&curve.label, second.cpu as f64)?));
+            }
+        }
+    }
+    Ok(trips)
+}
+
+/// The reason why a pair was not measured, or that there are too few.
+fn too_few(e: &Evidence<'_>, reason: &str) -> Untestable {
+    let refused = e.points.iter().find_map(|point| match &point.state {
+        State::Untestable(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    refused.unwrap_or_else(|| Untestable(reason.to_owned()))
+}
+
 /// The shortest and the longest round trip of the pairs whose nearness satisfies `near`, of which
 /// there must be two.
 fn extremes(
     e: &Evidence<'_>,
     near: impl Fn(Nearness) -> bool,
 ) -> Result<[Interval; 2], Untestable> {
-    let seats = e.machine.cpu_order.seats();
-    let seat = |cpu: f64| seats.iter().find(|seat| seat.cpu as f64 == cpu);
-    let mut trips = Vec::new();
-    for curve in e.curves() {
-        let first = curve.label.parse().ok().and_then(seat);
-        for (second, _) in &curve.points {
-            let (Some(first), Some(second)) = (first, seat(*second)) else {
-                continue;
-            };
-            if near(first.to(second)) {
-                trips.push(e.at(&curve.label, second.cpu as f64)?);
-            }
-        }
-    }
+    let trips = trips(e)?.into_iter();
+    let wanted = trips.filter(|(first, second, _)| near(first.to(second)));
+    let mut trips: Vec<Interval> = wanted.map(|(_, _, time)| time).collect();
     trips.sort_by(|a, b| a.middle().total_cmp(&b.middle()));
-    let refused = e.points.iter().find_map(|point| match &point.state {
-        State::Untestable(reason) => Some(reason.clone()),
-        _ => None,
-    });
-    match (&trips[..], refused) {
-        (&[shortest, .., longest], _) => Ok([shortest, longest]),
-        (_, Some(reason)) => Err(reason),
-        _ => Err(Untestable(format!(
-            "the test needs two pairs of CPUs, and there is {} here",
-            trips.len()
-        ))),
+    match &trips[..] {
+        &[shortest, .., longest] => Ok([shortest, longest]),
+        _ => {
+            let reason = format!(
+                "the test needs two pairs of CPUs, and there is {} here",
+                trips.len()
+            );
+            Err(too_few(e, &reason))
+        }
     }
 }

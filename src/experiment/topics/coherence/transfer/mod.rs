@@ -3,8 +3,8 @@
 use crate::experiment::prelude::*;
 use crate::experiment::shared::remote::{Held, RemoteSetup, Want};
 use crate::experiment::shared::roundtrip::RoundTripSetup;
+use crate::host::Nearness;
 use crate::kernel::RoundTripWay;
-use crate::os::sysfs::Nearness;
 
 mod matrix;
 pub(crate) mod states;

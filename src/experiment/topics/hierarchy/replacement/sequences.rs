@@ -1,11 +1,12 @@
 //! Sequences of accesses to one set that tell policies apart, and the misses of each policy.
 
+use crate::experiment::sync::{Mutex, PoisonError};
 use crate::infer::Known;
 use crate::mem::LINE;
 use crate::pattern::Rng;
+use crate::prelude::*;
 use crate::sim::{Cache, Design, Geometry, Reference, Replacement};
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use alloc::collections::BTreeMap;
 
 /// The name of the policy that is claimed.
 pub(crate) const LRU: &str = "LRU";
@@ -24,7 +25,7 @@ const POLICIES: [(&str, &str); 8] = [
 ];
 
 /// Accesses to lines of one set, again and again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Sequence {
     /// The lines, numbered from 0.
     pub(crate) lines: Vec<u8>,
@@ -109,11 +110,11 @@ pub(crate) fn known(sequences: &[Sequence], ways: u32) -> Vec<Known<'static>> {
 
 /// The result of [`settled`] for each policy, kept because every verdict asks for it.
 fn by_policy(sequence: &Sequence, ways: u32) -> Vec<Vec<f64>> {
-    type Settled = HashMap<(Sequence, u32), Vec<Vec<f64>>>;
+    type Settled = BTreeMap<(Sequence, u32), Vec<Vec<f64>>>;
     static SETTLED: Mutex<Option<Settled>> = Mutex::new(None);
     let mut all = SETTLED.lock().unwrap_or_else(PoisonError::into_inner);
     let of = |(_, policy)| settled(sequence, policy, ways).unwrap_or_default();
-    all.get_or_insert_with(HashMap::new)
+    all.get_or_insert_with(BTreeMap::new)
         .entry((sequence.clone(), ways))
         .or_insert_with(|| policies().map(of).collect())
         .clone()

@@ -1,9 +1,9 @@
 //! Clusters whose fields threads share: the mean, and the sums behind a lock.
 
+use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
 use crate::kernel::Sum;
 use crate::pattern::kmeans::Point;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// Means that move by no more than this have come to rest.
 pub(crate) const EPSILON: f64 = 1e-10;

@@ -1,15 +1,15 @@
 //! A k-means to its end: how many iterations it takes, and which means it finds.
 
-use crate::cpu::Features;
 use crate::experiment::prelude::*;
+use crate::experiment::sync::Mutex;
 use crate::experiment::topics::kmeans::run::cluster::lock;
 use crate::experiment::topics::kmeans::run::tasks::Run;
 use crate::experiment::topics::kmeans::run::{KMeansSetup, KMeansWay, Problem};
+use crate::host::{Host, RoundOptions, Worker};
+use crate::kernel::{Access, Kernel};
 use crate::mem::Region;
-use crate::os::pin;
 use crate::pattern::kmeans::Point;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::{io, thread};
+use alloc::sync::Arc;
 
 /// How a k-means ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,41 +23,51 @@ pub struct Clustering {
 /// Iterations after which a k-means is given up that does not come to rest.
 const MOST_ITERATIONS: u64 = 10_000;
 
+/// A thread of a k-means that is done once.
+struct ToRest<'r> {
+    run: &'r Run,
+    index: usize,
+}
+
+impl Kernel for ToRest<'_> {
+    /// Does iterations until all means are at rest, however many operations that are.
+    fn run(&mut self, _: u64) -> u64 {
+        self.run.to_rest(self.index, MOST_ITERATIONS);
+        self.run.iterations()
+    }
+
+    /// Reports nothing: nobody traces it.
+    fn trace(&mut self, _: u64, _: &mut dyn FnMut(Access)) -> u64 {
+        0
+    }
+}
+
 impl Clustering {
     /// Does k-means once, until the means are at rest.
     ///
     /// # Errors
     /// If there are too few points, a thread cannot be kept on its CPU, or 3P was not built.
-    pub fn find(setup: &KMeansSetup, features: &Features) -> Result<Self, Untestable> {
+    pub fn find(setup: &KMeansSetup, context: &Context) -> Result<Self, Untestable> {
+        let host = context.host;
         let problem = Problem::new(setup.points)?;
         let cpus = setup.threads()?;
-        let Some(variant) = setup.way.variant(&problem, setup.tasks, features) else {
-            return Self::of_streams(problem, cpus);
+        let Some(variant) = setup.way.variant(&problem, setup.tasks, &context.features) else {
+            return Self::of_streams(host, problem, cpus);
         };
         let run = &Run::new(variant, setup.points, [setup.tasks, cpus.len()], false);
-        // Threads wait for each other in every step: none begins before all are there.
-        let all_there = &OnceLock::new();
-        let pinned: Result<Vec<()>, Untestable> = thread::scope(|scope| {
-            let at_work = |(index, &cpu): (usize, &usize)| {
-                thread::Builder::new().spawn_scoped(scope, move || {
-                    let pinned = pin(cpu);
-                    if *all_there.wait() {
-                        // The others wait for this thread, wherever it runs.
-                        run.to_rest(index, MOST_ITERATIONS);
-                    }
-                    Ok(pinned.map(|_| ())?)
-                })
-            };
-            let threads: io::Result<Vec<_>> = cpus.iter().enumerate().map(at_work).collect();
-            let _ = all_there.set(threads.is_ok());
-            let refused = |error| Untestable(format!("a thread cannot be started: {error}"));
-            let joined = threads.map_err(refused)?.into_iter();
-            let broken = || Err(Untestable("a thread panicked".to_owned()));
-            joined
-                .map(|thread| thread.join().unwrap_or_else(|_| broken()))
-                .collect()
-        });
-        pinned?;
+        let member = |(index, &cpu)| Worker {
+            cpu,
+            kernel: Box::new(ToRest { run, index }),
+        };
+        let mut members: Vec<Worker<'_>> = cpus.iter().enumerate().map(member).collect();
+        let manner = RoundOptions {
+            ahead: 0,
+            keep_on: false,
+        };
+        // Threads wait for each other in every step: a round begins when all are there.
+        host.team(&mut members, manner, &mut |team| {
+            team.round(1);
+        })?;
         Ok(Clustering {
             iterations: run.iterations(),
             means: run.means(),
@@ -65,15 +75,19 @@ impl Clustering {
     }
 
     #[cfg(feature = "peers")]
-    fn of_streams(problem: Arc<Problem>, cpus: &[usize]) -> Result<Self, Untestable> {
+    fn of_streams(
+        host: &'static dyn Host,
+        problem: Arc<Problem>,
+        cpus: &[usize],
+    ) -> Result<Self, Untestable> {
         let mut streams =
-            crate::experiment::topics::kmeans::run::streams::Streams::new(problem, cpus)?;
+            crate::experiment::topics::kmeans::run::streams::Streams::new(host, problem, cpus)?;
         let (iterations, means) = streams.until_rest(MOST_ITERATIONS);
         Ok(Clustering { iterations, means })
     }
 
     #[cfg(not(feature = "peers"))]
-    fn of_streams(_: Arc<Problem>, _: &[usize]) -> Result<Self, Untestable> {
+    fn of_streams(_: &'static dyn Host, _: Arc<Problem>, _: &[usize]) -> Result<Self, Untestable> {
         Err(crate::experiment::topics::kmeans::run::without_peers())
     }
 
@@ -81,13 +95,13 @@ impl Clustering {
     ///
     /// # Errors
     /// As [`find`](Self::find).
-    pub fn once(setup: &KMeansSetup, features: &Features) -> Result<Arc<Self>, Untestable> {
+    pub fn once(setup: &KMeansSetup, context: &Context) -> Result<Arc<Self>, Untestable> {
         static FOUND: Mutex<Vec<(KMeansSetup, Arc<Clustering>)>> = Mutex::new(Vec::new());
         let mut found = lock(&FOUND);
         if let Some((_, clustering)) = found.iter().find(|(of, _)| of == setup) {
             return Ok(Arc::clone(clustering));
         }
-        let clustering = Arc::new(Self::find(setup, features)?);
+        let clustering = Arc::new(Self::find(setup, context)?);
         found.push((setup.clone(), Arc::clone(&clustering)));
         Ok(clustering)
     }
@@ -132,9 +146,12 @@ impl Setup for ClusteringSetup {
         0
     }
 
+    fn is_count(&self) -> bool {
+        true
+    }
+
     fn prepare<'m>(&self, _: Region<'m>, context: &Context) -> Result<Workload<'m>, Untestable> {
-        let features = &context.features;
-        let found = Clustering::once(&self.of, features)?;
+        let found = Clustering::once(&self.of, context)?;
         let one = || {
             let alone = KMeansSetup {
                 way: KMeansWay::OwnSums,
@@ -142,7 +159,7 @@ impl Setup for ClusteringSetup {
                 cpus: self.of.cpus[..1].to_vec(),
                 ..self.of
             };
-            Clustering::once(&alone, features)
+            Clustering::once(&alone, context)
         };
         Ok(Workload::Count(match self.told {
             Told::Iterations => found.iterations as f64,

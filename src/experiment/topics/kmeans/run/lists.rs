@@ -1,12 +1,14 @@
 //! The exam's variant 1P: a cluster is a mean that never changes and a locked list of points.
 
+use crate::experiment::sync::{Mutex, PoisonError, RwLock};
 use crate::experiment::topics::kmeans::run::Problem;
 use crate::experiment::topics::kmeans::run::cluster::{EPSILON, lock, mean_of};
 use crate::experiment::topics::kmeans::run::tasks::Variant;
 use crate::kernel::Sum;
 use crate::pattern::kmeans::Point;
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// A cluster of one iteration: as in the note, what is read shares a line with the lock.
 #[derive(Debug)]

@@ -2,13 +2,13 @@
 
 use crate::cpu::Features;
 use crate::experiment::prelude::*;
+use crate::host::{Host, Worker};
 use crate::kernel::NearestWay;
 use crate::mem::Region;
-use crate::os::Worker;
 use crate::pattern::kmeans::{self, CLUSTERS, Point};
+use alloc::sync::Arc;
 use cluster::{OneLine, Padded};
 pub use clustering::{Clustering, ClusteringSetup, Told};
-use std::sync::Arc;
 use tasks::{Run, Task, Variant};
 
 mod cluster;
@@ -152,7 +152,7 @@ impl Setup for KMeansSetup {
         let problem = Problem::new(self.points)?;
         let cpus = self.threads()?;
         let members = match self.way.variant(&problem, self.tasks, &context.features) {
-            None => vec![streams(problem, cpus)?],
+            None => vec![streams(context.host, problem, cpus)?],
             Some(variant) => {
                 let parts = [self.tasks, cpus.len()];
                 let run = Arc::new(Run::new(variant, self.points, parts, true));
@@ -173,15 +173,23 @@ impl Setup for KMeansSetup {
 
 /// The thread that has a pool do 3P, on the CPU of the pool's first: it sleeps meanwhile.
 #[cfg(feature = "peers")]
-fn streams<'m>(problem: Arc<Problem>, cpus: &[usize]) -> Result<Worker<'m>, Untestable> {
+fn streams<'m>(
+    host: &'static dyn Host,
+    problem: Arc<Problem>,
+    cpus: &[usize],
+) -> Result<Worker<'m>, Untestable> {
     Ok(Worker {
         cpu: cpus[0],
-        kernel: Box::new(streams::Streams::new(problem, cpus)?),
+        kernel: Box::new(streams::Streams::new(host, problem, cpus)?),
     })
 }
 
 #[cfg(not(feature = "peers"))]
-fn streams<'m>(_: Arc<Problem>, _: &[usize]) -> Result<Worker<'m>, Untestable> {
+fn streams<'m>(
+    _: &'static dyn Host,
+    _: Arc<Problem>,
+    _: &[usize],
+) -> Result<Worker<'m>, Untestable> {
     Err(without_peers())
 }
 

@@ -1,12 +1,14 @@
 //! Variants of our own: each task adds to sums of its own, and the sums are added up at the end.
 
+use crate::experiment::sync::{Mutex, PoisonError, RwLock};
 use crate::experiment::topics::kmeans::run::Problem;
 use crate::experiment::topics::kmeans::run::cluster::{Apart, EPSILON, lock, mean_of};
 use crate::experiment::topics::kmeans::run::tasks::Variant;
 use crate::kernel::{Means, NearestWay, Sum, add_to_nearest};
 use crate::pattern::kmeans::{CLUSTERS, Point};
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Each task reads means that nobody writes meanwhile, and adds to sums that nobody else reads.
 /// They are added up in the order of the tasks, whoever did them, so that a run is as exactly

@@ -4,9 +4,10 @@ use crate::experiment::topics::kmeans::run::Problem;
 use crate::experiment::topics::kmeans::run::cluster::Cluster;
 use crate::experiment::topics::kmeans::run::tasks::Variant;
 use crate::pattern::kmeans::Point;
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Clusters that all threads read and add to.
 struct Clusters<C> {

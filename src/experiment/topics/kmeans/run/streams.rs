@@ -3,15 +3,15 @@
 use crate::experiment::prelude::*;
 use crate::experiment::topics::kmeans::run::cluster::{EPSILON, mean_of};
 use crate::experiment::topics::kmeans::run::{Problem, nearest_of, tasks};
+use crate::host::Host;
 use crate::kernel::{Access, Kernel, Sum, Work};
-use crate::os::pin;
 use crate::pattern::kmeans::Point;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, Ordering};
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Java's streams split their elements until there are four parts a thread.
 const PARTS_A_THREAD: usize = 4;
@@ -87,13 +87,17 @@ impl Streams {
     ///
     /// # Errors
     /// If there is no thread, or one cannot be kept on its CPU.
-    pub(crate) fn new(problem: Arc<Problem>, cpus: &[usize]) -> Result<Self, Untestable> {
+    pub(crate) fn new(
+        host: &'static dyn Host,
+        problem: Arc<Problem>,
+        cpus: &[usize],
+    ) -> Result<Self, Untestable> {
         let threads = cpus.len();
         let homeless = Arc::new(AtomicBool::new(false));
         let (cpus, noted) = (cpus.to_vec(), Arc::clone(&homeless));
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
-            .start_handler(move |index| match pin(cpus[index]) {
+            .start_handler(move |index| match host.pin(cpus[index]) {
                 // Until the thread ends.
                 Ok(pinned) => core::mem::forget(pinned),
                 Err(_) => noted.store(true, Ordering::Relaxed),

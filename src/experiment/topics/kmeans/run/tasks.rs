@@ -1,12 +1,13 @@
 //! Tasks, and the threads that do them: what the note's work-stealing pool is for.
 
+use crate::experiment::sync::give_way;
 use crate::experiment::topics::kmeans::run::cluster::Apart;
 use crate::kernel::{Access, Kernel, Work};
 use crate::pattern::kmeans::{CLUSTERS, Point};
+use crate::prelude::*;
+use alloc::sync::Arc;
 use core::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::thread;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// A way to do k-means in tasks. An iteration is some steps; a step ends when all its tasks have.
 pub(crate) trait Variant: Send + Sync {
@@ -57,7 +58,7 @@ impl Gate {
                 core::hint::spin_loop();
             } else {
                 // Whoever is awaited may want this CPU.
-                thread::yield_now();
+                give_way();
             }
         }
     }
@@ -216,6 +217,7 @@ pub(crate) fn trace(points: Range<usize>, operations: u64, sink: &mut dyn FnMut(
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::thread;
 
     use super::*;
     use crate::experiment::topics::kmeans::run::cluster::lock;

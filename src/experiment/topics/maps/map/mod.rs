@@ -5,8 +5,9 @@
 //! offered: keys are `u32`, values `u64`.
 
 use crate::experiment::prelude::*;
+use crate::experiment::sync::{Mutex, MutexGuard, PoisonError};
+use alloc::sync::Arc;
 pub use share::{Share, Tally};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use striped::StripedMap;
 pub use striped_write::StripedWriteMap;
 

@@ -1,9 +1,9 @@
 //! Maps of other crates, in the place of Java's `ConcurrentHashMap`.
 
 use crate::experiment::topics::maps::map::SharedMap;
+use core::hash::{BuildHasherDefault, Hasher};
 use dashmap::{DashMap, Entry};
 use papaya::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Spreads a key over all bits by one multiplication: the others' hash takes three instructions,
 /// and the default one of the standard library would take longer than the maps.

@@ -1,9 +1,10 @@
 //! Locks and sizes in arrays, dense or with unused ones in between.
 
+use crate::experiment::sync::Mutex;
 use crate::experiment::topics::maps::map::lock;
 use crate::mem::LINE;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicU32;
+use crate::prelude::*;
+use core::sync::atomic::AtomicU32;
 
 /// Locks of a line: 8 bytes each.
 const LOCKS: usize = LINE / size_of::<Mutex<()>>();

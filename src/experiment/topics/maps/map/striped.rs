@@ -6,8 +6,9 @@
 
 use crate::experiment::topics::maps::map::places::Stripes;
 use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
-use std::cell::UnsafeCell;
-use std::sync::atomic::Ordering;
+use crate::prelude::*;
+use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering;
 
 /// A key with its value, and the rest of its bucket.
 struct Node {

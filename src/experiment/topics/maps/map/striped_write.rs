@@ -8,11 +8,12 @@
 // Nodes are reached by pointers that a writer has published, and freed when nobody else can.
 #![allow(unsafe_code)]
 
+use crate::experiment::sync::Mutex;
 use crate::experiment::topics::maps::map::places::{APART, Stripes};
 use crate::experiment::topics::maps::map::{SharedMap, buckets, lock, spread};
-use std::ptr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use crate::prelude::*;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A key with its value, and the rest of its bucket. Never changed.
 struct Node {

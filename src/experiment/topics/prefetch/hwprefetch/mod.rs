@@ -3,9 +3,9 @@
 
 use crate::experiment::prelude::*;
 use crate::experiment::shared::walk::WalkSetup;
+use crate::host::Guard;
 use crate::kernel::{Access, Kernel, Work};
 use crate::mem::Region;
-use crate::os::prefetchers::{Off, Ready};
 use crate::pattern::{Layout, Order, Path};
 use crate::stats::Interval;
 
@@ -88,7 +88,7 @@ impl Setup for SwitchedOffSetup {
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
         // First, because it fails on most machines, and laying out the walk takes long.
-        let ready = Ready::here()?;
+        let ready = context.host.prefetchers()?;
         let (kernel, period) = self.walk.prepare(region, context)?.kernel()?;
         let off = ready.switch_off()?;
         let kernel = Box::new(WhileOff { kernel, _off: off });
@@ -103,7 +103,7 @@ impl Setup for SwitchedOffSetup {
 /// A kernel, and the switch that is put back when it is done.
 struct WhileOff<'m> {
     kernel: Box<dyn Kernel + 'm>,
-    _off: Off,
+    _off: Box<dyn Guard>,
 }
 
 impl Kernel for WhileOff<'_> {

@@ -4,8 +4,8 @@ use crate::cpu::Hint;
 use crate::experiment::prelude::*;
 use crate::experiment::topics::prefetch::helper_thread::HelperSetup;
 use crate::experiment::topics::prefetch::swprefetch::walk::{PLAIN, WORK, setup};
+use crate::host::Nearness;
 use crate::kernel::{Ahead, Dependence};
-use crate::os::sysfs::Nearness;
 use crate::pattern::{Layout, Order};
 
 /// The most nodes that the helper may be ahead.

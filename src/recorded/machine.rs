@@ -3,14 +3,14 @@
 //! A record alone suffices to judge and to draw: the [`Machine`] comes back from the header and the
 //! points of the ladder.
 
-use super::record::{CacheLine, CountingLine, CpuLine, Header, TlbLine};
-use crate::counters::Quantity;
+use super::{CacheLine, CountingLine, CpuLine, Header, TlbLine};
 use crate::cpu::{Cache, CacheKind, Caches, Core, Feature, Features, Identity, Tlb, Tlbs};
 use crate::experiment::{
     Calibration, Counting, CpuOrder, LADDER, Machine, Placement, Point, Ranges, Reach, Rung,
     rung_of,
 };
-use crate::os::sysfs;
+use crate::pmu::Quantity;
+use crate::prelude::*;
 use crate::time::Rate;
 
 /// The machine that a header and the points of the ladder describe.
@@ -125,22 +125,6 @@ pub fn cpu_line(identity: &Identity, features: Features) -> CpuLine {
 pub fn core_of(line: &CpuLine) -> Option<&'static Core> {
     let own = line.core.as_deref().and_then(Core::named);
     own.or_else(|| Core::recorded_as(line.microarchitecture.as_deref()?))
-}
-
-/// A cache as the kernel describes it.
-pub fn kernel_cache_line(cache: &sysfs::Cache) -> CacheLine {
-    let small = |number: Option<u64>| number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
-    CacheLine {
-        level: cache.level as u8,
-        holds: cache.kind.name().to_owned(),
-        bytes: cache.size,
-        ways: small(cache.ways),
-        line: small(cache.line),
-        sets: cache.sets.unwrap_or(0),
-        fully_associative: false,
-        shared_by: u32::try_from(cache.shared_by.len()).ok(),
-        inclusive: None,
-    }
 }
 
 /// The cache that a line keeps. `None` if the line holds what no CPU reports: no bytes, no line

@@ -1,11 +1,12 @@
 //! What an operation does, counted: N operations against 2N.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use core::hint::black_box;
-use std::io;
 
+use super::Lack;
 use crate::kernel::Kernel;
 use crate::measure::Shot;
-use crate::os::perf::Group;
 use crate::pmu::Reading;
 use crate::stats::{Interval, Summary};
 
@@ -36,18 +37,7 @@ pub trait Meter {
     ///
     /// # Errors
     /// If the counters cannot be read.
-    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()>;
-}
-
-impl Meter for Group {
-    fn events(&self) -> usize {
-        self.len()
-    }
-
-    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()> {
-        let mut before = vec![Reading::default(); into.len()];
-        self.scope_into(work, &mut before, into).1
-    }
+    fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack>;
 }
 
 /// How often each difference is taken.
@@ -66,7 +56,7 @@ pub fn of_kernel(
     kernel: &mut dyn Kernel,
     operations: u64,
     meter: &dyn Meter,
-) -> io::Result<Vec<Option<Each>>> {
+) -> Result<Vec<Option<Each>>, Lack> {
     let operations = operations.max(1);
     differences(meter, operations, &mut |stretches| {
         let mut run = |operations| {
@@ -81,7 +71,7 @@ pub fn of_kernel(
 ///
 /// # Errors
 /// If the counters cannot be read.
-pub fn of_shot(shot: &mut dyn Shot, meter: &dyn Meter) -> io::Result<Vec<Option<Each>>> {
+pub fn of_shot(shot: &mut dyn Shot, meter: &dyn Meter) -> Result<Vec<Option<Each>>, Lack> {
     let operations = SHOTS * shot.operations().max(1);
     let mut one = vec![Reading::default(); meter.events()];
     differences(meter, operations, &mut |stretches| {
@@ -117,8 +107,8 @@ struct Stretches {
 fn differences(
     meter: &dyn Meter,
     operations: u64,
-    take: &mut dyn FnMut(&mut Stretches) -> io::Result<()>,
-) -> io::Result<Vec<Option<Each>>> {
+    take: &mut dyn FnMut(&mut Stretches) -> Result<(), Lack>,
+) -> Result<Vec<Option<Each>>, Lack> {
     let events = meter.events();
     let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(TIMES); events];
     let mut whole = vec![Reading::default(); events];
@@ -157,8 +147,8 @@ fn each(values: &mut [f64], whole: &Reading) -> Option<Each> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::rc::Rc;
     use core::cell::Cell;
-    use std::rc::Rc;
 
     /// Operations done so far.
     struct Done(Rc<Cell<u64>>);
@@ -202,11 +192,11 @@ mod tests {
             2
         }
 
-        fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> io::Result<()> {
+        fn around(&self, work: &mut dyn FnMut(), into: &mut [Reading]) -> Result<(), Lack> {
             let before = self.done.get();
             work();
             if !self.works {
-                return Err(io::Error::from_raw_os_error(libc::EIO));
+                return Err(Lack::refused("no answer"));
             }
             let happened = 3 * (self.done.get() - before) + self.costs;
             into[0] = Reading {

@@ -1,21 +1,23 @@
-//! A bound on how far one thread runs ahead of another, kept by a futex.
+//! A bound on how far one thread runs ahead of another.
 //!
 //! The walker says how far it has come and goes on. The runner asks how much further it may go; at
 //! the bound it sleeps, until the walker has come half of the way and wakes it. The walker never
 //! waits, and a runner whose walker is gone or stands still does not wait for ever.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
-use std::time::Duration;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use core::time::Duration;
 
-use super::futex;
+use super::Host;
 
 /// What two threads know of each other: each part on a line of its own, so that what is written
 /// seldom is not fetched anew with what is written often.
 #[derive(Debug)]
 pub struct RunAheadLimit {
+    host: &'static dyn Host,
     /// Where the walker is: steps, modulo 2^32, and below them its place.
     walker: Apart<AtomicU64>,
-    /// 1 while the runner sleeps: the futex.
+    /// 1 while the runner sleeps: what the host wakes it by.
     asleep: Apart<AtomicU32>,
     /// How many steps the walker must have made to wake it, modulo 2^32.
     due: AtomicU32,
@@ -54,7 +56,7 @@ pub enum RunAheadBudget {
 
 /// How far a runner was ahead, in steps, each time that it had run on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "lab", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "record", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunAhead {
     /// The least.
     pub least: u32,
@@ -74,10 +76,11 @@ const NAP: Duration = Duration::from_millis(20);
 const NAPS: u32 = 50;
 
 impl RunAheadLimit {
-    /// A leash of `bound` steps, at least 1; the walker has made none.
-    pub fn new(bound: u32) -> RunAheadLimit {
+    /// A leash of `bound` steps, at least 1; the walker has made none. The runner sleeps by `host`.
+    pub fn new(host: &'static dyn Host, bound: u32) -> RunAheadLimit {
         let bound = bound.max(1);
         RunAheadLimit {
+            host,
             walker: Apart::default(),
             asleep: Apart::default(),
             due: AtomicU32::new(0),
@@ -121,7 +124,7 @@ impl RunAheadLimit {
 
     fn wake(&self) {
         if self.asleep.0.swap(0, Ordering::AcqRel) == 1 {
-            futex::wake(&self.asleep.0);
+            self.host.wake(&self.asleep.0);
         }
     }
 
@@ -198,7 +201,7 @@ impl RunAheadLimit {
         self.asleep.0.store(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if self.walker(own).0 < due && !self.gone.load(Ordering::Acquire) {
-            futex::wait(&self.asleep.0, 1, NAP);
+            self.host.sleep(&self.asleep.0, 1, NAP);
         }
         self.asleep.0.store(0, Ordering::Relaxed);
     }
@@ -207,6 +210,7 @@ impl RunAheadLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Linux;
     use std::sync::atomic::AtomicU64;
     use std::thread;
 
@@ -235,7 +239,7 @@ mod tests {
     fn a_runner_never_leads_by_more_than_the_bound() {
         const GOAL: u64 = 20_000;
         for (bound, stride, batch) in [(1, 1, 1), (7, 3, 100), (100, 10, 8), (100, 64, 100)] {
-            let leash = RunAheadLimit::new(bound);
+            let leash = RunAheadLimit::new(&Linux, bound);
             let at = AtomicU64::new(0);
             thread::scope(|scope| {
                 scope.spawn(|| run(&leash, GOAL, batch, &at));
@@ -258,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_walker_that_stands_still_or_is_gone_is_not_waited_for() {
-        let leash = RunAheadLimit::new(3);
+        let leash = RunAheadLimit::new(&Linux, 3);
         let at = AtomicU64::new(0);
         // It gives up after a second.
         run(&leash, 10, 1, &at);
@@ -272,7 +276,7 @@ mod tests {
 
     #[test]
     fn steps_are_told_apart_beyond_32_bits() {
-        let leash = RunAheadLimit::new(10);
+        let leash = RunAheadLimit::new(&Linux, 10);
         let many = (1 << 33) + 5;
         leash.advance(many, 7);
         let behind = RunAheadBudget::Behind {
@@ -291,7 +295,7 @@ mod tests {
 
     #[test]
     fn leads_are_counted_by_tenths() {
-        let leash = RunAheadLimit::new(10);
+        let leash = RunAheadLimit::new(&Linux, 10);
         assert_eq!(leash.leads(), None);
         (1..=10).for_each(|lead| leash.note(lead));
         let expected = RunAhead {

@@ -13,7 +13,7 @@ use crate::mem::LINE;
 ///
 /// # Safety
 /// The bytes are mapped and readable.
-pub(crate) unsafe fn flush(first: *const u8, bytes: usize, features: &Features) {
+pub(crate) unsafe fn flush_bytes(first: *const u8, bytes: usize, features: &Features) {
     let lines = (0..bytes).step_by(LINE).map(|at| first.wrapping_add(at));
     // SAFETY: the caller vouches for the bytes.
     unsafe {

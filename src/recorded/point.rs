@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::counters::Quantity;
 use crate::experiment::{Count, Measured, Point, Quality, State, ThreadStats, Untestable};
 use crate::kernel::Work;
 use crate::measure::{Ended, Sample};
+use crate::pmu::Quantity;
+use crate::prelude::*;
 use crate::record::{CountLine, NOISY, RawPoint, RawTimed, ended_flag, sample_row};
 use crate::stats::{Interval, Summary};
 
@@ -13,7 +14,7 @@ use crate::stats::{Interval, Summary};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Raw", into = "Raw")]
 pub struct PointLine {
-    /// Id of the experiment; [`MACHINE`](super::MACHINE) for the ladder.
+    /// Id of the experiment; [`MACHINE`](crate::record::MACHINE) for the ladder.
     pub experiment: String,
     /// In which pass over the selection it was measured, from 0.
     pub pass: u32,
@@ -42,10 +43,10 @@ impl PointLine {
 }
 
 /// A point as its line has it.
-pub(super) type Raw = RawPoint<String, Box<Timed>>;
+pub(crate) type Raw = RawPoint<String, Box<Timed>>;
 
 /// What was timed, as its line has it.
-pub(super) type Timed =
+pub(crate) type Timed =
     RawTimed<String, ThreadStats, Vec<String>, Vec<CountLine<String>>, Vec<[u64; 4]>>;
 
 /// The flag of a point that was measured under another experiment, before that one's id.
@@ -224,8 +225,8 @@ fn measured_of(timed: Timed) -> Measured {
 mod tests {
     use super::*;
     use crate::experiment::Distribution;
+    use crate::host::RunAhead;
     use crate::lab::record::Line;
-    use crate::os::leash::RunAhead;
 
     fn measured(ended: Ended, disturbed: usize) -> Point {
         let mut values = [4.9, 5.0, 5.1, 7.3, 1.0 / 3.0];

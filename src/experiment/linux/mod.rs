@@ -1,0 +1,357 @@
+//! Linux as a host of experiments.
+
+mod told;
+
+use core::sync::atomic::AtomicU32;
+use core::time::Duration;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use crate::bench::DisturbanceMonitor;
+use crate::counters::{Counters, Place, Quantity, chosen};
+use crate::cpu::SplitLocks;
+use crate::experiment::Counting;
+use crate::host::{
+    Alias, Arrangement, BackgroundLoad, Backing, Code, Event, Granted, Group, Guard, Host, Lack,
+    Pages, Populate, Prefetchers, Process, Refusal, RoundOptions, Sharing, Team, Told, View, Watch,
+    Worker, WorkerTime,
+};
+use crate::kernel::Function;
+use crate::os::hugepages::{Transparent, transparent};
+use crate::os::irq::Interrupts;
+use crate::os::perf::{self, Counter};
+use crate::os::prefetchers::{Off, Ready};
+use crate::os::{
+    self, BackgroundProcess, BackgroundThread, Memory, Pinned, Populated, Root, Sysfs, ThreadGroup,
+    futex, preempt, sampler, split_locks,
+};
+
+/// Linux, by [`os`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Linux;
+
+impl Host for Linux {
+    fn name(&self) -> &'static str {
+        "Linux"
+    }
+
+    fn memory(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Backing>, Lack> {
+        boxed(Memory::new(bytes, pages))
+    }
+
+    fn reserve(&self, bytes: usize) -> Result<Box<dyn Backing>, Lack> {
+        boxed(Memory::reserve(bytes))
+    }
+
+    fn populate(&self, bytes: usize, pages: Pages) -> Result<Box<dyn Populate>, Lack> {
+        let always = transparent(Path::new("/sys")) == Ok(Transparent::Always);
+        if always != (pages == Pages::Huge) {
+            return Err(Lack::refused(format_args!(
+                "mmap(MAP_POPULATE) gives no {pages} pages here: transparent huge pages are {}",
+                if always { "always on" } else { "not always on" }
+            )));
+        }
+        let bytes = bytes.next_multiple_of(pages.bytes());
+        let mapped = Populated::map(bytes)
+            .map_err(|error| Lack::refused(format_args!("mmap(MAP_POPULATE): {error}")))?;
+        drop(mapped);
+        Ok(Box::new(MapPopulate {
+            bytes,
+            mapped: None,
+        }))
+    }
+
+    fn first_touched_on<'m>(&self, bytes: &'m mut [u8], cpu: usize) -> Result<&'m mut [u8], Lack> {
+        os::first_touched_on(bytes, cpu).map_err(Lack::refused)
+    }
+
+    fn current_cpu(&self) -> Option<usize> {
+        preempt::current_cpu()
+    }
+
+    fn now(&self) -> Result<Duration, Lack> {
+        static BEGAN: OnceLock<Instant> = OnceLock::new();
+        Ok(BEGAN.get_or_init(Instant::now).elapsed())
+    }
+
+    fn watch(&self) -> Box<dyn Watch> {
+        Box::new(DisturbanceMonitor::here())
+    }
+
+    fn interrupts(&self, cpu: usize) -> Option<u64> {
+        let interrupts = Interrupts::of(&Root::live(), cpu);
+        Some(interrupts.ok()?.total())
+    }
+
+    fn counters(&self, events: &[Event]) -> Result<Box<dyn Group>, Lack> {
+        Ok(Box::new(perf::Group::of_first(events)))
+    }
+
+    fn counted(&self, list: Option<&str>) -> Result<Vec<String>, Lack> {
+        let named = chosen(list, &Place::here()).map_err(Lack::refused)?;
+        let (_, counts) = Counters::open(named).scope(|| ());
+        let mut names = Vec::new();
+        let mut refused = None;
+        for (name, reading) in counts.iter() {
+            match reading {
+                Ok(_) => names.push(name.to_owned()),
+                Err(refusal) => refused = Some(format!("{name}: {refusal}")),
+            }
+        }
+        match (names.is_empty(), refused) {
+            (true, Some(reason)) => Err(Lack::Refused(reason)),
+            _ => Ok(names),
+        }
+    }
+
+    fn team(
+        &self,
+        members: &mut [Worker<'_>],
+        options: RoundOptions,
+        lead: &mut dyn FnMut(&mut dyn Team),
+    ) -> Result<(), Lack> {
+        os::team(members, options, |team| lead(team)).map_err(Lack::refused)
+    }
+
+    fn partner(&self, cpu: usize, step: Box<dyn FnMut() + Send>) -> Result<Box<dyn Guard>, Lack> {
+        boxed(BackgroundThread::start(cpu, step))
+    }
+
+    fn process(&self, load: BackgroundLoad) -> Result<Box<dyn Process>, Lack> {
+        boxed(BackgroundProcess::start(load))
+    }
+
+    fn pin(&self, cpu: usize) -> Result<Box<dyn Guard>, Lack> {
+        boxed(os::pin(cpu))
+    }
+
+    fn sleep(&self, word: &AtomicU32, value: u32, most: Duration) {
+        futex::wait(word, value, most);
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        futex::wake(word);
+    }
+
+    fn code(
+        &self,
+        bytes: usize,
+        pages: Pages,
+        write: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Box<dyn Code>, Lack> {
+        boxed(os::Code::new(bytes, pages, write))
+    }
+
+    fn alias(&self, bytes: usize, view: View) -> Result<Box<dyn Alias>, Lack> {
+        boxed(os::Alias::new(bytes, view))
+    }
+
+    fn prefetchers(&self) -> Result<Box<dyn Prefetchers>, Lack> {
+        boxed(Ready::here())
+    }
+
+    fn split_locks(&self) -> Result<SplitLocks, Lack> {
+        split_locks::allowed().map_err(Lack::refused)
+    }
+
+    fn sample(&self, period: Duration, work: &mut dyn FnMut()) -> Result<Vec<usize>, Lack> {
+        sampler::sample(period, work).map_err(Lack::refused)
+    }
+
+    fn programs(&self) -> Result<(), Lack> {
+        Ok(())
+    }
+
+    fn told(&self, what: Told) -> Result<f64, Lack> {
+        told::number(what)
+    }
+
+    fn sharing(&self) -> Result<Sharing, Lack> {
+        Sysfs::live().sharing().map_err(Lack::refused)
+    }
+
+    fn arrangement(&self) -> Result<Arrangement, Lack> {
+        Sysfs::live().arrangement().map_err(Lack::refused)
+    }
+}
+
+/// What [`os`] gave, as an experiment takes it.
+trait Boxed<T: ?Sized> {
+    fn boxed(self) -> Box<T>;
+}
+
+macro_rules! boxes {
+    ($($of:ty => $to:ident;)+) => {
+        $(impl Boxed<dyn $to> for $of {
+            fn boxed(self) -> Box<dyn $to> {
+                Box::new(self)
+            }
+        })+
+    };
+}
+
+boxes! {
+    Memory => Backing;
+    BackgroundThread => Guard;
+    BackgroundProcess => Process;
+    Pinned => Guard;
+    os::Code => Code;
+    os::Alias => Alias;
+    Ready => Prefetchers;
+    Off => Guard;
+}
+
+fn boxed<T: ?Sized, F: Boxed<T>, E: core::error::Error>(got: Result<F, E>) -> Result<Box<T>, Lack> {
+    got.map(F::boxed).map_err(Lack::refused)
+}
+
+impl Guard for BackgroundThread {}
+impl Guard for Pinned {}
+impl Guard for Off {}
+impl Watch for DisturbanceMonitor {}
+
+impl Backing for Memory {
+    fn bytes(&self) -> &[u8] {
+        self.as_slice()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.as_mut_slice()
+    }
+
+    fn granted(&self) -> &Granted {
+        Memory::granted(self)
+    }
+
+    fn give_back(&mut self) -> Result<(), Lack> {
+        let refused = |error| Lack::refused(format_args!("madvise(MADV_DONTNEED): {error}"));
+        Memory::give_back(self).map_err(refused)
+    }
+
+    fn populate(&mut self) -> Result<(), Lack> {
+        let refused = |error| Lack::refused(format_args!("madvise(MADV_POPULATE_WRITE): {error}"));
+        Memory::populate(self).map_err(refused)
+    }
+}
+
+/// `mmap(MAP_POPULATE)` of so many bytes.
+#[derive(Debug)]
+struct MapPopulate {
+    bytes: usize,
+    mapped: Option<Populated>,
+}
+
+impl Populate for MapPopulate {
+    fn map(&mut self) -> usize {
+        let populated = Populated::map(self.bytes).expect("the kernel did so before");
+        let address = populated.address();
+        self.mapped = Some(populated);
+        address
+    }
+
+    fn unmap(&mut self) {
+        self.mapped = None;
+    }
+}
+
+impl Group for perf::Group {
+    fn refusal(&self, place: usize) -> Option<&Refusal> {
+        perf::Group::refusal(self, place)
+    }
+}
+
+impl Team for ThreadGroup<'_> {
+    fn round(&mut self, operations: u64) -> &[WorkerTime] {
+        ThreadGroup::round(self, operations)
+    }
+
+    fn turns(&self) -> &[WorkerTime] {
+        ThreadGroup::turns(self)
+    }
+
+    fn one_core(&self) -> bool {
+        ThreadGroup::one_core(self)
+    }
+
+    fn round_trip(&self) -> Option<f64> {
+        ThreadGroup::round_trip(self)
+    }
+
+    fn wait_for_cores(&mut self, patience: &mut Duration) {
+        ThreadGroup::wait_for_cores(self, patience);
+    }
+}
+
+impl Process for BackgroundProcess {
+    fn stretches(&self) -> u64 {
+        BackgroundProcess::stretches(self)
+    }
+
+    fn lives(&mut self) -> bool {
+        BackgroundProcess::lives(self)
+    }
+}
+
+impl Code for os::Code {
+    fn function(&self, offset: usize) -> Function {
+        os::Code::function(self, offset)
+    }
+}
+
+impl Alias for os::Alias {
+    fn first(&self) -> *mut u8 {
+        os::Alias::first(self)
+    }
+
+    fn second(&self) -> *mut u8 {
+        os::Alias::second(self)
+    }
+
+    fn write(&mut self, offset: usize, bytes: &[u8]) {
+        os::Alias::write(self, offset, bytes);
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU32 {
+        os::Alias::word(self, offset)
+    }
+
+    fn function(&self, offset: usize) -> Function {
+        os::Alias::function(self, offset)
+    }
+}
+
+impl Prefetchers for Ready {
+    fn switch_off(self: Box<Self>) -> Result<Box<dyn Guard>, Lack> {
+        boxed(Ready::switch_off(*self))
+    }
+}
+
+impl Counting {
+    /// What the CPU of this thread counts: opens every quantity's event for a moment. Also the
+    /// events of those that are counted.
+    pub fn probe(place: &Place) -> (Self, Vec<(Quantity, Event)>) {
+        let mut counted = Vec::new();
+        let answers = Quantity::ALL.map(|quantity| {
+            let answer = place.counting(quantity).and_then(|named| {
+                let event = named.event.map_err(|refusal| reason(&refusal))?;
+                Counter::open(&event).map_err(|refusal| reason(&refusal))?;
+                counted.push((quantity, event));
+                Ok(named.name)
+            });
+            (quantity, answer)
+        });
+        (Counting::of(answers), counted)
+    }
+}
+
+/// Why an event is not counted, with the setting that would let it.
+fn reason(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Paranoid(_) => format!("{refusal}; `{}` allows it", refusal.mend()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! Scaling: the bandwidth of one core, of some, and of all of them at once.
+
+use crate::experiment::claim::guest::unless_strangers;
+use crate::experiment::prelude::*;
+use crate::experiment::shared::bandwidth::{BandwidthSetup, BandwidthTeamSetup, Mover, Owner};
+use crate::experiment::topics::bandwidth::together::Place::{self, L1, L2, Llc, Memory};
+use crate::experiment::topics::bandwidth::{COPY, PAPER, READ, WRITE, a_size_a_level};
+use crate::experiment::topics::coherence::sharing::at_least_cores;
+use crate::host::CpuLocation;
+use crate::infer::saturation;
+use crate::kernel::Motion;
+use crate::stats::Interval;
+
+const NON_TEMPORAL: &str = "non-temporal write";
+
+/// What the threads do, where, and whether a quick run measures it.
+const KINDS: [(&str, Motion, Place, bool); 13] = [
+    (READ, Motion::Read, L1, false),
+    (WRITE, Motion::Write, L1, false),
+    (COPY, Motion::Copy, L1, false),
+    (READ, Motion::Read, L2, true),
+    (WRITE, Motion::Write, L2, true),
+    (COPY, Motion::Copy, L2, false),
+    (READ, Motion::Read, Llc, true),
+    (WRITE, Motion::Write, Llc, true),
+    (COPY, Motion::Copy, Llc, false),
+    (READ, Motion::Read, Memory, true),
+    (WRITE, Motion::Write, Memory, true),
+    (COPY, Motion::Copy, Memory, true),
+    (NON_TEMPORAL, Motion::WriteNonTemporal, Memory, true),
+];
+
+/// The share of the highest bandwidth from which on a number of cores saturates memory.
+const SATURATED: f64 = 0.9;
+
+fn series(what: &str, place: Place) -> String {
+    format!("{what}, {}", place.name())
+}
+
+/// Numbers of threads: 1, 2, 4 and so on in a quick run, the half steps as well in a full one, then
+/// all cores, and all hyper-threads if there are some.
+fn numbers(machine: &Machine) -> Vec<usize> {
+    let order = &machine.cpu_order;
+    let cores = order.cores().max(1);
+    let powers = (0..).map(|k| 1 << k).take_while(|&threads| threads < cores);
+    let mut numbers: Vec<usize> = powers.collect();
+    if machine.full {
+        let halves = numbers.iter().map(|threads| threads * 3 / 2);
+        let halves: Vec<usize> = halves.filter(|&threads| threads < cores).collect();
+        numbers.extend(halves);
+    }
+    numbers.extend([cores, order.cpus().max(cores)]);
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// The places of the first `threads` threads.
+fn seats(machine: &Machine, threads: usize) -> &[CpuLocation] {
+    let seats = machine.cpu_order.seats();
+    &seats[..threads.min(seats.len())]
+}
+
+/// How many of these threads share something, where the fewest and where the most do.
+fn sharers(seats: &[CpuLocation], of: fn(&CpuLocation) -> usize) -> [usize; 2] {
+    let with = |seat| {
+        seats
+            .iter()
+            .filter(|other| of(other) == of(seat))
+            .count()
+            .max(1)
+    };
+    let counts = || seats.iter().map(with);
+    [counts().min().unwrap_or(1), counts().max().unwrap_or(1)]
+}
+
+/// The most threads that share the caches of a place, among these.
+fn most_sharers(place: Place, seats: &[CpuLocation]) -> usize {
+    let [_, most] = match place {
+        L1 => sharers(seats, |seat| seat.core),
+        L2 => sharers(seats, |seat| seat.l2),
+        Llc | Memory => sharers(seats, |seat| seat.last_level),
+    };
+    most
+}
+
+/// The working set of a thread in a cache, whatever the number of threads: that of Figure 3.27, or
+/// the smallest power of two if that finds no room for all cores.
+fn in_cache(machine: &Machine, place: Place) -> Option<usize> {
+    let range = place.range(machine);
+    let cores = seats(machine, machine.cpu_order.cores());
+    let most = most_sharers(place, cores);
+    let usual = a_size_a_level(machine).into_iter();
+    let mut usual = usual.filter(|&bytes| range.holds(bytes as f64));
+    let all_fit = |bytes: &usize| range.holds((most * bytes) as f64);
+    let smallest = || {
+        let mut powers = (0..usize::BITS - 1).map(|k| 1 << k);
+        powers.find(|&bytes| range.holds(bytes as f64))
+    };
+    usual.find(all_fit).or_else(smallest)
+}
+
+/// The bytes of each of so many threads in a place: the caches hold those of all threads that share
+/// them, or do not hold them. `None` if there is no room.
+fn bytes(machine: &Machine, place: Place, threads: usize) -> Option<usize> {
+    let seats = seats(machine, threads);
+    let range = place.range(machine);
+    if place != Memory {
+        let bytes = in_cache(machine, place)?;
+        let together = most_sharers(place, seats) * bytes;
+        return range.holds(together as f64).then_some(bytes);
+    }
+    let [fewest, _] = sharers(seats, |seat| seat.last_level);
+    let (one, room) = (machine.in_memory(), machine.largest / threads.max(1));
+    if one <= room {
+        return Some(one);
+    }
+    let less = 1 << room.checked_ilog2()?;
+    range.holds((fewest * less) as f64).then_some(less)
+}
+
+fn case(
+    machine: &Machine,
+    (what, motion, place, _): (&str, Motion, Place, bool),
+    threads: usize,
+) -> Option<Case> {
+    let granularity = motion.granularity();
+    let bytes = bytes(machine, place, threads)? / granularity * granularity;
+    let label = series(what, place);
+    let mover = Mover::Vectors(PAPER);
+    if bytes == 0 {
+        return None;
+    }
+    if threads == 1 {
+        let setup = BandwidthSetup {
+            bytes,
+            motion,
+            mover,
+        };
+        return Some(Case::new(label, 1.0, setup));
+    }
+    let setup = BandwidthTeamSetup {
+        bytes,
+        motion,
+        mover,
+        owner: Owner::Each,
+        cpus: machine.cpu_order.of(threads).ok()?,
+    };
+    Some(Case::new(label, threads as f64, setup))
+}
+
+/// The largest number of threads, each on a core of its own, and the bandwidth of one of them.
+fn all_cores(e: &Evidence<'_>, label: &str) -> Result<(f64, Interval), Untestable> {
+    at_least_cores(&e.machine.cpu_order, 2)?;
+    let points = e.series(label)?.into_iter().rev();
+    let mut numbers = points.map(|(threads, _)| threads);
+    let alone = |threads: &f64| {
+        let seats = seats(e.machine, *threads as usize);
+        *threads > 1.0 && sharers(seats, |seat| seat.core)[1] == 1
+    };
+    let threads = numbers.find(alone).ok_or_else(|| {
+        Untestable(format!(
+            "no point of `{label}` has two threads on two cores: their buffers find no room, or \
+             threads take hyper-threads before cores"
+        ))
+    })?;
+    Ok((threads, e.at(label, threads)?))
+}
+
+/// The bandwidth of each of all cores over that of one core alone.
+fn kept(e: &Evidence<'_>, what: &str, place: Place, least: f64) -> Judged {
+    let label = series(what, place);
+    let (threads, each) = all_cores(e, &label)?;
+    let kept = ratio(each, e.at(&label, 1.0))?;
+    at_least(
+        &format!("{label}: each of {threads} cores over one core alone"),
+        kept,
+        least,
+    )
+}
+
+/// The bandwidth of all threads of a series together, over their number.
+fn totals(points: Vec<(f64, Interval)>) -> Vec<(f64, Interval)> {
+    let total = |(threads, each): (f64, Interval)| (threads, each.scaled(threads));
+    points.into_iter().map(total).collect()
+}
+
+/// The share of all cores that saturates memory.
+fn saturating(e: &Evidence<'_>) -> Judged {
+    let label = series(READ, Memory);
+    let (threads, _) = all_cores(e, &label)?;
+    let mut points = e.series(&label)?;
+    points.retain(|point| point.0 <= threads);
+    let totals = totals(points);
+    let few = || Untestable("the bandwidth of one core alone was not measured".to_owned());
+    let cores = saturation(&totals, SATURATED).ok_or_else(few)?;
+    let highest = totals.iter().map(|(_, total)| *total);
+    let highest = highest.reduce(Interval::most).ok_or_else(few)?;
+    let share = cores.scaled(1.0 / threads);
+    let count = match cores.lo == cores.hi {
+        true => format!("{}", cores.lo),
+        false => format!("{} to {}", cores.lo, cores.hi),
+    };
+    noted(
+        at_most("cores that saturate memory over all cores", share, 0.75),
+        format!(
+            "{count} of {threads} cores read at {:.0} % of the highest bandwidth, {:.1} GB/s",
+            100.0 * SATURATED,
+            highest.middle()
+        ),
+    )
+}
+
+pub(super) const SCALING: Experiment = Experiment {
+    id: "X17",
+    name: "bandwidth-scaling",
+    title: "Bandwidth of one core, of some cores, and of all",
+    question: "How does bandwidth grow with the number of cores, and how many cores saturate \
+               memory?",
+    source: "Beyond the papers: the bandwidth of Figures 3.24 to 3.29 over the number of cores, as \
+             likwid-bench and STREAM measure it",
+    seen: &[],
+    about: "Each thread reads, writes or copies a buffer of its own by 16-byte accesses, all \
+            threads at the same time, or writes it by non-temporal stores. The horizontal axis is \
+            the number of threads, the vertical axis the bandwidth of all threads together: that \
+            of the median thread, times their number. A copied byte counts twice, as read and as \
+            written. Cores near the first one come first, and hyper-threads after all cores. L2 \
+            belongs to one core, so its bandwidth should grow in proportion to the cores, unless \
+            the clock falls when more cores work. The last level is shared, and its bandwidth may \
+            grow more slowly. The bandwidth of memory grows until its channels are busy. The \
+            number of cores that reach 90 % of the highest bandwidth is inferred from the curve, \
+            which is taken to bend down only. A write to memory reads its line first; a non- \
+            temporal write does not, and should be faster as soon as the channels limit both. \
+            Where memory for the test is short, many threads have smaller buffers, which together \
+            exceed each last level. In the last level itself, the curve ends with as many threads \
+            as find room in it.",
+    plot: Some(Plot::lines(
+        Axis::log("threads"),
+        Axis::log("bandwidth of all threads"),
+        Unit::GigabytesPerSecond,
+    )),
+    events: &[],
+    cases: |machine| {
+        let kinds = KINDS.into_iter().filter(|kind| machine.full || kind.3);
+        let numbers = numbers(machine);
+        let cases = kinds.flat_map(|kind| {
+            let cases = numbers.iter();
+            cases.filter_map(move |&threads| case(machine, kind, threads))
+        });
+        cases.collect()
+    },
+    curves: |e| {
+        let curves = plain_curves(e).into_iter();
+        let of_all = |curve: Curve| Curve {
+            points: totals(curve.points),
+            ..curve
+        };
+        curves.map(of_all).collect()
+    },
+    claims: &[
+        measured(
+            "X17.1",
+            ours(
+                "a private cache should serve its core at full speed whatever other cores do; a \
+                 lower clock of all cores, or a host that puts two CPUs on one core, takes that \
+                 away",
+            ),
+            "in L2, while all cores read, or all write, each core is at least 0.9 times as fast as \
+             one core alone",
+            |e| {
+                let (threads, _) = all_cores(e, &series(READ, L2))?;
+                if sharers(seats(e.machine, threads as usize), |seat| seat.l2)[1] > 1 {
+                    return Err(Untestable("cores of this CPU share an L2".to_owned()));
+                }
+                all_of([READ, WRITE].map(|what| kept(e, what, L2, 0.9)))
+            },
+        )
+        .holding("The bandwidth of L2 is that of one core times the number of cores.")
+        .failing(
+            "The clock falls when all cores work, or the cores share what they seem to have for \
+             themselves.",
+        ),
+        measured(
+            "X17.2",
+            ours(
+                "the channels of memory limit all cores together, the outstanding misses of one \
+                 core limit that core: on servers with many cores, some should be enough",
+            ),
+            "at most three quarters of the cores read memory at 90 % of the highest bandwidth",
+            saturating,
+        )
+        .holding("More threads than that gain nothing in a program that streams through memory.")
+        .failing("Memory has bandwidth for all cores: a program that streams needs all of them."),
+        measured(
+            "X17.3",
+            ours("work that is divided evenly waits for the slowest core"),
+            "while all cores read memory, the slowest core takes less than 1.5 times as long as \
+             the fastest core",
+            |e| {
+                let label = series(READ, Memory);
+                let (threads, _) = all_cores(e, &label)?;
+                let spread = e.spread(&label, threads)?;
+                at_most(
+                    &format!("slowest over fastest of {threads} cores"),
+                    spread,
+                    1.5,
+                )
+            },
+        )
+        .failing("Divide such work by its progress, not evenly."),
+        measured(
+            "X17.4",
+            ours(
+                "the slices of a last level, and the paths to them, grow in number with the cores: \
+                 they should keep up",
+            ),
+            "in the last level, while as many cores read as find room in it, each core is at least \
+             0.8 times as fast as one core alone",
+            |e| unless_strangers(e, kept(e, READ, Llc, 0.8)),
+        ),
+        measured(
+            "X17.5",
+            ours(
+                "a write reads its line first, a non-temporal write does not: it halves the \
+                 traffic, which counts where the channels limit",
+            ),
+            "all cores together write memory at least 1.25 times as fast by non-temporal stores as \
+             by ordinary stores",
+            |e| {
+                let [plain, bypassing] = [WRITE, NON_TEMPORAL].map(|what| series(what, Memory));
+                let (threads, stores) = all_cores(e, &bypassing)?;
+                let faster = ratio(stores, e.at(&plain, threads))?;
+                at_least(
+                    &format!("non-temporal over ordinary writes of {threads} cores"),
+                    faster,
+                    1.25,
+                )
+            },
+        ),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::machine::tests::unknown;
+
+    /// CPUs of `cores` cores with two threads each, numbered cores first; eight cores share a last
+    /// level.
+    fn machine(cores: usize, full: bool) -> Machine {
+        let seat = |cpu: usize| CpuLocation {
+            cpu,
+            core: cpu % cores,
+            l2: cpu % cores,
+            last_level: cpu % cores / 8 * 8,
+            package: 0,
+        };
+        Machine {
+            cpu_order: CpuOrder::around(None, (0..2 * cores).map(seat).collect()),
+            full,
+            ..unknown()
+        }
+    }
+
+    #[test]
+    fn numbers_of_threads_end_with_all_cores_and_all_hyper_threads() {
+        assert_eq!(numbers(&unknown()), [1]);
+        assert_eq!(numbers(&machine(2, false)), [1, 2, 4]);
+        assert_eq!(numbers(&machine(12, false)), [1, 2, 4, 8, 12, 24]);
+        assert_eq!(numbers(&machine(12, true)), [1, 2, 3, 4, 6, 8, 12, 24]);
+        let many = numbers(&machine(128, false));
+        assert_eq!(many, [1, 2, 4, 8, 16, 32, 64, 128, 256]);
+    }
+
+    #[test]
+    fn threads_that_share_a_cache_are_counted() {
+        let machine = machine(12, false);
+        let shared = |threads, of| sharers(seats(&machine, threads), of);
+        assert_eq!(shared(1, |seat| seat.last_level), [1, 1]);
+        assert_eq!(shared(12, |seat| seat.last_level), [4, 8]);
+        assert_eq!(shared(12, |seat| seat.l2), [1, 1]);
+        assert_eq!(shared(24, |seat| seat.l2), [2, 2]);
+        assert_eq!(shared(99, |seat| seat.package), [24, 24]);
+    }
+}

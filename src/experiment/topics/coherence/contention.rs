@@ -1,0 +1,416 @@
+//! Contention: one line that all threads want, by additions and by locks.
+
+use crate::experiment::Percentile;
+use crate::experiment::prelude::*;
+use crate::experiment::shared::increment::{IncrementSetup, Spacing};
+use crate::experiment::topics::coherence::mutex::{Library, MutexSetup};
+use crate::experiment::topics::coherence::sharing::{at_least_cores, on_cores};
+use crate::host::Worker;
+use crate::kernel::{IncrementWay, QueueLock, QueueWay};
+use crate::mem::Region;
+use crate::stats::Interval;
+
+/// The row of this family.
+pub(crate) static ALL: &[Experiment] = &[CONTENTION];
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Increment(IncrementWay),
+    Queue(QueueWay),
+    Library(Library),
+}
+
+const ADD: &str = "fetch_add";
+const COMPARE: &str = "compare_exchange";
+const SPIN: &str = "spin lock";
+const TICKET: &str = "ticket lock";
+const MCS: &str = "MCS lock";
+const PARKING: &str = "parking_lot::Mutex";
+
+const WAYS: [(&str, Way); 6] = [
+    (ADD, Way::Increment(IncrementWay::FetchAdd)),
+    (COMPARE, Way::Increment(IncrementWay::CompareExchange)),
+    (SPIN, Way::Increment(IncrementWay::SpinLock)),
+    (TICKET, Way::Queue(QueueWay::Ticket)),
+    (MCS, Way::Queue(QueueWay::Mcs)),
+    (PARKING, Way::Library(Library::ParkingLot)),
+];
+
+const SHARED: &str = "one line";
+const PADDED: &str = "padded";
+
+/// Where the words lie: as in B8, so that a run measures them once.
+const PLACES: [(&str, Spacing); 2] = [(SHARED, Spacing::Shared), (PADDED, Spacing::Apart(128))];
+
+fn series(way: &str, place: &str) -> String {
+    format!("{way}, {place}")
+}
+
+fn case(machine: &Machine, way: usize, place: usize, threads: usize) -> Option<Case> {
+    let (how, way) = WAYS[way];
+    let (place, spacing) = PLACES[place];
+    let cpus = machine.cpu_order.of(threads).ok()?;
+    let (name, x) = (series(how, place), threads as f64);
+    let pace = SampleOf::Slowest;
+    let case = match way {
+        Way::Increment(way) => Case::new(
+            name,
+            x,
+            IncrementSetup {
+                way,
+                spacing,
+                cpus,
+                pace,
+            },
+        ),
+        Way::Queue(way) => Case::new(
+            name,
+            x,
+            QueueSetup {
+                way,
+                spacing,
+                cpus,
+                pace,
+            },
+        ),
+        Way::Library(library) => Case::new(
+            name,
+            x,
+            MutexSetup {
+                library,
+                spacing,
+                cpus,
+                pace,
+            },
+        ),
+    };
+    Some(case.run_by_run(1))
+}
+
+/// The numbers of threads from two on, each thread on a core of its own.
+fn several(e: &Evidence<'_>) -> Result<Vec<usize>, Untestable> {
+    at_least_cores(&e.machine.cpu_order, 2)?;
+    let mut numbers = on_cores(e.machine);
+    numbers.retain(|&threads| threads > 1);
+    Ok(numbers)
+}
+
+/// The largest of them, which is at least `least`.
+fn most(e: &Evidence<'_>, least: usize) -> Result<f64, Untestable> {
+    at_least_cores(&e.machine.cpu_order, least)?;
+    let most = several(e)?.into_iter().max();
+    Ok(most.map_or(1.0, |threads| threads as f64))
+}
+
+/// The time of an operation of one way over that of another, by all threads on one line.
+fn over(e: &Evidence<'_>, of: &str, to: &str, threads: f64) -> Result<Interval, Untestable> {
+    let at = |way| e.at(&series(way, SHARED), threads);
+    ratio(at(of)?, at(to)?)
+}
+
+const CONTENTION: Experiment = Experiment {
+    id: "X18",
+    name: "contended-line",
+    title: "One line that all threads want: throughput, latency and fairness",
+    question: "What do a counter and a lock cost when all threads want them at the same time, who \
+               waits, and for how long?",
+    source: "Beyond Sestoft 4.2: throughput, single operations and fairness, as David, Guerraoui and \
+             Trigonakis measure them (SOSP 2013)",
+    seen: &[],
+    about: "Every thread adds to a word or takes a lock and gives it back, again and again, with \
+            nothing in between: either all threads on one line, or each on lines of its own. The \
+            horizontal axis is the number of threads, each on a core of its own. The vertical \
+            axis is the time per operation of one thread; the throughput of all threads together \
+            is their number divided by this time. On one line only one core can work at a time, \
+            and each change of the core costs a transfer of the line: the time should grow at \
+            least in proportion to the threads, and the throughput should fall from the first to \
+            the second thread. On separate lines the time should not change. The curves of p99 \
+            show single operations of one thread, each timed by itself: 99 of 100 take at most \
+            this time. A spin lock goes to whichever core gets the line first, possibly the core \
+            that has just released it: fewer transfers, and longer waits for the others. A ticket \
+            lock and the MCS lock (Mellor-Crummey and Scott) serve threads in the order of their \
+            arrival. All waiting threads watch one word of a ticket lock, and each watches a word \
+            of its own with MCS, which should pay with many threads. A thread of parking_lot \
+            sleeps after a short wait, and lets a running thread go ahead. Where a host stops a \
+            virtual CPU, the threads behind it in a queue wait as well; single operations are \
+            timed for some seconds at most.",
+    plot: Some(Plot::lines(
+        Axis::linear("threads"),
+        Axis::log("time per operation"),
+        Unit::Nanoseconds,
+    )),
+    events: &[],
+    cases: |machine| {
+        let mut cases = Vec::new();
+        for threads in on_cores(machine) {
+            for way in 0..WAYS.len() {
+                cases.extend((0..PLACES.len()).filter_map(|at| case(machine, way, at, threads)));
+            }
+        }
+        cases
+    },
+    curves: |e| {
+        let slow = |way: &str| {
+            let label = series(way, SHARED);
+            let numbers = e.series(&label).ok()?.into_iter();
+            let points = numbers.filter_map(|(threads, _)| {
+                let slow = e.percentile(&label, threads, Percentile::P99).ok()?;
+                Some((threads, slow))
+            });
+            Some(Curve {
+                label: format!("p99 {label}"),
+                points: points.collect(),
+            })
+        };
+        let mut curves = plain_curves(e);
+        // All padded words cost about the same.
+        curves.retain(|curve| curve.label.ends_with(SHARED) || curve.label == series(ADD, PADDED));
+        curves.extend(WAYS.iter().filter_map(|(way, _)| slow(way)));
+        curves.retain(|curve| !curve.points.is_empty());
+        curves
+    },
+    claims: &[
+        measured(
+            "X18.1",
+            ours("from which number of threads on a counter should be one per thread"),
+            "from two threads on, a fetch_add on a line that all threads share takes more than 4 \
+             times as long as a fetch_add on a line of the thread's own",
+            |e| {
+                all_of(several(e)?.into_iter().map(|threads| {
+                    let at = |place| e.at(&series(ADD, place), threads as f64);
+                    let what = format!("one line over padded, {threads} threads");
+                    at_least(&what, ratio(at(SHARED)?, at(PADDED)?), 4.0)
+                }))
+            },
+        )
+        .holding("Give each thread a counter of its own, and add them up when somebody asks.")
+        .failing(
+            "The core keeps the line for many additions in a row, or overlaps the transfers of \
+             the line with other work.",
+        ),
+        measured(
+            "X18.2",
+            ours(
+                "David, Guerraoui and Trigonakis (SOSP 2013): one location is written fastest by \
+                 one thread, and more threads add nothing",
+            ),
+            "all threads together make less than 1.1 times as many fetch_adds per second on one \
+             line as one thread alone",
+            |e| {
+                let threads = most(e, 2)?;
+                let at = |threads| e.at(&series(ADD, SHARED), threads);
+                let gain = ratio(at(1.0)?, at(threads)?)?.scaled(threads);
+                let what = format!("throughput of {threads} threads over that of one");
+                at_most(&what, gain, 1.1)
+            },
+        ),
+        measured(
+            "X18.3",
+            ours(
+                "an attempt of compare_exchange that fails moves the line and is done again; \
+                 fetch_add never fails",
+            ),
+            "with all threads on one line, an addition by a loop of compare_exchange takes more \
+             than 1.5 times as long as by fetch_add",
+            |e| {
+                let threads = most(e, 2)?;
+                let what = format!("compare_exchange over fetch_add, {threads} threads");
+                at_least(&what, over(e, COMPARE, ADD, threads)?, 1.5)
+            },
+        ),
+        measured(
+            "X18.4",
+            ours("a mean hides who waits: a server is judged by its slowest requests"),
+            "p99 of single fetch_adds is more than 4 times as long on a line that all threads \
+             share as on a line of the thread's own",
+            |e| {
+                let threads = most(e, 2)?;
+                let [shared, padded] = [SHARED, PADDED]
+                    .map(|place| e.percentile(&series(ADD, place), threads, Percentile::P99));
+                let what = format!("p99 on one line over padded, {threads} threads");
+                at_least(&what, ratio(shared?, padded?), 4.0)
+            },
+        ),
+        measured(
+            "X18.5",
+            ours(
+                "Mellor-Crummey and Scott (1991): a queue serves threads in the order of arrival, \
+                 a spin lock whoever gets the line first",
+            ),
+            "the slowest thread falls behind the fastest more than 1.1 times as far with a spin \
+             lock as with a ticket lock and with an MCS lock",
+            |e| {
+                let threads = most(e, 2)?;
+                let spread = |way| e.spread(&series(way, SHARED), threads);
+                all_of([TICKET, MCS].map(|way| {
+                    let what =
+                        format!("slowest over fastest of {threads} threads, spin lock over {way}");
+                    at_least(&what, ratio(spread(SPIN)?, spread(way)?), 1.1)
+                }))
+            },
+        )
+        .holding("With a spin lock some threads get more turns than others.")
+        .failing("The cores get the line in turns by themselves."),
+        measured(
+            "X18.6",
+            ours(
+                "Mellor-Crummey and Scott (1991): threads that watch one word all fetch its line \
+                 again at each release, threads that watch words of their own do not",
+            ),
+            "with four threads or more, a turn of an MCS lock takes less than 0.9 times as long as \
+             a turn of a ticket lock",
+            |e| {
+                let threads = most(e, 4)?;
+                let what = format!("MCS lock over ticket lock, {threads} threads");
+                at_most(&what, over(e, MCS, TICKET, threads)?, 0.9)
+            },
+        ),
+        measured(
+            "X18.7",
+            ours(
+                "a lock that lets the running thread go ahead keeps its line in one core; a queue \
+                 hands it on at every turn",
+            ),
+            "with all threads on one line, a turn of a ticket lock takes more than 1.5 times as \
+             long as a turn of parking_lot::Mutex",
+            |e| {
+                let threads = most(e, 2)?;
+                let what = format!("ticket lock over parking_lot::Mutex, {threads} threads");
+                at_least(&what, over(e, TICKET, PARKING, threads)?, 1.5)
+            },
+        )
+        .holding("Order of arrival is paid for with throughput."),
+    ],
+};
+
+/// Threads that take a lock that serves them in the order of their arrival.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct QueueSetup {
+    way: QueueWay,
+    /// One lock for all threads, or each thread's own.
+    spacing: Spacing,
+    /// The CPU of each thread, all different.
+    cpus: Vec<usize>,
+    pace: SampleOf,
+}
+
+impl QueueSetup {
+    /// Threads per lock.
+    fn sharers(&self) -> usize {
+        match self.spacing {
+            Spacing::Shared => self.cpus.len(),
+            Spacing::Apart(_) => 1,
+        }
+    }
+
+    /// Bytes of a lock with the nodes of its threads.
+    fn lock(&self) -> usize {
+        QueueLock::bytes(self.sharers()).unwrap_or(0)
+    }
+}
+
+impl Setup for QueueSetup {
+    fn bytes(&self) -> usize {
+        self.lock() * (self.cpus.len() / self.sharers().max(1))
+    }
+
+    fn prepare<'m>(&self, region: Region<'m>, _: &Context) -> Result<Workload<'m>, Untestable> {
+        // Who waits for a thread on its own CPU waits until the system takes the CPU away.
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable();
+        if let Some(pair) = cpus.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Untestable(format!(
+                "two threads of a queue would share CPU {}",
+                pair[0]
+            )));
+        }
+        let too_small = || Untestable("no room for the locks of all threads".to_owned());
+        let mut locks = Vec::with_capacity(self.cpus.len());
+        for part in region.into_bytes().chunks_exact_mut(self.lock().max(1)) {
+            let threads = QueueLock::threads(Region::new(part)?, self.sharers(), self.way);
+            locks.extend(threads.ok_or_else(too_small)?);
+        }
+        if locks.len() < self.cpus.len() {
+            return Err(too_small());
+        }
+        let member = |(lock, &cpu)| Worker {
+            cpu,
+            kernel: Box::new(lock),
+        };
+        let members = locks.into_iter().zip(&self.cpus).map(member);
+        Ok(Workload::at_once(members.collect(), self.pace, 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Linux;
+    use crate::host::{Host, RoundOptions};
+    use crate::os::allowed;
+
+    fn setup(way: QueueWay, spacing: Spacing, cpus: Vec<usize>) -> QueueSetup {
+        QueueSetup {
+            way,
+            spacing,
+            cpus,
+            pace: SampleOf::Slowest,
+        }
+    }
+
+    /// Each takes its turns though the others wait for the same lock, and leaves it free.
+    #[test]
+    fn every_thread_takes_its_turns_and_leaves_the_lock_free() {
+        let context = Context {
+            features: crate::cpu::Features::detect(),
+            host: &Linux,
+        };
+        let cpus = allowed();
+        for way in QueueWay::ALL {
+            for spacing in [Spacing::Shared, Spacing::Apart(128)] {
+                let setup = setup(way, spacing, cpus.clone());
+                let mut bytes = vec![0xff; setup.bytes() + 63];
+                let at = bytes.as_ptr().align_offset(64);
+                let memory = &mut bytes[at..][..setup.bytes()];
+                let region = Region::new(memory).unwrap();
+                let Ok(Workload::Threads { mut members, .. }) = setup.prepare(region, &context)
+                else {
+                    panic!("{setup:?} has no threads");
+                };
+                assert_eq!(members.len(), cpus.len());
+                let manner = RoundOptions {
+                    ahead: 100_000,
+                    keep_on: false,
+                };
+                let mut turns = 0;
+                let rounds = Linux.team(&mut members, manner, &mut |team| {
+                    turns = (0..20).map(|_| team.round(1000).len()).sum();
+                });
+                rounds.unwrap();
+                assert_eq!(turns, 20 * cpus.len());
+                drop(members);
+                let word = |at: usize| u64::from_ne_bytes(memory[at..][..8].try_into().unwrap());
+                let taken = 20_000 * setup.sharers() as u64;
+                let (first, second) = match way {
+                    QueueWay::Ticket => (taken, taken),
+                    _ => (0, 0),
+                };
+                assert_eq!((word(0), word(8)), (first, second), "{setup:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn threads_of_a_queue_share_no_cpu() {
+        let context = Context {
+            features: crate::cpu::Features::detect(),
+            host: &Linux,
+        };
+        let setup = setup(QueueWay::Mcs, Spacing::Shared, vec![1, 0, 1]);
+        let mut bytes = vec![0; setup.bytes() + 63];
+        let region = Region::new(&mut bytes).unwrap();
+        let refused = setup.prepare(region, &context).unwrap_err();
+        assert!(refused.0.contains("share CPU 1"), "{refused}");
+    }
+}

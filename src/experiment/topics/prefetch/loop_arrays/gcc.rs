@@ -1,0 +1,136 @@
+//! What the installed gcc makes of the sum of an array.
+
+use super::{Compiled, is_prefetch};
+use crate::experiment::prelude::*;
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::fs::DirBuilder;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// The compiler's option.
+const OPTION: &str = "-fprefetch-loop-arrays";
+
+/// The function in C.
+const SOURCE: &str = "\
+struct array { const unsigned *first; unsigned long count; };
+unsigned long sum(const struct array *array)
+{
+    const unsigned *numbers = array->first;
+    unsigned long count = array->count, sum = 0, i;
+    for (i = 0; i < count; i++)
+        sum += numbers[i];
+    return sum;
+}
+";
+
+/// More bytes than any compiler produces for the function.
+const MOST: usize = 4096;
+
+impl Compiled {
+    /// The function in assembly.
+    pub(super) fn assembly(self) -> Result<String, Untestable> {
+        let option = (self != Compiled::Plain).then_some(OPTION);
+        let mut arguments = vec![
+            "-x",
+            "c",
+            "-O2",
+            "-ffreestanding",
+            "-fno-pic",
+            "-S",
+            "-o",
+            "-",
+        ];
+        arguments.extend(["-fcf-protection=none", "-fno-stack-protector"]);
+        arguments.push("-fno-asynchronous-unwind-tables");
+        arguments.extend(option);
+        let assembly = gcc(&arguments, SOURCE)?;
+        let assembly = String::from_utf8_lossy(&assembly);
+        let left_out = |line: &&str| self == Compiled::LeftOut && is_prefetch(line);
+        let lines = assembly.lines().filter(|line| !left_out(line));
+        Ok(lines.flat_map(|line| [line, "\n"]).collect())
+    }
+
+    /// The function's machine code, compiled once per process.
+    pub(super) fn code(self) -> Result<&'static [u8], Untestable> {
+        static MADE: [OnceLock<Result<Vec<u8>, Untestable>>; 3] = [const { OnceLock::new() }; 3];
+        let made = MADE[self as usize].get_or_init(|| linked(&self.assembly()?));
+        made.as_deref().map_err(Untestable::clone)
+    }
+}
+
+/// Runs gcc on an input, and returns its standard output.
+fn gcc(arguments: &[&str], input: &str) -> Result<Vec<u8>, Untestable> {
+    let failed = |error| Untestable(format!("gcc: {error}"));
+    let machine = Command::new("gcc").arg("-dumpmachine").output();
+    let machine = machine.map_err(failed)?.stdout;
+    if !machine.starts_with(b"x86_64") {
+        let machine = String::from_utf8_lossy(&machine).into_owned();
+        return Err(Untestable(format!("gcc compiles for {}", machine.trim())));
+    }
+    let mut child = Command::new("gcc")
+        .arg("-m64")
+        .args(arguments)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // If gcc ends before it has read everything, its own message says why.
+        let _ = pipe.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or("no message").to_owned();
+        return Err(Untestable(format!("gcc: {}, {first}", output.status)));
+    }
+    Ok(output.stdout)
+}
+
+/// The function alone, linked for address 0. It refers to no address, so it runs anywhere.
+fn linked(assembly: &str) -> Result<Vec<u8>, Untestable> {
+    static FOLDERS: AtomicU32 = AtomicU32::new(0);
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("linefill-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    // A folder of this name that exists already is an error: its contents would be executed.
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    let code = linked_in(&folder, assembly);
+    std::fs::remove_dir_all(&folder)?;
+    code
+}
+
+fn linked_in(folder: &Path, assembly: &str) -> Result<Vec<u8>, Untestable> {
+    let output = folder.join("sum.bin");
+    let Some(name) = output.to_str() else {
+        return Err(Untestable(
+            "the temporary folder's name is not UTF-8".to_owned(),
+        ));
+    };
+    let linker = "-Wl,--oformat=binary,--build-id=none,-Ttext=0,-e0";
+    gcc(
+        &[
+            "-x",
+            "assembler",
+            "-nostdlib",
+            "-static",
+            linker,
+            "-o",
+            name,
+        ],
+        assembly,
+    )?;
+    let code = std::fs::read(&output)?;
+    match code.is_empty() || code.len() > MOST {
+        true => Err(Untestable(format!(
+            "gcc produced {} bytes of code",
+            code.len()
+        ))),
+        false => Ok(code),
+    }
+}

@@ -1,0 +1,239 @@
+//! What can be counted, and why it is not.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::{Lack, Meter};
+use crate::pmu::{Quantity, UnknownEvent};
+
+// Constants of `include/uapi/linux/perf_event.h`: events are numbered as Linux does.
+const TYPE_HARDWARE: u32 = 0;
+const TYPE_SOFTWARE: u32 = 1;
+const TYPE_CACHE: u32 = 3;
+const CPU_CYCLES: u64 = 0;
+
+/// A quantity, of which a host without a kernel knows the event. Linux has no such type.
+const TYPE_QUANTITY: u32 = u32::MAX;
+
+/// An event that the kernel itself counts: needs no PMU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Software {
+    /// Nanoseconds for which the thread ran.
+    TaskClock,
+    /// Page faults of both kinds.
+    PageFaults,
+    /// Context switches.
+    ContextSwitches,
+    /// Moves to another CPU.
+    Migrations,
+    /// Page faults served without waiting for a disk.
+    MinorFaults,
+    /// Page faults that waited for one.
+    MajorFaults,
+}
+
+impl Software {
+    /// All of them.
+    pub const ALL: [Software; 6] = [
+        Software::TaskClock,
+        Software::PageFaults,
+        Software::ContextSwitches,
+        Software::Migrations,
+        Software::MinorFaults,
+        Software::MajorFaults,
+    ];
+
+    /// Its name, as `perf list` prints it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Software::TaskClock => "task-clock",
+            Software::PageFaults => "page-faults",
+            Software::ContextSwitches => "context-switches",
+            Software::Migrations => "cpu-migrations",
+            Software::MinorFaults => "minor-faults",
+            Software::MajorFaults => "major-faults",
+        }
+    }
+
+    /// PERF_COUNT_SW_*.
+    const fn config(self) -> u64 {
+        match self {
+            Software::TaskClock => 1,
+            Software::PageFaults => 2,
+            Software::ContextSwitches => 3,
+            Software::Migrations => 4,
+            Software::MinorFaults => 5,
+            Software::MajorFaults => 6,
+        }
+    }
+}
+
+/// Something that can be counted, of the calling thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Event {
+    pub(crate) kind: u32,
+    pub(crate) config: u64,
+    pub(crate) config1: u64,
+    /// Whether what happens in the kernel is left out.
+    pub(crate) user_only: bool,
+}
+
+impl Event {
+    /// Core cycles, by the kernel's own name for them.
+    pub const CYCLES: Event = Event::generic(CPU_CYCLES);
+
+    /// Retired instructions.
+    pub const INSTRUCTIONS: Event = Event::generic(1);
+
+    /// Retired branches.
+    pub const BRANCHES: Event = Event::generic(4);
+
+    /// Loads that missed the first data cache: whatever the kernel counts as such on this CPU.
+    #[doc(alias = "L1-dcache-load-misses")]
+    pub const L1D_LOAD_MISSES: Event = Event::load_misses(0);
+
+    /// Loads whose page no TLB knew, likewise.
+    #[doc(alias = "dTLB-load-misses")]
+    pub const DTLB_LOAD_MISSES: Event = Event::load_misses(3);
+
+    /// PERF_COUNT_HW_CACHE_*: the cache; loads are 0 in the second byte, misses 1 in the third.
+    const fn load_misses(cache: u64) -> Event {
+        Event::cache(cache | 1 << 16)
+    }
+
+    /// An event of perf's caches, by its number.
+    pub(crate) const fn cache(config: u64) -> Event {
+        Event {
+            kind: TYPE_CACHE,
+            ..Event::generic(config)
+        }
+    }
+
+    /// An event that perf defines for every PMU, by its number.
+    pub(crate) const fn generic(config: u64) -> Event {
+        Event {
+            kind: TYPE_HARDWARE,
+            config,
+            config1: 0,
+            user_only: true,
+        }
+    }
+
+    /// An event of the kernel's own. What happens in the kernel on the thread's behalf counts,
+    /// because all of it does.
+    pub const fn software(software: Software) -> Event {
+        Event {
+            kind: TYPE_SOFTWARE,
+            config: software.config(),
+            config1: 0,
+            user_only: false,
+        }
+    }
+
+    /// Whatever event counts a quantity here: for a host that programs its counters itself.
+    pub const fn of_quantity(quantity: Quantity) -> Event {
+        Event {
+            kind: TYPE_QUANTITY,
+            config: quantity as u64,
+            config1: 0,
+            user_only: false,
+        }
+    }
+
+    /// The quantity, of an event that is [given by one](Self::of_quantity).
+    pub fn quantity(&self) -> Option<Quantity> {
+        let index = usize::try_from(self.config).ok()?;
+        match self.kind {
+            TYPE_QUANTITY => Quantity::ALL.get(index).copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether the kernel counts it by itself.
+    #[cfg(feature = "std")]
+    pub(crate) const fn is_software(&self) -> bool {
+        self.kind == TYPE_SOFTWARE
+    }
+}
+
+/// Why the kernel counts no hardware event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is no such event (`ENOENT`, `ENODEV`, `EOPNOTSUPP`): no PMU, which is usual in
+    /// virtual machines.
+    NoPmu,
+    /// The setting `perf_event_paranoid` forbids it (`EACCES`), with its value where that can be
+    /// read.
+    Paranoid(Option<i64>),
+    /// A sandbox forbids the call (`EPERM` though the setting allows it, or `ENOSYS`).
+    Sandbox,
+    /// This CPU's PMU does not know the event, or not with this counter (`EINVAL`).
+    Event,
+    /// The tables have no event of this name for this core.
+    Unknown(UnknownEvent),
+    /// The tables do not have this CPU's events.
+    NoTable,
+    /// Another user has the counter for himself (`EBUSY`).
+    Busy,
+    /// The host counts no events at all.
+    Lacking(Lack),
+    /// Another answer.
+    Other(String),
+}
+
+impl Refusal {
+    /// The command or setting that lifts it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            Self::NoPmu => {
+                "measure on the bare machine, or let the hypervisor pass the PMU on \
+                 (QEMU: -cpu host,pmu=on; EC2: a metal instance)"
+            }
+            Self::Paranoid(_) => "sudo sysctl kernel.perf_event_paranoid=1",
+            Self::Sandbox => {
+                "allow the system call in the sandbox \
+                 (Docker: --cap-add PERFMON --security-opt seccomp=unconfined)"
+            }
+            Self::Event => {
+                "compare the event's encoding with `perf list --details` on this machine"
+            }
+            Self::Unknown(_) => {
+                "name an event of this core (linefill::pmu::events lists them), \
+                 or one of perf's own, such as cache-misses"
+            }
+            Self::NoTable => "name one of perf's own events, such as cache-misses",
+            Self::Busy => {
+                "stop whoever counts there: sudo lsof /dev/cpu/*/msr, or the NMI watchdog: sudo sysctl kernel.nmi_watchdog=0"
+            }
+            Self::Lacking(_) => "count on a host that has counters",
+            Self::Other(_) => "look for perf in the kernel log: sudo dmesg | grep -i perf",
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPmu => f.write_str("the kernel sees no PMU on this CPU"),
+            Self::Paranoid(Some(value)) => {
+                write!(f, "kernel.perf_event_paranoid={value} forbids it")
+            }
+            Self::Paranoid(None) => f.write_str("kernel.perf_event_paranoid forbids it"),
+            Self::Sandbox => f.write_str("a sandbox (seccomp) forbids perf_event_open"),
+            Self::Event => f.write_str("this CPU's PMU does not count such an event"),
+            Self::Unknown(unknown) => unknown.fmt(f),
+            Self::NoTable => f.write_str("no table has the events of this CPU"),
+            Self::Busy => f.write_str("somebody else has the counter for himself"),
+            Self::Lacking(lack) => lack.fmt(f),
+            Self::Other(answer) => write!(f, "perf_event_open: {answer}"),
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+/// Events that are counted together.
+pub trait Group: Meter {
+    /// Why the event at `place` is not counted, if it is not.
+    fn refusal(&self, place: usize) -> Option<&Refusal>;
+}

@@ -1,0 +1,100 @@
+//! Experiments on a host that has nothing.
+#![cfg(feature = "std")]
+
+use std::sync::atomic::AtomicBool;
+
+use linefill::cpu::Features;
+use linefill::experiment::{
+    Claim, Context, Effort, Evidence, Experiment, Kind, Machine, Point, Rig, State, Untestable,
+    Verdict, all,
+};
+use linefill::host::NoHost;
+
+use crate::verdicts::machines::{KIB, Level, Model, server};
+
+/// How a reason begins that is the host's.
+const LACKS: &str = "an allocator alone has no ";
+
+/// Claims that arithmetic or the simulator decides elsewhere: a quick run traces no compiler, and in a
+/// mebibyte F3 has no points.
+const UNDECIDED: [&str; 7] = ["D10.6", "D10.7", "F3.1", "F3.2", "F3.3", "F3.4", "F3.5"];
+
+/// No time: whatever would be timed must not get so far.
+const NO_EFFORT: Effort = Effort {
+    warm_up: 0.0,
+    sampling: 0.0,
+    passes: 1,
+};
+
+/// The levels of a machine in 128 KiB, so that its memory takes a mebibyte.
+fn machine() -> Machine {
+    let level = |bytes, ways, cost| Level { bytes, ways, cost };
+    let small = Model {
+        levels: vec![
+            level(8.0 * KIB, 8, 5.0),
+            level(32.0 * KIB, 8, 16.0),
+            level(128.0 * KIB, 16, 70.0),
+        ],
+        ..server()
+    };
+    Machine {
+        largest: 1 << 20,
+        ..small.machine()
+    }
+}
+
+/// Every case of an experiment, as far as it gets without a host.
+fn run(experiment: &Experiment, machine: &Machine) -> Vec<Point> {
+    let stop = AtomicBool::new(false);
+    let context = Context {
+        features: Features::detect(),
+        host: &NoHost,
+    };
+    let mut rig = Rig::new(machine.rate, context, NO_EFFORT, &stop);
+    let cases = (experiment.cases)(machine).into_iter();
+    cases.filter_map(|case| rig.measure(&case)).collect()
+}
+
+/// Whether a claim of this kind takes nothing of the machine, so that it is decided anywhere unless threads
+/// or programs are what computes it.
+fn is_decided_anywhere(claim: &Claim) -> bool {
+    matches!(claim.kind, Kind::Simulated | Kind::Computed)
+}
+
+#[test]
+fn without_a_host_nothing_is_timed_and_every_reason_is_named() {
+    let machine = machine();
+    let (mut absent, mut decided) = (0, 0);
+    let mut undecided = Vec::new();
+    for experiment in all() {
+        let points = run(experiment, &machine);
+        for point in &points {
+            match &point.state {
+                State::Counted(_) => {}
+                State::Untestable(Untestable(reason)) => {
+                    assert!(!reason.is_empty(), "{} {}", experiment.id, point.series);
+                    absent += usize::from(reason.starts_with(LACKS));
+                }
+                State::Measured(_) => panic!("{} timed `{}`", experiment.id, point.series),
+            }
+        }
+        let evidence = Evidence::new(&machine, &points, experiment.unit());
+        for claim in experiment.claims {
+            let judgement = claim.decide(&evidence);
+            match (judgement.verdict, claim.kind) {
+                (Verdict::Untestable, _) => {
+                    let reason = judgement.numbers;
+                    assert!(!reason.is_empty(), "{}", claim.id);
+                    if is_decided_anywhere(claim) && !reason.starts_with(LACKS) {
+                        undecided.push(claim.id);
+                    }
+                }
+                (_, Kind::Measured) => panic!("{} was decided without a host", claim.id),
+                _ => decided += 1,
+            }
+        }
+    }
+    assert_eq!(undecided, UNDECIDED);
+    println!("{absent} cases say what the host has not; {decided} claims are decided");
+    assert!(absent > 1000 && decided > 50, "{absent} {decided}");
+}

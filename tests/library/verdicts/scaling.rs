@@ -1,0 +1,202 @@
+//! Row X17: bandwidth over the number of cores.
+
+use linefill::experiment::Verdict::{DoesNotHold, Holds, Inconclusive, Untestable};
+use linefill::experiment::{CpuOrder, Machine, Placement, Verdict};
+use linefill::os::sysfs::CpuLocation;
+
+use super::machines::{guest, server};
+use super::planted::{Planted, Row, noisy, row, time};
+
+const PRIVATE: &str = ".1";
+const SATURATED: &str = ".2";
+const FAIR: &str = ".3";
+const LAST_LEVEL: &str = ".4";
+const BYPASSING: &str = ".5";
+
+/// Bandwidths in GB/s.
+#[derive(Clone, Copy)]
+struct Scaling {
+    /// What each of several cores keeps of its bandwidth in L2 and in the last level.
+    private: f64,
+    shared: f64,
+    /// What the channels of memory carry of reads.
+    channels: f64,
+    /// How many times as long as the fastest the slowest takes.
+    spread: f64,
+    /// Non-temporal over ordinary writes.
+    bypassing: f64,
+}
+
+const USUAL: Scaling = Scaling {
+    private: 0.98,
+    shared: 0.95,
+    channels: 25.0,
+    spread: 1.1,
+    bypassing: 1.8,
+};
+
+fn scaling(machine: &Machine, of: Scaling) -> Planted {
+    let planted = Planted::new("X17", machine, |series, threads| {
+        let kept = |share| if threads > 1.0 { share } else { 1.0 };
+        let (what, place) = series.split_once(", ").unwrap();
+        time(match (what, place) {
+            (_, "L1d") => 200.0,
+            (_, "L2") => 100.0 * kept(of.private),
+            (_, "the last level") => 50.0 * kept(of.shared),
+            ("read", _) => (of.channels / threads).min(10.0),
+            ("non-temporal write", _) => 4.0 * of.bypassing,
+            _ => 4.0,
+        })
+    });
+    planted.with_spread(|_| Some(of.spread))
+}
+
+/// The same machine with its first CPU alone.
+fn alone(machine: &Machine) -> Machine {
+    seated(machine, machine.cpu_order.seats()[..1].to_vec())
+}
+
+fn seated(machine: &Machine, seats: Vec<CpuLocation>) -> Machine {
+    Machine {
+        cpu_order: CpuOrder::around(None, seats),
+        ..machine.clone()
+    }
+}
+
+/// A machine of so many cores with two threads each, of which eight share a last level; memory for
+/// all of them.
+fn of_cores(cores: usize) -> Machine {
+    let seat = |cpu: usize| CpuLocation {
+        cpu,
+        core: cpu % cores,
+        l2: cpu % cores,
+        last_level: cpu % cores / 8 * 8,
+        package: cpu % cores / 64 * 64,
+    };
+    Machine {
+        largest: 1 << 36,
+        ..seated(&server().machine(), (0..2 * cores).map(seat).collect())
+    }
+}
+
+pub fn rows() -> Vec<Row> {
+    vec![
+        row("X17", PRIVATE, Holds, |m| scaling(m, USUAL)).says("8 cores"),
+        row("X17", PRIVATE, DoesNotHold, |m| {
+            let private = 0.6;
+            scaling(m, Scaling { private, ..USUAL })
+        }),
+        row("X17", PRIVATE, Inconclusive, |m| {
+            let private = 0.9;
+            scaling(m, Scaling { private, ..USUAL })
+        }),
+        row("X17", PRIVATE, Untestable, |m| {
+            let pairs = m.cpu_order.seats().iter().map(|seat| CpuLocation {
+                l2: seat.core / 2,
+                ..*seat
+            });
+            scaling(&seated(m, pairs.collect()), USUAL)
+        })
+        .says("share an L2"),
+        row("X17", PRIVATE, Untestable, |m| scaling(&alone(m), USUAL)).says("needs 2 cores"),
+        row("X17", SATURATED, Holds, |m| scaling(m, USUAL)).says("of 8 cores"),
+        row("X17", SATURATED, DoesNotHold, |m| {
+            let channels = 1000.0;
+            scaling(m, Scaling { channels, ..USUAL })
+        }),
+        row("X17", SATURATED, Inconclusive, |m| {
+            Planted::new("X17", m, |_, threads| {
+                noisy(if threads > 4.0 { 5.0 } else { 7.5 }, 0.2)
+            })
+        }),
+        row("X17", SATURATED, Untestable, |m| {
+            scaling(m, USUAL).without(|_, threads| threads > 1.0)
+        })
+        .says("two threads"),
+        row("X17", FAIR, Holds, |m| scaling(m, USUAL)),
+        row("X17", FAIR, DoesNotHold, |m| {
+            let spread = 3.0;
+            scaling(m, Scaling { spread, ..USUAL })
+        }),
+        row("X17", FAIR, Inconclusive, |m| {
+            let spread = 1.5;
+            scaling(m, Scaling { spread, ..USUAL })
+        }),
+        row("X17", FAIR, Untestable, |m| {
+            scaling(m, USUAL).with_spread(|_| None)
+        })
+        .says("no two threads"),
+        row("X17", LAST_LEVEL, Holds, |m| scaling(m, USUAL)),
+        row("X17", LAST_LEVEL, DoesNotHold, |m| {
+            let shared = 0.4;
+            scaling(m, Scaling { shared, ..USUAL })
+        }),
+        row("X17", LAST_LEVEL, Inconclusive, |m| {
+            let shared = 0.4;
+            scaling(m, Scaling { shared, ..USUAL }).on(guest(m))
+        })
+        .says("other guests"),
+        row("X17", LAST_LEVEL, Untestable, |m| {
+            scaling(m, USUAL).without(|series, _| series.contains("last level"))
+        })
+        .says("was measured"),
+        row("X17", BYPASSING, Holds, |m| scaling(m, USUAL)),
+        row("X17", BYPASSING, DoesNotHold, |m| {
+            let bypassing = 1.0;
+            scaling(m, Scaling { bypassing, ..USUAL })
+        }),
+        row("X17", BYPASSING, Inconclusive, |m| {
+            let bypassing = 1.25;
+            scaling(m, Scaling { bypassing, ..USUAL })
+        }),
+        row("X17", BYPASSING, Untestable, |m| {
+            scaling(m, USUAL).without(|series, _| series.starts_with("write, memory"))
+        })
+        .says("was not measured"),
+    ]
+}
+
+fn verdict(claim: &str, planted: &Planted) -> (Verdict, String) {
+    let id = format!("X17{claim}");
+    let mut claims = planted.experiment.claims.iter();
+    let claim = claims.find(|of| of.id == id).unwrap();
+    let judgement = claim.decide(&planted.evidence());
+    (judgement.verdict, judgement.numbers)
+}
+
+/// Memory that all cores, or a few of them, keep busy.
+#[test]
+fn machines_of_2_16_and_128_cores_are_told_apart_by_what_saturates_them() {
+    for (cores, channels, wanted, says) in [
+        (2, 10.0, Holds, "1 of 2 cores"),
+        (2, 20.0, DoesNotHold, "2 of 2 cores"),
+        (16, 40.0, Holds, "4 of 16 cores"),
+        (16, 160.0, DoesNotHold, "15 of 16 cores"),
+        (128, 300.0, Holds, "of 128 cores"),
+        (128, 1280.0, DoesNotHold, "of 128 cores"),
+    ] {
+        let machine = of_cores(cores);
+        let planted = scaling(&machine, Scaling { channels, ..USUAL });
+        let (verdict, numbers) = verdict(SATURATED, &planted);
+        assert_eq!(verdict, wanted, "{cores} cores: {numbers}");
+        assert!(numbers.contains(says), "{cores} cores: {numbers}");
+        let [(private, of_l2), (fair, _)] =
+            [PRIVATE, FAIR].map(|claim| self::verdict(claim, &planted));
+        assert_eq!((private, fair), (Holds, Holds), "{of_l2}");
+        assert!(of_l2.contains(&format!("{cores} cores")), "{of_l2}");
+    }
+}
+
+/// Threads that share a core are not cores.
+#[test]
+fn hyper_threads_do_not_count_as_cores() {
+    let machine = of_cores(4);
+    let seats = machine.cpu_order.seats().to_vec();
+    let siblings = Machine {
+        cpu_order: CpuOrder::placed(None, seats, Placement::Siblings),
+        ..machine
+    };
+    let (verdict, numbers) = verdict(FAIR, &scaling(&siblings, USUAL));
+    assert_eq!(verdict, Untestable, "{numbers}");
+    assert!(numbers.contains("hyper-threads before cores"), "{numbers}");
+}
