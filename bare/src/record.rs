@@ -92,6 +92,8 @@ pub fn header<'a>(
         kernel_caches: alloc::vec::Vec::new(),
         #[cfg(feature = "experiments")]
         isolation: None,
+        #[cfg(feature = "experiments")]
+        settings: alloc::vec::Vec::new(),
         prefetchers: None,
         notes: run.notes,
     })

@@ -172,6 +172,7 @@ fn header(
         placement: None,
         kernel_caches: Vec::new(),
         isolation: None,
+        settings: Vec::new(),
         prefetchers: None,
         notes: owned(here.notes),
     }

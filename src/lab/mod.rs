@@ -14,6 +14,7 @@ pub mod counters;
 pub mod date;
 mod duration;
 mod ending;
+mod export;
 mod format;
 mod gallery;
 pub mod gate;

@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use crate::record::{EndLine, FORMAT, MACHINE};
 pub use crate::recorded::{
-    CacheLine, CountingLine, CpuLine, Header, IsolationLine, PointLine, PrefetchersLine, TlbLine,
+    CacheLine, CountingLine, CpuLine, Header, IsolationLine, PointLine, PrefetchersLine,
+    SettingLine, TlbLine,
 };
 pub use check::{Checked, Wrong};
 

@@ -11,18 +11,29 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// If the folder or the file cannot be written: the disk may be full.
 pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
+    write_whole_by(path, |file| file.write_all(text))
+}
+
+/// The same, of what `write` writes.
+///
+/// # Errors
+/// As [`write_whole`], and those of `write`.
+pub(crate) fn write_whole_by<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
     // Behind a symbolic link lies what is to be replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let earlier = fs::metadata(&path).ok();
     if earlier.as_ref().is_some_and(|earlier| !earlier.is_file()) {
-        return OpenOptions::new().write(true).open(&path)?.write_all(text);
+        return write(&mut OpenOptions::new().write(true).open(&path)?);
     }
     let part = beside(&path)?;
-    let written = fill(&part, text).and_then(|()| {
+    let written = fill(&part, write).and_then(|()| {
         if let Some(earlier) = &earlier {
             fs::set_permissions(&part, earlier.permissions())?;
         }
-        fs::rename(&part, &path)
+        Ok(fs::rename(&part, &path)?)
     });
     if written.is_err() {
         // Nothing more can be done about it.
@@ -46,14 +57,17 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Writes a new file, through to the disk.
-fn fill(part: &Path, text: &[u8]) -> io::Result<()> {
+fn fill<E: From<io::Error>>(
+    part: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
     match fs::remove_file(part) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     let mut file = File::create_new(part)?;
-    file.write_all(text)?;
-    settle(&file)
+    write(&mut file)?;
+    Ok(settle(&file)?)
 }
 
 /// `fsync`: has what was written reach the disk, where files can be asked for that.

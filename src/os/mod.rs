@@ -52,6 +52,8 @@ pub mod prefetchers;
 pub mod root;
 #[doc(hidden)]
 pub mod sampler;
+#[doc(hidden)]
+pub mod settings;
 mod signals;
 #[cfg(feature = "lab")]
 pub(crate) use signals::resume;

@@ -103,6 +103,10 @@ pub struct Header<Text, Texts, Cpu, Counting> {
     #[cfg(any(feature = "std", feature = "experiments"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationLine<Text>>,
+    /// How the machine is set otherwise: firmware, microcode, governor, pages, ...
+    #[cfg(any(feature = "std", feature = "experiments"))]
+    #[serde(default, skip_serializing_if = "alloc::vec::Vec::is_empty")]
+    pub settings: alloc::vec::Vec<SettingLine<Text>>,
     /// How the hardware prefetchers of the pinned CPU are set, if anybody looked.
     pub prefetchers: Option<PrefetchersLine<Text>>,
     /// What a reader must know before trusting the numbers: why the thread was not pinned, ...
@@ -120,6 +124,16 @@ pub struct IsolationLine<Text> {
     pub moved: usize,
     /// Whether all memory of the program was locked.
     pub locked: bool,
+}
+
+/// A setting of the machine that the system tells of.
+#[cfg(any(feature = "std", feature = "experiments"))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingLine<Text> {
+    /// Its name: `microcode`.
+    pub name: Text,
+    /// Its value, as the system spells it.
+    pub value: Text,
 }
 
 /// What the CPU says of itself.

@@ -6,13 +6,13 @@
 #[cfg(feature = "record")]
 mod lines;
 
-#[cfg(all(feature = "record", any(feature = "std", feature = "experiments")))]
-pub use lines::IsolationLine;
 #[cfg(feature = "record")]
 pub use lines::{
     CacheLine, CountLine, CountingLine, CpuLine, EndLine, Header, Line, PrefetchersLine, RawPoint,
     RawTimed, TlbLine,
 };
+#[cfg(all(feature = "record", any(feature = "std", feature = "experiments")))]
+pub use lines::{IsolationLine, SettingLine};
 
 use crate::measure::{Ended, Sample};
 

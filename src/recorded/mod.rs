@@ -26,6 +26,9 @@ pub type CountingLine = format::CountingLine<String>;
 /// How a CPU was isolated for a run.
 pub type IsolationLine = format::IsolationLine<String>;
 
+/// A setting of the machine that the system tells of.
+pub type SettingLine = format::SettingLine<String>;
+
 /// How the hardware prefetchers are set, in words.
 pub type PrefetchersLine = format::PrefetchersLine<String>;
 

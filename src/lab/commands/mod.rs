@@ -5,6 +5,7 @@ mod completions;
 mod counters;
 mod doctor;
 mod ending;
+mod export;
 mod gallery;
 mod layout;
 mod list;
@@ -68,6 +69,7 @@ enum Command {
     Show(show::Args),
     Compare(compare::Args),
     Gallery(gallery::Args),
+    Export(export::Args),
     Simulate(simulate::Args),
     Counters(counters::Args),
     Layout(layout::Args),
@@ -148,6 +150,7 @@ fn execute(command: Command) -> Result<Status> {
         Command::Show(args) => show::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Gallery(args) => gallery::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Counters(args) => counters::run(&args),
         Command::Layout(args) => layout::run(&args),

@@ -21,4 +21,5 @@ pub use json::json;
 pub use page::render;
 pub(crate) use print::Comparison;
 pub use print::{failures, judged, table, verdicts};
+pub(crate) use side::names_of;
 pub use side::{Side, label, load, sides};

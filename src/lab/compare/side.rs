@@ -1,5 +1,6 @@
 //! One of the records that are compared.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -91,6 +92,21 @@ pub fn label(mut sides: Vec<Side>, labels: &[String]) -> Result<Vec<Side>> {
         }
     }
     Ok(sides)
+}
+
+/// What to call the records at `paths`. Names that occur again are numbered.
+pub(crate) fn names_of(paths: &[PathBuf]) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let numbered = |path: &PathBuf| {
+        let name = name_of(path);
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        match count {
+            1 => name,
+            count => format!("{name} #{count}"),
+        }
+    };
+    paths.iter().map(numbered).collect()
 }
 
 /// The folder of a run by its own name, a record by its name without the ending.

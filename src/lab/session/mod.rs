@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 
 use super::date;
-use super::record::{CacheLine, FORMAT, Header, IsolationLine, PrefetchersLine};
+use super::record::{CacheLine, FORMAT, Header, IsolationLine, PrefetchersLine, SettingLine};
 use crate::bench::DisturbanceMonitor;
 use crate::counters::{Place, Quantity};
 use crate::cpu::{Features, Identity, tsc_hz};
@@ -17,6 +17,7 @@ use crate::os::health::{self, State};
 use crate::os::isolation::Isolated;
 use crate::os::perf::Event;
 use crate::os::preempt::current_cpu;
+use crate::os::settings::settings;
 use crate::os::sysfs::{self, CpuLocation};
 use crate::os::{
     Pages, Pinned, Root, Sysfs, allowed, calibrate, limits, measuring_cpu, pin, pin_to_measure,
@@ -165,6 +166,13 @@ fn isolate(wanted: Option<usize>, root: &Root) -> Result<Isolated> {
     Isolated::enter(root, cpu).context("--isolated")
 }
 
+fn setting_line((name, value): (&str, String)) -> SettingLine {
+    SettingLine {
+        name: name.to_owned(),
+        value,
+    }
+}
+
 fn isolation_line(isolated: &Isolated) -> IsolationLine {
     IsolationLine {
         by: isolated.by.to_owned(),
@@ -242,6 +250,7 @@ impl Session {
             placement: Some(request.placement.name().to_owned()),
             kernel_caches: kernel_caches(root, cpu),
             isolation: isolated.as_ref().map(isolation_line),
+            settings: settings(root, cpu).into_iter().map(setting_line).collect(),
             prefetchers: cpu.map(|cpu| prefetchers_of(root, cpu, &identity)),
             notes,
         };

@@ -1,0 +1,172 @@
+//! Records as tables for other programs: points, curves, verdicts and machines, a row each.
+//!
+//! `docs/FORMAT.md` documents the columns. Records are read one at a time, so that many need no more
+//! memory than the largest.
+
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod rows;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::record::Record;
+
+/// What a table has a row of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum What {
+    /// The measured points, the passes over each merged.
+    #[default]
+    Points,
+    /// The points of the curves that a report draws: of some experiments, X16 among them, these are
+    /// computed from several measured points.
+    Curves,
+    /// The verdicts on the claims.
+    Verdicts,
+    /// The records themselves: the machine, its settings, and how the run was made.
+    Machines,
+}
+
+/// A form of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    /// Comma-separated values (RFC 4180) with a line of headings.
+    #[default]
+    Csv,
+    /// Apache Parquet, if the program was built with the feature `parquet`.
+    Parquet,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Number,
+    Whole,
+}
+
+/// A column: its name, and what its cells are.
+pub(crate) type Column = (&'static str, Kind);
+
+/// A cell; what a record does not say is nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Nothing,
+    Text(String),
+    Number(f64),
+    Whole(i64),
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        match text {
+            "" => Cell::Nothing,
+            text => Cell::Text(text.to_owned()),
+        }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Self {
+        match number.is_finite() {
+            true => Cell::Number(number),
+            false => Cell::Nothing,
+        }
+    }
+}
+
+impl From<i64> for Cell {
+    fn from(number: i64) -> Self {
+        Cell::Whole(number)
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(number: u64) -> Self {
+        i64::try_from(number).map_or(Cell::Nothing, Cell::Whole)
+    }
+}
+
+impl From<u32> for Cell {
+    fn from(number: u32) -> Self {
+        Cell::Whole(number.into())
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(number: usize) -> Self {
+        (number as u64).into()
+    }
+}
+
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(cell: Option<T>) -> Self {
+        cell.map_or(Cell::Nothing, Into::into)
+    }
+}
+
+/// A row, a cell per column.
+pub(crate) type Row = Vec<Cell>;
+
+/// Takes the rows of a table.
+trait Sink {
+    /// Writes some rows.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    fn rows(&mut self, rows: Vec<Row>) -> Result<()>;
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Whether this program writes a form.
+///
+/// # Errors
+/// If it was built without: how to build it.
+pub(crate) fn available(form: Form) -> Result<()> {
+    if form == Form::Parquet && cfg!(not(feature = "parquet")) {
+        anyhow::bail!(
+            "--format parquet: this program was built without Parquet; `cargo build --release \
+             --features parquet` builds it with, and --format csv needs nothing"
+        );
+    }
+    Ok(())
+}
+
+/// Writes the table of `records`, each with its name, to `out`.
+///
+/// # Errors
+/// If a record cannot be read, or the table not be written.
+pub(crate) fn export(
+    records: impl Iterator<Item = Result<(String, Record)>>,
+    what: What,
+    form: Form,
+    out: &mut (dyn Write + Send),
+) -> Result<()> {
+    available(form)?;
+    let columns = rows::columns(what);
+    let mut sink: Box<dyn Sink + '_> = match form {
+        Form::Csv => Box::new(csv::Csv::new(out, &columns)?),
+        #[cfg(feature = "parquet")]
+        Form::Parquet => Box::new(parquet::Parquet::new(out, &columns)?),
+        #[cfg(not(feature = "parquet"))]
+        Form::Parquet => unreachable!("refused above"),
+    };
+    for record in records {
+        let (name, record) = record?;
+        sink.rows(rows::rows(&name, record, what))?;
+    }
+    sink.finish()
+}
