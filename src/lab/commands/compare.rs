@@ -9,6 +9,7 @@ use crate::lab::compare::{
     Comparison, Difference, FunctionGate, Gate, NEW, Source, compared, differences, judged, label,
     load, render,
 };
+use crate::lab::fleet::{SIDE_BY_SIDE, Summary, fleet, judge};
 use crate::lab::format::{Format, print};
 use crate::lab::read::warn;
 use crate::lab::whole::write_whole;
@@ -19,6 +20,12 @@ use crate::lab::whole::write_whole;
 /// intervals, the machine sheets and the verdicts side by side. Prints how much slower or faster each
 /// other record is than the first, the largest effect first. Records of the boot image, from its
 /// serial port, will do.
+///
+/// More than eight records are a fleet: printed are each figure's distribution over the hosts, the hosts that
+/// lie outside, and which of their settings (BIOS, kernel, microcode, pages, governor, ...) most hosts have
+/// otherwise. A host is outside in a figure if the modified z-score (median and MAD, Iglewicz and Hoaglin
+/// 1993) of its whole interval is above 3.5, and its value 5 % or more from the median. A gate then holds
+/// each host against the median. With --out, the page has all records beside the first nevertheless.
 ///
 /// Timings of your own functions are compared name by name: those of Criterion's output folder (its last
 /// run, or with a single folder that against the baseline), and lines of kind `function`
@@ -37,7 +44,7 @@ Examples:
   linefill compare before after --fail-if 'walk/* > 1.05'
   linefill compare a b --label 'Zen 4' --label 'Zen 5'
   linefill compare main branch --fail-if 'bandwidth/D35/read* < 0.95' --fail-if 'D15 > 1.1'
-  linefill compare fleet/*.jsonl --out fleet.html
+  linefill compare fleet/*.jsonl --format json    distributions and outliers of a fleet
   linefill compare target/criterion --fail-if 'parse/* > 1.05'      the last run over the one before
   linefill compare target/criterion --baseline main                 over `--save-baseline main`
   linefill compare old/criterion new/criterion                      of two checkouts")]
@@ -76,6 +83,9 @@ pub(super) fn run(args: &Args) -> Result<Status> {
     let mut gates = Vec::new();
     for text in &args.gates {
         gates.push(text.parse::<Gate>().context("--fail-if")?);
+    }
+    if args.records.len() > SIDE_BY_SIDE && args.out.is_none() {
+        return many(args, gates, format);
     }
     let sides = label(load(&args.records)?, &args.labels).context("--label")?;
     for side in &sides {
@@ -116,6 +126,27 @@ pub(super) fn run(args: &Args) -> Result<Status> {
         .iter()
         .all(|(_, outcome)| outcome.failures.is_empty())
     {
+        true => Ok(Status::Done),
+        false => Ok(Status::Failed),
+    }
+}
+
+/// Summarises many records.
+fn many(args: &Args, gates: Vec<Gate>, format: Format) -> Result<Status> {
+    let (labels, records) = (args.labels.len(), args.records.len());
+    if labels > records {
+        bail!("--label: {labels} labels for {records} records");
+    }
+    let fleet = fleet(&args.records, &args.labels)?;
+    let outcomes = judge(&fleet, gates).context("--fail-if")?;
+    let verdicts = outcomes.iter().map(|(gate, outcome)| judged(gate, outcome));
+    let verdicts: Vec<String> = verdicts.collect();
+    let passed = outcomes.iter().all(|(_, of)| of.failures.is_empty());
+    print(&Summary::of(&fleet, outcomes), format)?;
+    for verdict in verdicts {
+        tell(verdict.trim_end());
+    }
+    match passed {
         true => Ok(Status::Done),
         false => Ok(Status::Failed),
     }

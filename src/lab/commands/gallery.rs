@@ -11,7 +11,7 @@ use crate::lab::gallery::gallery;
 use crate::lab::read::warn;
 
 /// Render records as a static site: a table of machines by sections of the papers, a page per
-/// machine, and a page for any two.
+/// machine, and a page for any two (of eight records at most; `compare` summarises more).
 ///
 /// The pages load nothing and link each other by relative paths, so that any web server or a folder
 /// will do. Without --out the tables are printed, and nothing is written.

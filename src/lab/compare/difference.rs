@@ -102,7 +102,7 @@ pub(super) fn median_of(ratios: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// The family under which the ladder of a run is found, and those of experiments.
-pub(super) fn family_of(id: &str) -> &'static str {
+pub(crate) fn family_of(id: &str) -> &'static str {
     match id {
         MACHINE => MACHINE,
         id => topics::of(id).map_or("", |family| family.name),

@@ -13,6 +13,7 @@ mod page;
 mod print;
 mod side;
 
+pub(crate) use difference::family_of;
 pub use difference::{Ahead, Difference, Place, differences};
 pub use effect::{Effect, Larger, effects};
 pub(crate) use functions::{FunctionGate, NEW, Source, compared};

@@ -1,4 +1,4 @@
-//! Comma-separated values as RFC 4180 has them, with line feeds alone.
+//! A table as comma-separated values.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -6,6 +6,7 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::{Cell, Column, Row, Sink};
+use crate::lab::format::csv::quoted;
 
 pub(super) struct Csv<'a> {
     out: &'a mut (dyn Write + Send),
@@ -40,13 +41,5 @@ impl Sink for Csv<'_> {
 
     fn finish(self: Box<Self>) -> Result<()> {
         Ok(self.out.flush()?)
-    }
-}
-
-/// A text with quotation marks around it where it has what ends a cell or a row.
-fn quoted(text: &str) -> Cow<'_, str> {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
-        false => text.into(),
     }
 }

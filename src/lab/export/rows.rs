@@ -3,14 +3,13 @@
 use super::{Cell, Column, Kind, Row, What};
 use crate::cpu::CacheKind;
 use crate::experiment::{
-    Axis, Curve, Evidence, Experiment, LADDER, Machine, Measured, Point, SPARSE, State, Unit,
-    Untestable, all,
+    Axis, Experiment, Machine, Measured, Point, SPARSE, State, Unit, Untestable,
 };
 use crate::lab::analysis::Analysis;
 use crate::lab::answer::machine_name;
-use crate::lab::record::{Header, MACHINE, PrefetchersLine, Record, VerdictLine};
-use crate::lab::undecided::points_by_id;
-use crate::recorded::{cache_of, core_of, machine_of};
+use crate::lab::drawn::{Drawn, drawn};
+use crate::lab::record::{Header, PrefetchersLine, Record, VerdictLine};
+use crate::recorded::{cache_of, core_of};
 use crate::stats::Interval;
 use Kind::{Number, Text, Whole};
 
@@ -150,51 +149,6 @@ pub(super) fn rows(name: &str, record: Record, what: What) -> Vec<Row> {
     rows.into_iter().map(whole).collect()
 }
 
-/// The points of an experiment; of the ladder and of what this version does not know it has none.
-struct Found<'r> {
-    id: &'r str,
-    experiment: Option<&'static Experiment>,
-    points: Vec<Point>,
-}
-
-/// What was measured: the ladder, the experiments in the order of the registry, and those that this version
-/// does not know.
-fn found(record: &Record) -> (Machine, Vec<Found<'_>>) {
-    let by_id = points_by_id(&record.points);
-    let ladder = by_id.get(MACHINE).map_or(&[][..], Vec::as_slice);
-    let machine = machine_of(&record.header, ladder);
-    let known = all();
-    let mut found: Vec<Found<'_>> = by_id
-        .into_iter()
-        .map(|(id, points)| Found {
-            id,
-            experiment: known.iter().find(|of| of.id == id).copied(),
-            points,
-        })
-        .collect();
-    let place = |of: &Found<'_>| match of.id {
-        MACHINE => 0,
-        id => {
-            known
-                .iter()
-                .position(|row| row.id == id)
-                .unwrap_or(known.len())
-                + 1
-        }
-    };
-    found.sort_by(|a, b| place(a).cmp(&place(b)).then(a.id.cmp(b.id)));
-    (machine, found)
-}
-
-/// The curves of an experiment, as a report draws them.
-fn curves_of(of: &Found<'_>, machine: &Machine) -> Vec<Curve> {
-    let Some(experiment) = of.experiment else {
-        return Vec::new();
-    };
-    let evidence = Evidence::new(machine, &of.points, experiment.unit());
-    (experiment.curves)(&evidence)
-}
-
 /// The name of an axis and its unit: behind the last comma of the label, or bytes.
 fn axis_cells(axis: Option<Axis>) -> [Cell; 2] {
     match axis {
@@ -208,29 +162,23 @@ fn axis_cells(axis: Option<Axis>) -> [Cell; 2] {
 }
 
 fn points(record: &Record) -> Vec<Row> {
-    let (machine, experiments) = found(record);
+    let (machine, experiments) = drawn(record);
     let mut rows = Vec::new();
     for of in &experiments {
-        let curves = curves_of(of, &machine);
+        let (curves, _) = of.curves(&machine);
         for point in &of.points {
             // The places of points are those of the axis where points are drawn as they are.
             let drawn = curves.iter().any(|curve| {
                 curve.label == point.series && curve.points.iter().any(|(x, _)| *x == point.x)
             });
-            let axis = match of.id {
-                MACHINE => [LADDER, SPARSE]
-                    .contains(&point.series.as_str())
-                    .then_some(Axis::WORKING_SET),
-                _ => of.experiment.and_then(|of| of.plot).map(|plot| plot.x),
-            };
-            let axis = axis.filter(|_| drawn || of.id == MACHINE);
+            let axis = of.axis().filter(|_| drawn || point.series == SPARSE);
             rows.push(point_row(of, point, axis, &machine));
         }
     }
     rows
 }
 
-fn point_row(of: &Found<'_>, point: &Point, axis: Option<Axis>, machine: &Machine) -> Row {
+fn point_row(of: &Drawn<'_>, point: &Point, axis: Option<Axis>, machine: &Machine) -> Row {
     let unit = of.experiment.map_or(Unit::CoreCycles, Experiment::unit);
     // Without a yardstick there are no core cycles, and not every point moves bytes.
     let in_unit = |unit| Some((unit, point.interval(unit, machine.rate).ok()?));
@@ -269,14 +217,13 @@ fn point_row(of: &Found<'_>, point: &Point, axis: Option<Axis>, machine: &Machin
 }
 
 fn curves(record: &Record) -> Vec<Row> {
-    let (machine, experiments) = found(record);
+    let (machine, experiments) = drawn(record);
     let mut rows = Vec::new();
     for of in &experiments {
-        let plot = of.experiment.and_then(|of| of.plot);
-        let unit = plot.map_or(Unit::CoreCycles, |plot| plot.unit);
-        for curve in curves_of(of, &machine) {
+        let (curves, unit) = of.curves(&machine);
+        for curve in curves {
             for (x, value) in curve.points {
-                let [x_name, x_unit] = axis_cells(plot.map(|plot| plot.x));
+                let [x_name, x_unit] = axis_cells(of.axis());
                 rows.push(vec![
                     of.id.into(),
                     of.experiment.map(|of| of.name).into(),

@@ -3,6 +3,7 @@
 //! A command hands over an [`Output`]: text for a terminal, JSON, tables and checks. `docs/FORMAT.md`
 //! documents the JSON.
 
+pub(super) mod csv;
 mod github;
 mod junit;
 mod markdown;
@@ -27,6 +28,8 @@ pub enum Format {
     Json,
     /// Markdown tables.
     Md,
+    /// The same tables as comma-separated values.
+    Csv,
     /// JUnit XML for continuous integration.
     Junit,
     /// Annotations of a GitHub workflow, and Markdown in the summary of its step.
@@ -125,6 +128,7 @@ pub(crate) fn print(output: &dyn Output, format: Format) -> Result<()> {
         Format::Table => show(&output.screen(table::width())),
         Format::Json => say(&serde_json::to_string_pretty(&output.json())?),
         Format::Md => say(&markdown::render(output)),
+        Format::Csv => say(&csv::render(output)),
         Format::Junit => say(&junit::render(output)),
         Format::Github => {
             if let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY") {

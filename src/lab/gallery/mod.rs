@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Counts, Paper};
 use super::compare::{Side, differences, render as render_comparison};
+use super::fleet::SIDE_BY_SIDE;
 use super::format::{Check, Output, Sheet};
 use super::record::{MACHINE, VerdictLine};
 use super::report::{ReportView, render as render_report};
@@ -59,7 +60,7 @@ impl Gallery {
         for side in &self.sides {
             put(&file_of(side), render_report(&report_of(side)))?;
         }
-        for (index, side) in self.sides.iter().enumerate() {
+        for (index, side) in self.paired().iter().enumerate() {
             for first in &self.sides[..index] {
                 let pair = [first.clone(), side.clone()];
                 let found = [differences(first, side)];
@@ -68,6 +69,14 @@ impl Gallery {
         }
         self.out = Some(out.display().to_string());
         Ok(())
+    }
+
+    /// The records of which any two have a page: many have too many pairs.
+    fn paired(&self) -> &[Side] {
+        match self.sides.len() <= SIDE_BY_SIDE {
+            true => &self.sides,
+            false => &[],
+        }
     }
 
     /// The sections, each with what every record makes of it: a document, then its chapters.

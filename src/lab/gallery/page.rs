@@ -127,11 +127,11 @@ fn changed(gallery: &Gallery) -> Markup {
 /// A link for any two.
 fn pairs(gallery: &Gallery) -> Markup {
     html! {
-        @if gallery.sides.len() > 1 {
+        @if gallery.paired().len() > 1 {
             section #pairs aria-labelledby="pairs-title" {
                 h2 #pairs-title { "Two machines in one chart" }
                 ul {
-                    @for (index, side) in gallery.sides.iter().enumerate() {
+                    @for (index, side) in gallery.paired().iter().enumerate() {
                         @for first in &gallery.sides[..index] {
                             li { a href=(pair_of(first, side)) { (side.name) " beside " (first.name) } }
                         }

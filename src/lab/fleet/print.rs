@@ -1,0 +1,358 @@
+//! A fleet as it is printed.
+
+use serde_json::{Value, json};
+
+use super::Fleet;
+use super::collect::Series;
+use super::outlier::{DISTANCE, LEAST, SCORE, Spread};
+use super::setting::{Census, Otherwise, Usual};
+use crate::lab::chart::{number, place};
+use crate::lab::compare::{Gate, Outcome, judged};
+use crate::lab::format::{self, Check, Output, Sheet};
+use crate::lab::terminal::{FAINT, STRONG, Screen};
+
+/// What a fleet comes to.
+pub(crate) struct Summary<'f> {
+    fleet: &'f Fleet,
+    usual: Vec<Usual>,
+    /// The figures, with the number of hosts outside.
+    figures: Vec<Figure<'f>>,
+    /// The hosts outside, those with the most figures first.
+    outliers: Vec<Outlier<'f>>,
+    gates: Vec<(Gate, Outcome)>,
+}
+
+/// A figure over the hosts.
+struct Figure<'f> {
+    series: &'f Series,
+    x: f64,
+    spread: Spread,
+    outside: usize,
+}
+
+/// A host outside, and what is set otherwise there.
+struct Outlier<'f> {
+    host: &'f str,
+    /// Where it is outside, series by series.
+    series: Vec<Outside<'f>>,
+    otherwise: Vec<Otherwise>,
+}
+
+/// Where a host is outside in a series.
+struct Outside<'f> {
+    series: &'f Series,
+    points: usize,
+    /// The place with the highest score: where, the value, the median, and the score.
+    furthest: [f64; 4],
+}
+
+/// Rows of a table on the terminal at most.
+const SHOWN: usize = 20;
+
+impl<'f> Summary<'f> {
+    /// Looks at every figure of `fleet`.
+    pub fn of(fleet: &'f Fleet, gates: Vec<(Gate, Outcome)>) -> Self {
+        let mut figures = Vec::new();
+        let mut found: Vec<Vec<Outside<'f>>> = fleet.hosts.iter().map(|_| Vec::new()).collect();
+        for series in &fleet.series {
+            for figure in &series.figures {
+                let Some(spread) = Spread::of(figure) else {
+                    continue;
+                };
+                let mut outside = 0;
+                for value in &figure.values {
+                    let Some(score) = spread.outside(value) else {
+                        continue;
+                    };
+                    outside += 1;
+                    let place = [figure.x, value.mid.into(), spread.median, score];
+                    let of_host = &mut found[value.host as usize];
+                    match of_host.last_mut() {
+                        Some(last) if std::ptr::eq(last.series, series) => {
+                            last.points += 1;
+                            if last.furthest[3].abs() < score.abs() {
+                                last.furthest = place;
+                            }
+                        }
+                        _ => of_host.push(Outside {
+                            series,
+                            points: 1,
+                            furthest: place,
+                        }),
+                    }
+                }
+                figures.push(Figure {
+                    series,
+                    x: figure.x,
+                    spread,
+                    outside,
+                });
+            }
+        }
+        let census = Census::of(fleet);
+        let usual: Vec<Usual> = census.usual().collect();
+        let hosts = fleet.hosts.iter().zip(found);
+        let mut outliers: Vec<Outlier<'f>> = hosts
+            .filter(|(_, series)| !series.is_empty())
+            .map(|(host, series)| Outlier {
+                host: &host.name,
+                series,
+                otherwise: census.otherwise(&usual, &host.settings),
+            })
+            .collect();
+        outliers.sort_by_key(|of| std::cmp::Reverse(of.points()));
+        Summary {
+            fleet,
+            usual,
+            figures,
+            outliers,
+            gates,
+        }
+    }
+
+    /// The figures, those first of which the most hosts are outside, and then the widest.
+    fn ranked(&self) -> Vec<&Figure<'f>> {
+        let mut ranked: Vec<&Figure<'f>> = self.figures.iter().collect();
+        ranked.sort_by(|a, b| {
+            let width = || b.spread.width().total_cmp(&a.spread.width());
+            b.outside.cmp(&a.outside).then_with(width)
+        });
+        ranked
+    }
+
+    fn figure_sheet(&self, most: usize) -> Sheet {
+        let headings = [
+            "id", "series", "at", "unit", "n", "min", "p10", "median", "p90", "max", "outside",
+        ];
+        let mut sheet = Sheet::new("Figures over the hosts", &headings);
+        for figure in self.ranked().into_iter().take(most) {
+            let Spread {
+                n,
+                min,
+                p10,
+                median,
+                p90,
+                max,
+                ..
+            } = figure.spread;
+            let [min, p10, median, p90, max] = [min, p10, median, p90, max].map(number);
+            sheet.row([
+                &figure.series.experiment[0],
+                &figure.series.label,
+                &place(&figure.series.axis, figure.x),
+                figure.series.unit,
+                &n.to_string(),
+                &min,
+                &p10,
+                &median,
+                &p90,
+                &max,
+                &figure.outside.to_string(),
+            ]);
+        }
+        sheet
+    }
+
+    fn outlier_sheet(&self, most: usize) -> Sheet {
+        let headings = ["record", "figures", "furthest", "set otherwise"];
+        let mut sheet = Sheet::new("Hosts outside", &headings);
+        for of in self.outliers.iter().take(most) {
+            sheet.row([
+                of.host,
+                &of.points().to_string(),
+                &of.furthest().map(in_words).unwrap_or_default(),
+                &of.settings(),
+            ]);
+        }
+        sheet
+    }
+
+    fn usual_sheet(&self) -> Sheet {
+        let mut sheet = Sheet::new("What most hosts have", &["setting", "value", "hosts"]);
+        for of in self.usual.iter().filter(|of| of.value.is_some()) {
+            let value = of.value.as_deref().unwrap_or_default();
+            sheet.row([&of.name, value, &of.hosts.to_string()]);
+        }
+        sheet
+    }
+}
+
+impl Outlier<'_> {
+    fn points(&self) -> usize {
+        self.series.iter().map(|of| of.points).sum()
+    }
+
+    fn furthest(&self) -> Option<&Outside<'_>> {
+        let series = self.series.iter();
+        series.max_by(|a, b| a.furthest[3].abs().total_cmp(&b.furthest[3].abs()))
+    }
+
+    fn settings(&self) -> String {
+        match self.otherwise.is_empty() {
+            true => "nothing that the record tells".to_owned(),
+            false => {
+                let words = self.otherwise.iter().map(Otherwise::in_words);
+                words.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+}
+
+/// `D15 NPAD=7 at 4 MiB: 52.0, median 40.1`.
+fn in_words(of: &Outside<'_>) -> String {
+    let [x, value, median, _] = of.furthest;
+    format!(
+        "{} {} at {}: {}, median {}",
+        of.series.experiment[0],
+        of.series.label,
+        place(&of.series.axis, x),
+        number(value),
+        number(median)
+    )
+}
+
+/// The rule, in a sentence.
+fn rule() -> String {
+    format!(
+        "Outside: modified z-score (median and MAD, Iglewicz and Hoaglin 1993) above {SCORE} for the \
+         whole interval, and {:.0} % or more from the median of at least {LEAST} hosts.",
+        100.0 * DISTANCE
+    )
+}
+
+/// Says how many rows are left out.
+fn more(screen: &mut Screen, left: usize) {
+    if left > 0 {
+        let text = format!("and {left} more: --format csv, md or json has all");
+        screen.paint(FAINT, &text).end();
+    }
+}
+
+impl Output for Summary<'_> {
+    fn name(&self) -> String {
+        format!("linefill compare: {} records", self.fleet.hosts.len())
+    }
+
+    fn screen(&self, width: u16) -> Screen {
+        let mut screen = Screen::default();
+        let (hosts, figures) = (self.fleet.hosts.len(), self.figures.len());
+        let text = format!(
+            "{hosts} records, {figures} figures, {} hosts outside",
+            self.outliers.len()
+        );
+        screen.paint(STRONG, &text).end().end();
+        let sheets = [
+            (self.usual_sheet(), 0),
+            (self.figure_sheet(SHOWN), figures.saturating_sub(SHOWN)),
+            (
+                self.outlier_sheet(SHOWN),
+                self.outliers.len().saturating_sub(SHOWN),
+            ),
+        ];
+        for (sheet, left) in sheets {
+            screen.paint(STRONG, &sheet.title).end();
+            match sheet.rows.is_empty() {
+                true => screen.add("None."),
+                false => screen.add(&sheet.text(width)),
+            };
+            screen.end();
+            more(&mut screen, left);
+            screen.end();
+        }
+        screen.paint(FAINT, &rule());
+        screen
+    }
+
+    fn json(&self) -> Value {
+        let figure = |of: &Figure<'_>| {
+            let Spread {
+                n,
+                min,
+                p10,
+                median,
+                p90,
+                max,
+                ..
+            } = of.spread;
+            json!({
+                "experiment": of.series.experiment[0], "series": of.series.label, "x": of.x,
+                "unit": of.series.unit, "n": n, "min": min, "p10": p10, "median": median, "p90": p90,
+                "max": max, "outside": of.outside,
+            })
+        };
+        let outside = |of: &Outside<'_>| {
+            let [x, value, median, score] = of.furthest;
+            json!({
+                "experiment": of.series.experiment[0], "series": of.series.label, "points": of.points,
+                "furthest": { "x": x, "value": value, "median": median, "score": score },
+            })
+        };
+        let otherwise = |of: &Otherwise| {
+            json!({
+                "setting": of.name, "value": of.value, "usual": of.usual, "hosts": of.shared_by,
+            })
+        };
+        let outlier = |of: &Outlier<'_>| {
+            json!({
+                "record": of.host,
+                "figures": of.points(),
+                "series": of.series.iter().map(outside).collect::<Vec<_>>(),
+                "otherwise": of.otherwise.iter().map(otherwise).collect::<Vec<_>>(),
+            })
+        };
+        let usual =
+            |of: &Usual| json!({ "setting": of.name, "value": of.value, "hosts": of.hosts });
+        let gate = |(gate, outcome): &(Gate, Outcome)| {
+            let failures = outcome.failures.iter().map(|of| {
+                json!({
+                    "record": of.side, "experiment": of.id, "series": of.series, "x": of.x,
+                    "ratio": [of.ratio.lo, of.times, of.ratio.hi],
+                })
+            });
+            json!({
+                "gate": gate.text, "passed": outcome.failures.is_empty(), "points": outcome.points,
+                "failures": failures.collect::<Vec<_>>(),
+            })
+        };
+        let names: Vec<&str> = self.fleet.hosts.iter().map(|of| of.name.as_str()).collect();
+        json!({
+            "records": names,
+            "rule": rule(),
+            "usual": self.usual.iter().map(usual).collect::<Vec<_>>(),
+            "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
+            "outliers": self.outliers.iter().map(outlier).collect::<Vec<_>>(),
+            "gates": self.gates.iter().map(gate).collect::<Vec<_>>(),
+        })
+    }
+
+    fn sheets(&self) -> Vec<Sheet> {
+        vec![
+            self.figure_sheet(usize::MAX),
+            self.outlier_sheet(usize::MAX),
+            self.usual_sheet(),
+        ]
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let outliers = self.outliers.iter().map(|of| Check {
+            group: "outliers".to_owned(),
+            name: of.host.to_owned(),
+            outcome: format::Outcome::Warned,
+            text: format!(
+                "{}; {}",
+                of.furthest().map(in_words).unwrap_or_default(),
+                of.settings()
+            ),
+        });
+        let gates = self.gates.iter().map(|(gate, outcome)| Check {
+            group: "gates".to_owned(),
+            name: gate.text.clone(),
+            outcome: match outcome.failures.is_empty() {
+                true => format::Outcome::Passed,
+                false => format::Outcome::Failed,
+            },
+            text: judged(gate, outcome).trim_end().to_owned(),
+        });
+        outliers.chain(gates).collect()
+    }
+}
