@@ -56,6 +56,10 @@ const APART: f64 = 6.0;
 /// The error with which two passes are called two steady states.
 const SELDOM: f64 = 0.01;
 
+/// So many passes that agree are a steady state however many others there are: disturbances seldom take
+/// as long as each other four times.
+const STATE: usize = 4;
+
 /// A gap of the logarithm that is called two steady states at least.
 const NOTABLE: f64 = 0.03;
 
@@ -170,13 +174,14 @@ impl Prior {
     }
 
     /// Where sorted passes fall into two steady states, if they do: two that differ as the prior all but
-    /// excludes, or two groups of two and more, a third of the passes each, with a wide gap between them.
+    /// excludes, or two groups with a wide gap between them, each of a third of the passes or of
+    /// [`STATE`] of them.
     fn two_states(self, logs: &[f64]) -> Option<usize> {
         if let [low, high] = logs {
             let likely = t_quantile(SELDOM, self.dof) * (2.0 * self.variance).sqrt();
             return (high - low > likely.max(NOTABLE)).then_some(1);
         }
-        let least = logs.len().div_ceil(3).max(2);
+        let least = logs.len().div_ceil(3).clamp(2, STATE);
         let cuts = least..(logs.len() + 1).saturating_sub(least);
         let gap = |cut: &usize| logs[*cut] - logs[cut - 1];
         let cut = cuts.max_by(|a, b| gap(a).total_cmp(&gap(b)))?;
@@ -289,6 +294,10 @@ mod tests {
         assert!(estimate(&[10.0, 20.0]).states.is_some());
         assert_eq!(estimate(&[10.0, 10.3]).states, None);
         assert_eq!(estimate(&[10.0, 10.2, 10.5, 10.6]).states, None);
+        // Of many passes a state needs no third, but more of them than disturbances that happen to agree.
+        let mixed = |few: usize| estimate(&[vec![10.0; 16 - few], vec![20.0; few]].concat());
+        assert!(mixed(5).states.is_some() && mixed(4).states.is_some());
+        assert_eq!(mixed(3).states, None);
         let both = estimate(&[10.0, 20.0, 10.1, 20.1]);
         let [low, high] = both.states.unwrap();
         assert_eq!(both.interval, low.hull(high));

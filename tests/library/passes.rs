@@ -108,7 +108,7 @@ fn intervals_cover_the_value_and_narrow_with_the_passes() {
     let mut wrong = Vec::new();
     for (machine, shape) in PLANTED {
         let mut before = f64::INFINITY;
-        for passes in [2, 3, 5, 10] {
+        for passes in [2, 3, 5, 10, 16] {
             let (share, half) = coverage(machine, shape, passes, &mut rng);
             println!(
                 "{machine} {shape:?}, {passes:>2} passes: {:.1} % of intervals hold the value, median half \
