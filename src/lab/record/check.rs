@@ -165,50 +165,51 @@ struct Kind {
     kind: String,
 }
 
-/// A line as it is read: its text, or what the text holds if some of it had to be spelled out.
-enum Source<'a> {
-    Text(&'a [u8]),
-    Value(Value),
+/// The text of a line, in which what a terminal would obey is spelled out. The columns of one that was
+/// written anew are not those of the record.
+struct Source<'a> {
+    text: Cow<'a, [u8]>,
 }
 
 impl<'a> Source<'a> {
     fn of(text: &'a [u8]) -> Result<Self, Wrong> {
         // JSON has such characters as escape sequences or beyond ASCII, DEL apart.
-        if !text.iter().any(|byte| matches!(byte, b'\\' | 0x7F..)) {
-            return Ok(Source::Text(text));
-        }
-        let mut value = serde_json::from_slice(text).map_err(|error| wrong("", told(&error)))?;
-        make_plain(&mut value);
-        Ok(Source::Value(value))
+        let text = match text.iter().any(|byte| matches!(byte, b'\\' | 0x7F..)) {
+            false => Cow::Borrowed(text),
+            true => {
+                let broken = |error| wrong("", told(&error, true));
+                let mut value = serde_json::from_slice(text).map_err(broken)?;
+                make_plain(&mut value);
+                Cow::Owned(serde_json::to_vec(&value).map_err(broken)?)
+            }
+        };
+        Ok(Self { text })
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, Wrong> {
-        let read = match self {
-            Source::Text(text) => {
-                let mut reader = serde_json::Deserializer::from_slice(text);
-                let read = serde_path_to_error::deserialize(&mut reader);
-                if read.is_ok() {
-                    reader.end().map_err(|error| wrong("", told(&error)))?;
-                }
-                read
-            }
-            Source::Value(value) => serde_path_to_error::deserialize(value),
-        };
+        let own = matches!(self.text, Cow::Borrowed(_));
+        let mut reader = serde_json::Deserializer::from_slice(&self.text);
+        let read = serde_path_to_error::deserialize(&mut reader);
+        if read.is_ok() {
+            reader.end().map_err(|error| wrong("", told(&error, own)))?;
+        }
         read.map_err(|error| {
             let field = match error.path().to_string() {
                 root if root == "." => String::new(),
                 path => path,
             };
-            wrong(&field, told(error.inner()))
+            wrong(&field, told(error.inner(), own))
         })
     }
 }
 
-/// What a reader says of a line, without the number that it takes for that of the line.
-fn told(error: &serde_json::Error) -> String {
+/// What a reader says of a line, without the number that it takes for that of the line, and with the
+/// column if it is the record's.
+fn told(error: &serde_json::Error, with_column: bool) -> String {
     let text = error.to_string();
     let (text, place) = match text.rsplit_once(" at line 1 column ") {
-        Some((text, column)) => (text, format!(" (column {column})")),
+        Some((text, column)) if with_column => (text, format!(" (column {column})")),
+        Some((text, _)) => (text, String::new()),
         None => (text.as_str(), String::new()),
     };
     format!("{}{place}", plain::word(text))
