@@ -42,7 +42,7 @@ pub use crate::experiment::machine::predict::{
 };
 pub use crate::experiment::machine::ranges::{Capacity, Range, Ranges, Rung, steps};
 pub use crate::experiment::quality::doubt::{Doubt, Residence};
-pub use crate::experiment::quality::looks::LOOKS;
+pub use crate::experiment::quality::looks::{Judging, LOOKS};
 pub use crate::experiment::quality::passes::mark_remote;
 pub(crate) use crate::experiment::quality::passes::side_by_side;
 pub use crate::experiment::quality::passes::{Pass, Quality, merged};

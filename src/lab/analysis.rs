@@ -11,8 +11,8 @@ use super::selection::select;
 use super::sheet::{self, Row};
 use super::undecided::{Measured, experiments_of, in_doubt, is_whole, points_by_id};
 use crate::experiment::{
-    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Kind, LOOKS, Machine, Outcome, Point,
-    Prediction, Range, Verdict, all, prediction,
+    Claim, Curve, Doubt, Evidence, Experiment, Judgement, Judging, Kind, LOOKS, Machine, Outcome,
+    Point, Prediction, Range, Verdict, all, prediction,
 };
 use crate::recorded::machine_of;
 use crate::stats::Interval;
@@ -90,8 +90,11 @@ impl Analysis {
             |(of, points): &(&Experiment, Vec<Point>)| !points.is_empty() || unmeasurable(of);
         let experiments: Vec<_> = experiments.filter(there).collect();
 
-        let in_looks = record.header.passes > 0;
-        let doubt = Doubt::of(&machine, &experiments).in_looks(in_looks);
+        let judged = match record.header.passes {
+            0 => Judging::Only,
+            _ => Judging::Last,
+        };
+        let doubt = Doubt::of(&machine, &experiments).judged(judged);
         let apart = disagreements(&machine, &ladder, &experiments);
         let uncertain = share(&machine, &ladder, &experiments);
         let earlier = earlier_looks(&record, &machine, uncertain, &doubt, &experiments);
@@ -203,6 +206,7 @@ fn earlier_looks(
     let most = experiments.iter().map(|(_, points)| passes(points)).max();
     let looks = LOOKS.into_iter().filter(|look| Some(*look) < most);
     let looks = looks.filter(|_| record.header.passes > 0);
+    let doubt = &doubt.clone().judged(Judging::Look);
     let verdicts = |look: u32| {
         let lines = record.points.iter().filter(|line| line.pass < look);
         let judged = experiments_of(lines).into_iter().flat_map(|(of, points)| {

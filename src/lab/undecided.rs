@@ -1,11 +1,11 @@
 //! Which claims are left open, and which points decide them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::record::PointLine;
 use crate::experiment::{
-    Case, Claim, Doubt, Evidence, Experiment, Kind, Machine, Point, Range, State, Verdict, all,
-    mark_remote, merged,
+    Case, Claim, Doubt, Evidence, Experiment, Kind, LOOKS, Machine, Point, Range, State, Verdict,
+    all, mark_remote, merged,
 };
 
 /// The points of experiments, in the order of the registry, the passes over each merged.
@@ -32,7 +32,7 @@ pub fn experiments_of<'l>(lines: impl IntoIterator<Item = &'l PointLine>) -> Mea
     all().into_iter().filter_map(measured).collect()
 }
 
-/// A claim that is open, and the series that it reads.
+/// A claim that is open, and the points that it reads.
 #[derive(Clone, Debug)]
 pub struct Undecided {
     /// Its experiment.
@@ -41,14 +41,35 @@ pub struct Undecided {
     pub claim: &'static str,
     /// The widest share of their widths at which intervals would decide it; 0 if none would.
     pub share: f64,
-    /// The series.
-    pub series: Vec<String>,
+    /// The points, by series and x.
+    points: Vec<(String, f64)>,
+}
+
+impl Undecided {
+    /// Whether it is measured in further passes after a look: after the first, when intervals are far from
+    /// their values, always; later, if intervals of a tenth of their widths would decide it. Other claims
+    /// ask about a value that lies on their threshold.
+    pub fn is_worth_measuring(&self, look: u32) -> bool {
+        look == LOOKS[0] || self.share > 0.0
+    }
+
+    /// The cases whose points the claim reads, each with those that it is measured in turn with.
+    pub fn cases<'c>(&self, of_experiment: &'c [Case]) -> Vec<&'c Case> {
+        let is_read = |case: &Case| {
+            let mut points = self.points.iter();
+            points.any(|(series, x)| case.series == *series && case.x == *x)
+        };
+        let in_turn = |one: &Case, next: &Case| one.in_turn && next.in_turn && one.x == next.x;
+        let turns = of_experiment.chunk_by(in_turn);
+        let read = turns.filter(|turn| turn.iter().any(is_read));
+        read.flatten().collect()
+    }
 }
 
 /// To what shares of their widths intervals are supposed to narrow.
 const SHARES: [f64; 4] = [0.7, 0.4, 0.2, 0.1];
 
-/// By how much a series' intervals are widened to see whether a claim reads them.
+/// By how much intervals are widened to see whether a claim reads them.
 const WIDER: f64 = 3.0;
 
 /// The measured claims that are open, those first that take the fewest passes. `uncertain` are the sizes
@@ -127,33 +148,43 @@ fn open(
         decide(&narrowed.collect::<Vec<_>>()).0 != Verdict::Inconclusive
     };
     let share = SHARES.into_iter().find(is_decided).unwrap_or(0.0);
-    let mut all: Vec<&String> = points.iter().map(|point| &point.series).collect();
-    all.sort();
-    all.dedup();
+    let mut by_series: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, point) in points.iter().enumerate() {
+        by_series.entry(&point.series).or_default().push(index);
+    }
+    let by_series: Vec<Vec<usize>> = by_series.into_values().collect();
     let mut points = points.to_vec();
-    let mut is_read = |series: &&String| {
-        let of_series = |point: &&mut Point| point.series == **series;
-        let before: Vec<State> = points
-            .iter_mut()
-            .filter(of_series)
-            .map(|point| {
-                let wider = with_width(point, WIDER).state;
-                core::mem::replace(&mut point.state, wider)
-            })
-            .collect();
+    // Whether the judgement changes with the intervals of these points.
+    let mut are_read = |of: &[usize]| {
+        let wider = |index: &usize| {
+            let wider = with_width(&points[*index], WIDER).state;
+            core::mem::replace(&mut points[*index].state, wider)
+        };
+        let before: Vec<State> = of.iter().map(wider).collect();
         let read = decide(&points) != now;
-        let after = points.iter_mut().filter(of_series);
-        after
-            .zip(before)
-            .for_each(|(point, state)| point.state = state);
+        for (index, state) in of.iter().zip(before) {
+            points[*index].state = state;
+        }
         read
     };
-    let series: Vec<&String> = all.into_iter().filter(|series| is_read(series)).collect();
+    let mut read = Vec::new();
+    for of_series in by_series {
+        if are_read(&of_series) {
+            let mut alone = of_series.clone();
+            alone.retain(|index| are_read(&[*index]));
+            // Of a curve's steps and medians no point decides by itself.
+            read.extend(match alone.is_empty() {
+                true => of_series,
+                false => alone,
+            });
+        }
+    }
+    let place = |index: usize| (points[index].series.clone(), points[index].x);
     Some(Undecided {
         experiment,
         claim: claim.id,
         share,
-        series: series.into_iter().cloned().collect(),
+        points: read.into_iter().map(place).collect(),
     })
 }
 

@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use linefill::experiment::{
-    Doubt, Evidence, Kind, LOOKS, Machine, Point, Quality, Residence, State, Verdict, merged,
+    Case, Doubt, Evidence, Judging, Kind, LOOKS, Machine, Point, Quality, Residence, State,
+    Verdict, merged,
 };
 use linefill::lab::analysis::Analysis;
 use linefill::lab::read::read;
@@ -92,13 +93,13 @@ impl Planted {
         &self,
         passes: &mut Passes,
         rng: &mut Rng,
-        wanted: impl Fn(&str, &str) -> bool,
+        wanted: impl Fn(&'static str, &Point) -> bool,
     ) -> usize {
         let mut measured = 0;
         for ((experiment, values), passes) in self.values.iter().zip(passes) {
             let cases = (experiment.cases)(&self.machine);
             for (value, passes) in values.iter().zip(passes) {
-                if wanted(experiment.id, &value.series) {
+                if wanted(experiment.id, value) {
                     let case = cases.iter().find(|case| case.is_at(value));
                     let bytes = case.map_or(0, |case| case.setup.bytes());
                     passes.push(self.pass(experiment.id, value, bytes, rng));
@@ -152,34 +153,34 @@ impl Planted {
         }
         let two = self.together(&passes);
         let spread = self.judge(&two, None);
-        let doubt = Doubt::of(&self.machine, &two).in_looks(true);
+        let doubt = Doubt::of(&self.machine, &two).judged(Judging::Last);
         let first = self.judge(&two, Some(&doubt));
         let mut left = LEFT * all as f64;
         for (look, next) in LOOKS.into_iter().zip(LOOKS.into_iter().skip(1)) {
             let points = self.together(&passes);
-            let doubt = Doubt::of(&self.machine, &points).in_looks(true);
+            let doubt = Doubt::of(&self.machine, &points).judged(Judging::Look);
             let open = undecided(&self.machine, None, &doubt, &points);
             for _ in look..next {
-                let mut known: HashSet<(&str, &str)> = HashSet::new();
-                for of in &open {
-                    let is_new = |id: &str, series: &str| {
-                        id == of.experiment.id
-                            && of.series.iter().any(|read| read == series)
-                            && !known.contains(&(id, series))
-                    };
+                let mut known: HashSet<(&str, String, u64)> = HashSet::new();
+                for of in open.iter().filter(|of| of.is_worth_measuring(look)) {
+                    let id = of.experiment.id;
+                    let cases = (of.experiment.cases)(&self.machine);
+                    let cases = of.cases(&cases).into_iter();
+                    let place = |case: &Case| (id, case.series.clone(), case.x.to_bits());
+                    let new: HashSet<_> =
+                        cases.map(place).filter(|of| !known.contains(of)).collect();
                     if left > 0.0 {
+                        let is_new = |id: &'static str, point: &Point| {
+                            new.contains(&(id, point.series.clone(), point.x.to_bits()))
+                        };
                         left -= self.measure(&mut passes, rng, is_new) as f64;
                     }
-                    let series = of
-                        .series
-                        .iter()
-                        .map(|series| (of.experiment.id, &series[..]));
-                    known.extend(series);
+                    known.extend(new);
                 }
             }
         }
         let points = self.together(&passes);
-        let doubt = Doubt::of(&self.machine, &points).in_looks(true);
+        let doubt = Doubt::of(&self.machine, &points).judged(Judging::Last);
         [spread, first, self.judge(&points, Some(&doubt))]
     }
 }
@@ -283,7 +284,7 @@ fn runs_on_planted_machines_decide_rightly() {
             "{contrary} % contrary with the noise of {noise}"
         );
         assert!(
-            open < 0.85 * first[2],
+            open < 0.75 * first[2],
             "{open} % open, after two passes {}",
             first[2]
         );

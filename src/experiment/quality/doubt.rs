@@ -1,5 +1,6 @@
 //! The uncertainty of a point, and how it affects claims.
 
+use super::looks::Judging;
 use crate::prelude::*;
 use alloc::collections::BTreeMap;
 
@@ -35,8 +36,8 @@ const NEGATIVE: &str = "the time of an operation came out negative: the stretche
 pub struct Doubt {
     priors: BTreeMap<Alike, Priors>,
     slowed: Slowed,
-    /// Whether undecided claims were measured in further passes.
-    looks: bool,
+    /// What its points are judged for.
+    judged: Judging,
 }
 
 /// The most by which disturbed work is slower than undisturbed work, as the points of the run show
@@ -225,13 +226,13 @@ impl Doubt {
         Doubt {
             priors: priors.collect(),
             slowed: Slowed::of(slowed),
-            looks: false,
+            judged: Judging::Only,
         }
     }
 
-    /// The same for a run that judges undecided claims [several times](super::looks).
-    pub fn in_looks(self, looks: bool) -> Self {
-        Doubt { looks, ..self }
+    /// The same for a judgement of a run that judges [several times](super::looks).
+    pub fn judged(self, judged: Judging) -> Self {
+        Doubt { judged, ..self }
     }
 
     /// The point of an experiment as claims are judged on it. `bytes` is the working set of its case.
@@ -255,7 +256,7 @@ impl Doubt {
         if !measured.passes.is_empty() {
             let alike = (experiment.id, series.clone(), kind);
             let priors = self.priors.get(&alike).unwrap_or(&Priors::KEPT);
-            settle(measured, priors, self.looks);
+            settle(measured, priors, self.judged);
         }
         // Two maps that are held against each other may differ by less than nothing.
         if measured.crew.is_none() && measured.ticks.interval.hi < 0.0 {
@@ -286,14 +287,11 @@ impl Doubt {
 
 /// Replaces the interval of the passes by the interval of the value. Passes that are not positive keep
 /// their interval.
-fn settle(measured: &mut Measured, priors: &Priors, looks: bool) {
+fn settle(measured: &mut Measured, priors: &Priors, judged: Judging) {
     let of_quality = |pass: &&Pass| pass.quality == measured.quality;
     let passes: Vec<Pass> = measured.passes.iter().filter(of_quality).copied().collect();
     let intervals: Vec<Interval> = passes.iter().map(|pass| pass.interval).collect();
-    let error = match looks {
-        true => super::looks::OF_A_LOOK,
-        false => super::looks::ERROR,
-    };
+    let error = judged.error(measured.passes.len());
     let ticks = priors.ticks.estimate(&intervals, error);
     let cycles: Option<Vec<Interval>> = passes.iter().map(in_cycles).collect();
     let cycles = cycles.and_then(|of| priors.cycles.estimate(&of, error));

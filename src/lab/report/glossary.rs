@@ -176,10 +176,10 @@ const TERMS: [Term; 26] = [
     ),
     term(
         "interval",
-        "95 % interval",
-        &["95 %"],
-        "The range that contains the value with a probability of 95 %, estimated from the \
-         differences between passes.",
+        "interval",
+        &["interval"],
+        "The range in which the value lies, estimated from the differences between passes. At least \
+         nine in ten such ranges contain their value.",
     ),
 ];
 

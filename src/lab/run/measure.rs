@@ -9,11 +9,13 @@ use anyhow::Result;
 use super::book::{Book, place};
 use super::told::so_far;
 use super::{Experiment, Machine, Point, PointLine, Progress, Recorder, Rig, Schedule};
-use crate::experiment::{Case, Doubt, LOOKS, State, calibrating, ladder_limit, sparse_of_pass};
+use crate::experiment::{
+    Case, Doubt, Judging, LOOKS, State, calibrating, ladder_limit, sparse_of_pass,
+};
 use crate::lab::consistency::share;
 use crate::lab::record::{Header, MACHINE};
 use crate::lab::size::show;
-use crate::lab::undecided::{Undecided, experiments_of, undecided};
+use crate::lab::undecided::{experiments_of, undecided};
 use crate::measure::Ended;
 use crate::recorded::{cache_of, machine_of, reported_sizes};
 
@@ -233,23 +235,17 @@ fn further(
         }
         let lines = notebook.book.points.iter();
         let measured = experiments_of(lines.filter(|line| line.pass < look));
-        let doubt = Doubt::of(machine, &measured).in_looks(true);
+        let doubt = Doubt::of(machine, &measured).judged(Judging::Look);
         let uncertain = share(machine, &notebook.book.ladder(), &measured);
         let open = undecided(machine, uncertain, &doubt, &measured);
         for pass in look..next {
             let plan = planned(experiments, machine, pass);
             notebook.rig.move_house();
             notebook.setups.clear();
-            for Undecided {
-                experiment,
-                claim,
-                series,
-                ..
-            } in &open
-            {
+            for of in open.iter().filter(|of| of.is_worth_measuring(look)) {
+                let (experiment, claim) = (of.experiment, of.claim);
                 let cases = plan.iter().find(|(of, _)| of.id == experiment.id);
-                let cases = cases.map_or(&[][..], |(_, cases)| cases);
-                let cases = in_their_turns(cases, |case| series.contains(&case.series));
+                let cases = of.cases(cases.map_or(&[][..], |(_, cases)| cases));
                 progress.more(cases.len() as u64);
                 progress.begin(format!("{}/{next} {claim} is open", pass + 1));
                 for case in cases {
@@ -263,15 +259,6 @@ fn further(
         }
     }
     Ok(())
-}
-
-/// The cases that are `wanted`, each with those that it is measured in turn with.
-fn in_their_turns(cases: &[Case], wanted: impl Fn(&Case) -> bool) -> Vec<&Case> {
-    let turns = cases.chunk_by(|one, next| one.in_turn && next.in_turn);
-    turns
-        .filter(|turn| turn.iter().any(&wanted))
-        .flatten()
-        .collect()
 }
 
 /// Measures one case, or finds it.
