@@ -196,3 +196,43 @@ fn with_width(point: &Point, share: f64) -> Point {
     }
     point
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::shared::register::RegisterSetup;
+
+    #[test]
+    fn what_is_compared_in_turn_is_measured_again_in_turn() {
+        let case = |series: &str, x: f64| Case::new(series, x, RegisterSetup);
+        let turn = |series, x| case(series, x).in_turn();
+        let cases = [
+            case("one", 1.0),
+            case("other", 1.0),
+            turn("one", 2.0),
+            turn("other", 2.0),
+            turn("one", 3.0),
+            turn("other", 3.0),
+        ];
+        let again = |series: &str, x: f64| {
+            let experiment = all()[0];
+            let claim = Undecided {
+                experiment,
+                claim: experiment.claims[0].id,
+                share: 0.0,
+                points: vec![(series.to_owned(), x)],
+            };
+            let cases = claim.cases(&cases).into_iter();
+            cases
+                .map(|case| (case.series.clone(), case.x))
+                .collect::<Vec<_>>()
+        };
+        let place = |series: &str, x| (series.to_owned(), x);
+        assert_eq!(again("one", 1.0), [place("one", 1.0)]);
+        assert_eq!(
+            again("other", 2.0),
+            [place("one", 2.0), place("other", 2.0)]
+        );
+        assert!(again("one", 4.0).is_empty());
+    }
+}

@@ -325,36 +325,3 @@ fn place_name(x: f64) -> String {
         x.to_string()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_compared_in_turn_is_measured_again_in_turn() {
-        let case = |x| {
-            Case::new(
-                "a list",
-                x,
-                crate::experiment::shared::register::RegisterSetup,
-            )
-        };
-        let turn = |x| case(x).in_turn();
-        let cases = [
-            case(1.0),
-            case(2.0),
-            turn(3.0),
-            turn(4.0),
-            case(5.0),
-            turn(6.0),
-        ];
-        let again = |wanted: f64| {
-            let cases = in_their_turns(&cases, |case| case.x == wanted);
-            cases.iter().map(|case| case.x).collect::<Vec<f64>>()
-        };
-        assert_eq!(again(2.0), [2.0]);
-        assert_eq!(again(4.0), [3.0, 4.0]);
-        assert_eq!(again(6.0), [6.0]);
-        assert!(again(7.0).is_empty());
-    }
-}
