@@ -2,12 +2,14 @@
 
 use super::counters::{Counters, SetCounters};
 use super::design::Design;
+use super::eight::Eight;
 use super::geometry::Geometry;
 use super::level::{Evicted, Level, Outcome};
 use super::policy::{
     Ages, Bits, EMPTY, FLAG_BITS, Lru, LruOfEight, Random, Replacement, RoundRobin, Trees,
 };
 use super::reference::{Op, Reference};
+use super::run::Newest;
 
 /// One level of cache.
 ///
@@ -152,22 +154,44 @@ impl Cache {
 
     #[inline]
     pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
+        match &mut self.kept {
+            Kept::LruOfEight(policy) => self.level.access(policy, line, write),
+            _ => self.access_by_others(line, write),
+        }
+    }
+
+    /// The same by any policy. Not to be where the commonest is at work, which has need of all registers.
+    #[inline(never)]
+    fn access_by_others(&mut self, line: u64, write: bool) -> Outcome {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
     }
 
-    /// Whether the reference touches alone the line of its set that was used last, and changes
+    /// Whether the reference touches but lines that were each used last in their sets, and changes
     /// nothing.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         self.level.again(reference)
     }
 
-    /// The line of a reference that touches but one.
+    /// What was used last.
     #[inline]
-    pub(super) fn only_line(&self, reference: Reference) -> Option<u64> {
+    pub(super) fn newest(&self) -> Newest<'_> {
+        self.level.newest()
+    }
+
+    /// The cache without what is not needed of it, if it is such a one.
+    pub(super) fn eight(&mut self) -> Option<Eight<'_>> {
+        match &mut self.kept {
+            Kept::LruOfEight(policy) => self.level.eight(policy),
+            _ => None,
+        }
+    }
+
+    /// The first line of a reference and the last.
+    #[inline]
+    pub(super) fn lines_of(&self, reference: Reference) -> [u64; 2] {
         let geometry = self.geometry();
-        let line = geometry.line_of(reference.address);
-        (line == geometry.line_of(reference.last())).then_some(line)
+        [reference.address, reference.last()].map(|address| geometry.line_of(address))
     }
 
     #[inline]
@@ -193,7 +217,10 @@ impl Cache {
     }
 
     pub(super) fn write_back(&mut self, line: u64) -> bool {
-        self.level.write_back(line)
+        match &self.kept {
+            Kept::LruOfEight(policy) => self.level.write_back(policy, line),
+            kept => with!(kept, policy => self.level.write_back(policy, line)),
+        }
     }
 
     pub(super) fn mark(&mut self, line: u64) {
