@@ -9,7 +9,6 @@ use super::policy::{
     Ages, Bits, EMPTY, FLAG_BITS, Lru, LruOfEight, Random, Replacement, RoundRobin, Trees,
 };
 use super::reference::{Op, Reference};
-use super::run::Newest;
 
 /// One level of cache.
 ///
@@ -166,20 +165,26 @@ impl Cache {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
     }
 
-    /// Whether the reference touches but lines that were each used last in their sets, and changes
+    /// Whether the reference touches alone the line of its set that was used last, and changes
     /// nothing.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
         self.level.again(reference)
     }
 
-    /// What was used last.
-    #[inline]
-    pub(super) fn newest(&self) -> Newest<'_> {
-        self.level.newest()
+    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
+    /// unless it is a store to a line that is not dirty.
+    pub(super) fn is_steady(&self) -> bool {
+        self.level.is_steady()
     }
 
-    /// The cache without what is not needed of it, if it is such a one.
+    /// The cache of a first level without what is not needed of it, if it is such a one.
+    pub(super) fn first_eight(&mut self) -> Option<Eight<'_>> {
+        self.level.forget_newest();
+        self.eight()
+    }
+
+    /// The same of one behind it, which nobody asks what was used last.
     pub(super) fn eight(&mut self) -> Option<Eight<'_>> {
         match &mut self.kept {
             Kept::LruOfEight(policy) => self.level.eight(policy),

@@ -6,14 +6,11 @@
 use super::counters::Counters;
 use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, LruOfEight, SetOfEight};
 use super::reference::{Op, Reference};
-use super::run::Newest;
 
 /// The sets of a level, of which there are a power of two. Stores wait in their line, which a miss
 /// brings in, and no prefetcher brings any.
 pub(super) struct Eight<'a> {
     pub(super) line_bits: u32,
-    /// The entry of each set that was used last; none behind the first level, where nobody asks.
-    pub(super) newest: &'a mut [Entry],
     pub(super) entries: &'a mut [[Entry; LruOfEight::WAYS]],
     pub(super) sets: &'a mut [SetOfEight],
     pub(super) outcomes: &'a mut [[u64; 2]; Op::COUNT],
@@ -21,23 +18,13 @@ pub(super) struct Eight<'a> {
 }
 
 impl Eight<'_> {
-    #[inline]
-    pub(super) fn newest(&self) -> Newest<'_> {
-        Newest {
-            entries: self.newest,
-            line_bits: self.line_bits,
-        }
-    }
-
     /// Serves a reference here and, as far as it has to, in the levels behind.
     #[inline(never)]
     pub(super) fn serve(&mut self, reference: &Reference, behind: &mut [Self]) {
         let line = reference.address >> self.line_bits;
-        let write = reference.op.writes();
         if line != reference.last() >> self.line_bits {
-            let hit = self.look_up(reference, write, behind);
-            serve_behind(hit, reference, behind);
-        } else if let Some(old) = self.access(line, write) {
+            self.serve_several(reference, behind);
+        } else if let Some(old) = self.access(line, reference.op.writes()) {
             self.missed(old, reference, behind);
         } else {
             self.count(reference, true);
@@ -46,30 +33,44 @@ impl Eight<'_> {
 
     /// Goes on with a reference to one line, which was not there and came in where `old` lay.
     #[inline(never)]
-    fn missed(&mut self, old: Entry, reference: &Reference, behind: &mut [Self]) {
-        self.filled(old, behind);
-        self.count(reference, false);
-        serve_behind(false, reference, behind);
+    fn missed(&mut self, mut old: Entry, reference: &Reference, mut behind: &mut [Self]) {
+        let mut level = self;
+        loop {
+            level.filled(old, behind);
+            level.count(reference, false);
+            let Some((next, others)) = behind.split_first_mut() else {
+                return;
+            };
+            (level, behind) = (next, others);
+            match level.access(reference.address >> level.line_bits, false) {
+                Some(left) => old = left,
+                None => return level.count(reference, true),
+            }
+        }
     }
 
-    /// Looks at the lines of a reference, and counts it. Says whether all of them were there.
-    #[inline]
-    fn look_up(&mut self, reference: &Reference, write: bool, behind: &mut [Self]) -> bool {
-        let mut line = reference.address >> self.line_bits;
-        let last = reference.last() >> self.line_bits;
-        let mut hit = true;
+    /// Serves a reference to several lines: a level that has not all of them sends it on as a whole.
+    #[inline(never)]
+    fn serve_several(&mut self, reference: &Reference, mut behind: &mut [Self]) {
+        let mut level = self;
+        let mut write = reference.op.writes();
         loop {
-            if let Some(old) = self.access(line, write) {
-                hit = false;
-                self.filled(old, behind);
+            let first = reference.address >> level.line_bits;
+            let last = reference.last() >> level.line_bits;
+            let mut hit = true;
+            for line in first..=last {
+                if let Some(old) = level.access(line, write) {
+                    hit = false;
+                    level.filled(old, behind);
+                }
             }
-            if line == last {
-                break;
+            level.count(reference, hit);
+            write = false;
+            match behind.split_first_mut() {
+                Some((next, others)) if !hit => (level, behind) = (next, others),
+                _ => return,
             }
-            line += 1;
         }
-        self.count(reference, hit);
-        hit
     }
 
     #[inline(always)]
@@ -83,11 +84,7 @@ impl Eight<'_> {
         let place = self.place(line);
         let entries = &mut self.entries[place];
         let (way, old) = self.sets[place].reach(entries, line << FLAG_BITS);
-        let entry = entries[way] | Entry::from(write) * DIRTY;
-        entries[way] = entry;
-        if let Some(newest) = self.newest.get_mut(place) {
-            *newest = entry;
-        }
+        entries[way] |= Entry::from(write) * DIRTY;
         old
     }
 
@@ -127,14 +124,5 @@ impl Eight<'_> {
     #[inline(always)]
     fn place(&self, line: u64) -> usize {
         line as usize & (self.sets.len() - 1)
-    }
-}
-
-/// Serves a reference in one level after the other until one has it all, as `hit` says of the first.
-#[inline(always)]
-fn serve_behind(mut hit: bool, reference: &Reference, mut levels: &mut [Eight<'_>]) {
-    while let (false, Some((level, behind))) = (hit, levels.split_first_mut()) {
-        hit = level.look_up(reference, false, behind);
-        levels = behind;
     }
 }

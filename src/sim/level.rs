@@ -9,7 +9,6 @@ use super::design::{Design, WriteHit, WriteMiss};
 use super::eight::Eight;
 use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, LruOfEight, PREFETCHED, Policy, find};
 use super::reference::{Op, Reference};
-use super::run::Newest;
 
 /// A line that made way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +79,8 @@ impl Outcome {
 pub(super) struct Level {
     pub(super) design: Design,
     entries: Box<[Entry]>,
-    /// The entry of the line that a program used last, if using it again changes nothing: one for
-    /// each set, or for several that the lowest bits of a line's number do not tell apart.
+    /// The entry of the line of each set that a program used last, if using it again changes
+    /// nothing.
     newest: Box<[Entry]>,
     ways: usize,
     line_bits: u32,
@@ -106,12 +105,10 @@ impl Level {
         let lines = geometry.sets() as usize * ways;
         let write_back = design.write_hit == WriteHit::Back;
         let allocate = design.write_miss == WriteMiss::Allocate;
-        // The largest power of two that divides the sets: lines of one set share one place.
-        let places = 1 << geometry.sets().trailing_zeros();
         Level {
             design,
             entries: vec![EMPTY; lines].into_boxed_slice(),
-            newest: vec![EMPTY; places].into_boxed_slice(),
+            newest: vec![EMPTY; geometry.sets() as usize].into_boxed_slice(),
             ways,
             line_bits: geometry.offset_bits(),
             mask: match geometry.set_bits() {
@@ -184,35 +181,37 @@ impl Level {
         hit
     }
 
-    /// Where the entry of the set of `line` that was used last is kept.
-    #[inline]
-    fn newest_of(&mut self, line: u64) -> &mut Entry {
-        let place = line as usize & (self.newest.len() - 1);
-        &mut self.newest[place]
-    }
-
-    /// The entries that were used last.
-    #[inline]
-    pub(super) fn newest(&self) -> Newest<'_> {
-        Newest {
-            entries: &self.newest,
-            line_bits: self.line_bits,
-        }
-    }
-
-    /// Whether the reference changes nothing: by far the commonest case in the traces of programs,
-    /// so the quickest.
+    /// Whether the reference touches alone the line of its set that was used last, and changes
+    /// nothing: by far the commonest case in the traces of programs, so the quickest.
     #[inline]
     pub(super) fn again(&self, reference: Reference) -> bool {
-        self.newest().again(reference).is_some()
+        let line = reference.address >> self.line_bits;
+        // A load does not care whether the line is dirty, a store wants it to be.
+        let either = if reference.op.writes() { 0 } else { DIRTY };
+        self.newest[self.set_of(line)] | either == line << FLAG_BITS | DIRTY
+            && reference.last() >> self.line_bits == line
+            && reference.op != Op::NonTemporalStore
+    }
+
+    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
+    /// unless it is a store to a line that is not dirty.
+    pub(super) fn is_steady(&self) -> bool {
+        self.plain && self.design.replacement.again_is_nothing()
+    }
+
+    /// Forgets what was used last: others come to be without this level's doing.
+    pub(super) fn forget_newest(&mut self) {
+        self.newest.fill(EMPTY);
     }
 
     /// The level without what is not needed of it, if it is such a one.
     pub(super) fn eight<'a>(&'a mut self, policy: &'a mut LruOfEight) -> Option<Eight<'a>> {
-        let simple = self.plain && self.design.geometry.set_bits().is_some();
-        simple.then_some(Eight {
+        let geometry = self.design.geometry;
+        if !self.plain || geometry.set_bits().is_none() {
+            return None;
+        }
+        Some(Eight {
             line_bits: self.line_bits,
-            newest: &mut self.newest,
             entries: self.entries.as_chunks_mut().0,
             sets: policy.sets(),
             outcomes: &mut self.outcomes,
@@ -296,8 +295,7 @@ impl Level {
         let entry = &mut entries[way];
         let by_prefetch = *entry & PREFETCHED != 0;
         *entry = *entry & !PREFETCHED | (Entry::from(write) * DIRTY);
-        let used = *entry;
-        *self.newest_of(line) = if P::AGAIN_IS_NOTHING { used } else { EMPTY };
+        self.newest[set] = if P::AGAIN_IS_NOTHING { *entry } else { EMPTY };
         let Some(old) = replaced else {
             self.lines.useful += u64::from(by_prefetch);
             return Outcome::new(true, by_prefetch, false, EMPTY);
@@ -310,7 +308,7 @@ impl Level {
     #[inline(never)]
     fn access_any<P: Policy>(&mut self, policy: &mut P, line: u64, write: bool) -> Outcome {
         let set = self.set_of(line);
-        *self.newest_of(line) = EMPTY;
+        self.newest[set] = EMPTY;
         let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         let key = line << FLAG_BITS;
@@ -371,7 +369,7 @@ impl Level {
     /// Takes a line out.
     pub(super) fn take<P: Policy>(&mut self, policy: &mut P, line: u64) -> Option<Evicted> {
         let set = self.set_of(line);
-        *self.newest_of(line) = EMPTY;
+        self.newest[set] = EMPTY;
         let entries = P::entries(&mut self.entries, self.ways, set);
         let way = find(entries, line << FLAG_BITS)?;
         let entry = entries[way];
@@ -396,7 +394,7 @@ impl Level {
         prefetched: bool,
     ) -> Option<Evicted> {
         let set = self.set_of(line);
-        *self.newest_of(line) = EMPTY;
+        self.newest[set] = EMPTY;
         let entries = P::entries(&mut self.entries, self.ways, set);
         let (way, replaced) = policy.reach(set, entries, line << FLAG_BITS);
         if dirty {
@@ -415,7 +413,7 @@ impl Level {
     /// Says whether the write goes on.
     pub(super) fn write_back<P: Policy>(&mut self, policy: &P, line: u64) -> bool {
         let set = self.set_of(line);
-        *self.newest_of(line) = EMPTY;
+        self.newest[set] = EMPTY;
         let entries = P::entries(&mut self.entries, self.ways, set);
         let on = match policy.find(set, entries, line << FLAG_BITS) {
             Some(way) if self.write_back => {
@@ -431,7 +429,7 @@ impl Level {
     /// Makes a line dirty that has just come in from a level behind where it was.
     pub(super) fn mark(&mut self, line: u64) {
         let set = self.set_of(line);
-        *self.newest_of(line) = EMPTY;
+        self.newest[set] = EMPTY;
         let first = set * self.ways;
         let entries = &mut self.entries[first..][..self.ways];
         if let Some(way) = find(entries, line << FLAG_BITS) {

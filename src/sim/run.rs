@@ -3,116 +3,163 @@
 //! Most references of a program are fetches from the line of the fetch before, and most of the others
 //! touch lines that were used last in their sets. It is they that decide how long a simulation takes.
 
-use super::policy::{DIRTY, Entry, FLAG_BITS};
+use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS};
 use super::reference::{Op, Reference};
 
-/// What was used last: for each set of a cache an entry, or one for several sets.
-#[derive(Clone, Copy)]
-pub(super) struct Newest<'a> {
-    /// One for each value of the lowest bits of a line's number.
-    pub(super) entries: &'a [Entry],
-    pub(super) line_bits: u32,
+/// Lines that are remembered at most for each side.
+const PLACES: usize = 64;
+
+/// The caches that references enter: one of data, and one of instructions if fetches are not passed
+/// over. Using a line again that was used last in its set changes nothing in them, unless a store
+/// makes it dirty, and nobody takes a line away.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    fetches: bool,
+    line_bits: u32,
+    /// Bits of a line's number: lines that they tell apart are in different sets.
+    mask: u64,
 }
 
-/// A line, as its first address and its bytes: none, by default.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Line {
-    address: u64,
-    bytes: u64,
+/// The lines used last on a side.
+struct Recent {
+    shape: Shape,
+    entries: [Entry; PLACES],
 }
 
-impl Line {
-    /// The line of an address.
-    #[inline]
-    pub(super) fn of(address: u64, line_bits: u32) -> Self {
-        Line {
-            address: address >> line_bits << line_bits,
-            bytes: 1 << line_bits,
+/// What came of a series of references.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Served {
+    /// How many were served: those up to the first store that goes past the caches.
+    pub(super) references: usize,
+    /// Hits that are still to be counted, by operation. Fetches that are passed over are among them.
+    pub(super) hits: [u64; Op::COUNT],
+}
+
+impl Shape {
+    /// Caches with lines of one length and so many sets each.
+    pub(super) fn new(fetches: bool, line_bits: u32, sets: [u64; 2]) -> Self {
+        // The largest power of two that divides both.
+        let sets = 1 << sets.map(u64::trailing_zeros).into_iter().min().unwrap_or(0);
+        Shape {
+            fetches,
+            line_bits,
+            mask: PLACES.min(sets) as u64 - 1,
         }
     }
 
-    /// Whether every byte of a reference is in the line. It need not say so of a reference to no byte.
-    #[inline]
-    fn holds(self, reference: Reference) -> bool {
-        let first = reference.address.wrapping_sub(self.address);
-        let end = first.wrapping_add(reference.bytes.into());
-        first | end.wrapping_sub(1) < self.bytes
+    /// Serves references, by `other` where there is more to do than to count a hit.
+    #[inline(always)]
+    pub(super) fn serve(
+        self,
+        references: &[Reference],
+        mut other: impl FnMut(&Reference),
+    ) -> Served {
+        let mut recent = [Recent::new(self), Recent::new(self)];
+        let [instructions, data] = &mut recent;
+        // A fetch of nothing but so many bytes from here on hits. All do that are passed over.
+        let mut stretch = (0, if self.fetches { 0 } else { u64::MAX });
+        let mut hits = [0; Op::COUNT];
+        let mut others = 0;
+        let mut served = references.len();
+        for (index, reference) in references.iter().enumerate() {
+            if reference.op == Op::Fetch {
+                let at = reference.address.wrapping_sub(stretch.0);
+                let end = at.wrapping_add(reference.bytes.into());
+                if at | end.wrapping_sub(1) < stretch.1 {
+                    continue;
+                }
+                if let Some(line) = instructions.again(reference) {
+                    stretch = line;
+                    continue;
+                }
+                stretch = instructions.uses(reference);
+            } else if data.again(reference).is_some() {
+                hits[reference.op as usize] += 1;
+                continue;
+            } else if reference.op == Op::NonTemporalStore {
+                served = index;
+                break;
+            } else {
+                data.uses(reference);
+            }
+            others += 1;
+            other(reference);
+        }
+        let counted: u64 = hits.iter().sum();
+        hits[Op::Fetch as usize] = served as u64 - counted - others;
+        Served {
+            references: served,
+            hits,
+        }
     }
 }
 
-impl Newest<'_> {
+/// What a reference must differ by less than for its operation to change nothing, by its number: see
+/// [`Recent::differs`].
+const LIMITS: [Entry; Op::COUNT] = {
+    let mut limits = [0; Op::COUNT];
+    let mut index = 0;
+    while index < Op::COUNT {
+        limits[index] = match Op::ALL[index] {
+            // These do not care whether the line is dirty.
+            Op::Fetch | Op::Load | Op::Prefetch => DIRTY + 1,
+            Op::Store | Op::Modify => DIRTY,
+            Op::NonTemporalStore => 0,
+        };
+        index += 1;
+    }
+    limits
+};
+
+impl Recent {
+    fn new(shape: Shape) -> Self {
+        Recent {
+            shape,
+            entries: [EMPTY; PLACES],
+        }
+    }
+
     /// Whether a reference touches one line or two, of which each is the one used last of its set,
-    /// and changes nothing. Says the last of these lines.
-    #[inline]
-    pub(super) fn again(self, reference: Reference) -> Option<Line> {
-        // The last line is far from the first if there is no byte, or if addresses run out.
+    /// and changes nothing. Says the last of them, as its first address and its bytes.
+    #[inline(always)]
+    fn again(&self, reference: &Reference) -> Option<(u64, u64)> {
+        let bits = self.shape.line_bits;
+        let first = reference.address >> bits;
+        // If there is no byte, or if addresses run out, this is no line of the reference. But what is
+        // true of both is true of the first, which is all there is then.
         let end = reference.address.wrapping_add(reference.bytes.into());
-        let first = reference.address >> self.line_bits;
-        let last = end.wrapping_sub(1) >> self.line_bits;
-        // A load does not care whether the line is dirty, a store wants it to be.
-        let may_differ = if reference.op.writes() { 0 } else { DIRTY };
-        let again = self.differs(first) | self.differs(last) <= may_differ
-            && last.wrapping_sub(first) <= 1
-            && reference.op != Op::NonTemporalStore;
-        again.then_some(Line {
-            address: last << self.line_bits,
-            bytes: 1 << self.line_bits,
-        })
+        let last = end.wrapping_sub(1) >> bits;
+        let differs = self.differs(first) | self.differs(last);
+        let again = differs < LIMITS[reference.op as usize] && reference.bytes <= 1 << bits;
+        again.then_some((last << bits, 1 << bits))
     }
 
-    /// In what the entry used last differs from the one of `line`, dirty: in nothing, in [`DIRTY`]
+    /// In what the line used last differs from this one if that is dirty: in nothing, in [`DIRTY`]
     /// alone, or in more.
+    #[inline(always)]
+    fn differs(&self, line: u64) -> Entry {
+        self.entries[self.place(line)] ^ (line << FLAG_BITS | DIRTY)
+    }
+
+    /// Notes that the lines of a reference are used. Says the last of them, as its first address and
+    /// its bytes.
     #[inline]
-    fn differs(self, line: u64) -> Entry {
-        let place = line as usize & (self.entries.len() - 1);
-        self.entries[place] ^ (line << FLAG_BITS | DIRTY)
-    }
-}
-
-/// The caches that references enter.
-pub(super) trait Front {
-    /// Where instructions are fetched from, unless fetches are passed over.
-    fn instructions(&self) -> Option<Newest<'_>>;
-
-    /// Where data are.
-    fn data(&self) -> Newest<'_>;
-
-    /// Serves a reference, and counts it. Of `line` a fetch changed nothing before: says of which line
-    /// one does now.
-    fn serve(&mut self, reference: &Reference, line: Line) -> Line;
-}
-
-/// Serves references up to the first store that goes past the caches, and says how many, and how many
-/// hits of each kind are still to be counted. Fetches that are passed over are hits.
-#[inline(always)]
-pub(super) fn serve(front: &mut impl Front, references: &[Reference]) -> (usize, [u64; Op::COUNT]) {
-    let mut line = Line::default();
-    let mut hits = [0; Op::COUNT];
-    let mut others = 0;
-    let mut served = references.len();
-    for (index, reference) in references.iter().enumerate() {
-        if reference.op == Op::Fetch {
-            if line.holds(*reference) {
-                continue;
+    fn uses(&mut self, reference: &Reference) -> (u64, u64) {
+        let bits = self.shape.line_bits;
+        let last = reference.last() >> bits;
+        for line in reference.address >> bits..=last {
+            let entry = &mut self.entries[self.place(line)];
+            let key = line << FLAG_BITS;
+            if *entry & !DIRTY != key {
+                *entry = key;
             }
-            let Some(newest) = front.instructions() else {
-                continue;
-            };
-            if let Some(now) = newest.again(*reference) {
-                line = now;
-                continue;
-            }
-        } else if front.data().again(*reference).is_some() {
-            hits[reference.op as usize] += 1;
-            continue;
-        } else if reference.op == Op::NonTemporalStore {
-            served = index;
-            break;
+            *entry |= Entry::from(reference.op.writes()) * DIRTY;
         }
-        others += 1;
-        line = front.serve(reference, line);
+        (last << bits, 1 << bits)
     }
-    let counted: u64 = hits.iter().sum();
-    hits[Op::Fetch as usize] = served as u64 - counted - others;
-    (served, hits)
+
+    #[inline(always)]
+    fn place(&self, line: u64) -> usize {
+        (line & self.shape.mask) as usize % PLACES
+    }
 }

@@ -219,14 +219,17 @@ impl Hierarchy {
     /// Serves many references in turn: quicker than one by one.
     pub fn references(&mut self, references: &[Reference]) {
         let mut rest = references;
-        while let Some((&reference, behind)) = rest.split_first() {
-            if self.watched || reference.op == Op::NonTemporalStore {
-                self.serve_any(reference);
-                rest = behind;
-            } else {
-                let served = self.serve_many(rest);
-                rest = &rest[served..];
-            }
+        while let Some(served) = self.serve_many(rest) {
+            rest = &rest[served..];
+            // What stopped it is served by itself.
+            let Some((&reference, behind)) = rest.split_first() else {
+                return;
+            };
+            self.reference(reference);
+            rest = behind;
+        }
+        for &reference in rest {
+            self.reference(reference);
         }
     }
 
