@@ -34,7 +34,7 @@ impl Op {
     ];
 
     /// How many kinds there are.
-    pub(super) const COUNT: usize = Op::ALL.len();
+    pub(crate) const COUNT: usize = Op::ALL.len();
 
     /// Whether a line must come in, and is changed there.
     #[inline]

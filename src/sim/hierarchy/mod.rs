@@ -221,12 +221,13 @@ impl Hierarchy {
         let mut rest = references;
         while let Some(served) = self.serve_many(rest) {
             rest = &rest[served..];
-            // What stopped it is served by itself.
-            let Some((&reference, behind)) = rest.split_first() else {
-                return;
-            };
-            self.reference(reference);
-            rest = behind;
+            // What stops it comes in rows.
+            while let Some((&reference, behind)) = rest.split_first()
+                && reference.op == Op::NonTemporalStore
+            {
+                self.reference(reference);
+                rest = behind;
+            }
         }
         for &reference in rest {
             self.reference(reference);

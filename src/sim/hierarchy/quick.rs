@@ -9,7 +9,7 @@ use crate::sim::reference::{Op, Reference};
 use crate::sim::run::Shape;
 
 /// So few references are served one by one: the rest would take longer to prepare.
-pub(super) const FEW: usize = 64;
+const FEW: usize = 64;
 
 impl Hierarchy {
     /// How the caches are that references enter, if none but references changes what is in them and
