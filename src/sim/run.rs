@@ -49,11 +49,27 @@ impl Shape {
 
     /// Serves references, by `other` where there is more to do than to count a hit.
     #[inline(always)]
-    pub(super) fn serve(
-        self,
-        references: &[Reference],
-        mut other: impl FnMut(&Reference),
-    ) -> Served {
+    pub(super) fn serve(self, references: &[Reference], other: impl FnMut(&Reference)) -> Served {
+        // Code of its own for nearly all caches there are: the numbers are constants in it.
+        match self {
+            Shape {
+                fetches,
+                line_bits: 6,
+                mask: 63,
+            } => {
+                let usual = Shape {
+                    fetches,
+                    line_bits: 6,
+                    mask: 63,
+                };
+                usual.serve_each(references, other)
+            }
+            _ => self.serve_each(references, other),
+        }
+    }
+
+    #[inline(always)]
+    fn serve_each(self, references: &[Reference], mut other: impl FnMut(&Reference)) -> Served {
         let mut recent = [Recent::new(self), Recent::new(self)];
         let [instructions, data] = &mut recent;
         // A fetch of nothing but so many bytes from here on hits. All do that are passed over.
