@@ -67,14 +67,16 @@ pub fn first(text: &[u8]) -> Option<(Reference, usize)> {
             return None;
         }
     }
-    let mut bytes = u32::from(decimal(text[at + 1])?);
+    let comma = at;
+    let mut bytes = u32::from(decimal(text[comma + 1])?);
     at += 2;
     while text[at] != b'\n' {
-        bytes = bytes * 10 + u32::from(decimal(text[at])?);
-        at += 1;
-        if at > 28 {
+        // Nine digits are no overflow.
+        if at == comma + 10 {
             return None;
         }
+        bytes = bytes * 10 + u32::from(decimal(text[at])?);
+        at += 1;
     }
     Some((Reference { address, bytes, op }, at + 1))
 }
@@ -187,6 +189,9 @@ mod tests {
             "==1== I",
             "",
             " L 04000abg,8",
+            " L 04000ab0,1234567890",
+            " L 04000ab0,99999999999",
+            " L ffffffffffffffff0,8",
         ] {
             let text = String::from(line) + behind;
             assert_eq!(first(text.as_bytes()), None, "{line}");
