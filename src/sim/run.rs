@@ -51,21 +51,16 @@ impl Shape {
     #[inline(always)]
     pub(super) fn serve(self, references: &[Reference], other: impl FnMut(&Reference)) -> Served {
         // Code of its own for nearly all caches there are: the numbers are constants in it.
-        match self {
-            Shape {
-                fetches,
-                line_bits: 6,
-                mask: 63,
-            } => {
-                let usual = Shape {
-                    fetches,
-                    line_bits: 6,
-                    mask: 63,
-                };
-                usual.serve_each(references, other)
+        if (self.line_bits, self.mask) == (6, 63) {
+            let (line_bits, mask) = (6, 63);
+            return Shape {
+                line_bits,
+                mask,
+                ..self
             }
-            _ => self.serve_each(references, other),
+            .serve_each(references, other);
         }
+        self.serve_each(references, other)
     }
 
     #[inline(always)]
