@@ -221,7 +221,7 @@ impl Hierarchy {
         let mut rest = references;
         while let Some(served) = self.serve_many(rest) {
             rest = &rest[served..];
-            // What stops it comes in rows.
+            // Such stores come in rows.
             while let Some((&reference, behind)) = rest.split_first()
                 && reference.op == Op::NonTemporalStore
             {
