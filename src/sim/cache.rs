@@ -2,6 +2,7 @@
 
 use super::counters::{Counters, SetCounters};
 use super::design::Design;
+use super::eight::Eight;
 use super::geometry::Geometry;
 use super::level::{Evicted, Level, Outcome};
 use super::policy::{
@@ -152,6 +153,15 @@ impl Cache {
 
     #[inline]
     pub(super) fn access(&mut self, line: u64, write: bool) -> Outcome {
+        match &mut self.kept {
+            Kept::LruOfEight(policy) => self.level.access(policy, line, write),
+            _ => self.access_by_others(line, write),
+        }
+    }
+
+    /// The same by any policy. Not to be where the commonest is at work, which has need of all registers.
+    #[inline(never)]
+    fn access_by_others(&mut self, line: u64, write: bool) -> Outcome {
         with!(&mut self.kept, policy => self.level.access(policy, line, write))
     }
 
@@ -162,12 +172,31 @@ impl Cache {
         self.level.again(reference)
     }
 
-    /// The line of a reference that touches but one.
+    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
+    /// unless it is a store to a line that is not dirty.
+    pub(super) fn is_steady(&self) -> bool {
+        self.level.is_steady()
+    }
+
+    /// The cache of a first level without what is not needed of it, if it is such a one.
+    pub(super) fn first_eight(&mut self) -> Option<Eight<'_>> {
+        self.level.forget_newest();
+        self.eight()
+    }
+
+    /// The same of one behind it, which nobody asks what was used last.
+    pub(super) fn eight(&mut self) -> Option<Eight<'_>> {
+        match &mut self.kept {
+            Kept::LruOfEight(policy) => self.level.eight(policy),
+            _ => None,
+        }
+    }
+
+    /// The first line of a reference and the last.
     #[inline]
-    pub(super) fn only_line(&self, reference: Reference) -> Option<u64> {
+    pub(super) fn lines_of(&self, reference: Reference) -> [u64; 2] {
         let geometry = self.geometry();
-        let line = geometry.line_of(reference.address);
-        (line == geometry.line_of(reference.last())).then_some(line)
+        [reference.address, reference.last()].map(|address| geometry.line_of(address))
     }
 
     #[inline]
@@ -193,7 +222,10 @@ impl Cache {
     }
 
     pub(super) fn write_back(&mut self, line: u64) -> bool {
-        self.level.write_back(line)
+        match &self.kept {
+            Kept::LruOfEight(policy) => self.level.write_back(policy, line),
+            kept => with!(kept, policy => self.level.write_back(policy, line)),
+        }
     }
 
     pub(super) fn mark(&mut self, line: u64) {

@@ -6,7 +6,8 @@ use alloc::vec;
 
 use super::counters::{Counters, Outcomes, SetCounters};
 use super::design::{Design, WriteHit, WriteMiss};
-use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, PREFETCHED, Policy, find};
+use super::eight::Eight;
+use super::policy::{DIRTY, EMPTY, Entry, FLAG_BITS, LruOfEight, PREFETCHED, Policy, find};
 use super::reference::{Op, Reference};
 
 /// A line that made way.
@@ -192,6 +193,32 @@ impl Level {
             && reference.op != Op::NonTemporalStore
     }
 
+    /// Whether a reference that touches but lines that were used last in their sets changes nothing,
+    /// unless it is a store to a line that is not dirty.
+    pub(super) fn is_steady(&self) -> bool {
+        self.plain && self.design.replacement.again_is_nothing()
+    }
+
+    /// Forgets what was used last: others come to be without this level's doing.
+    pub(super) fn forget_newest(&mut self) {
+        self.newest.fill(EMPTY);
+    }
+
+    /// The level without what is not needed of it, if it is such a one.
+    pub(super) fn eight<'a>(&'a mut self, policy: &'a mut LruOfEight) -> Option<Eight<'a>> {
+        let geometry = self.design.geometry;
+        if !self.plain || geometry.set_bits().is_none() {
+            return None;
+        }
+        Some(Eight {
+            line_bits: self.line_bits,
+            entries: self.entries.as_chunks_mut().0,
+            sets: policy.sets(),
+            outcomes: &mut self.outcomes,
+            lines: &mut self.lines,
+        })
+    }
+
     /// Serves references in turn: a function of its own for each policy.
     #[inline(never)]
     pub(super) fn references<P: Policy>(&mut self, policy: &mut P, references: &[Reference]) {
@@ -263,7 +290,7 @@ impl Level {
             return self.access_any(policy, line, write);
         }
         let set = self.set_of(line);
-        let entries = &mut self.entries[set * self.ways..][..self.ways];
+        let entries = P::entries(&mut self.entries, self.ways, set);
         let (way, replaced) = policy.reach(set, entries, line << FLAG_BITS);
         let entry = &mut entries[way];
         let by_prefetch = *entry & PREFETCHED != 0;
@@ -343,7 +370,7 @@ impl Level {
     pub(super) fn take<P: Policy>(&mut self, policy: &mut P, line: u64) -> Option<Evicted> {
         let set = self.set_of(line);
         self.newest[set] = EMPTY;
-        let entries = &mut self.entries[set * self.ways..][..self.ways];
+        let entries = P::entries(&mut self.entries, self.ways, set);
         let way = find(entries, line << FLAG_BITS)?;
         let entry = entries[way];
         policy.remove(set, entries, way);
@@ -368,7 +395,7 @@ impl Level {
     ) -> Option<Evicted> {
         let set = self.set_of(line);
         self.newest[set] = EMPTY;
-        let entries = &mut self.entries[set * self.ways..][..self.ways];
+        let entries = P::entries(&mut self.entries, self.ways, set);
         let (way, replaced) = policy.reach(set, entries, line << FLAG_BITS);
         if dirty {
             entries[way] |= DIRTY;
@@ -384,12 +411,11 @@ impl Level {
 
     /// Takes in what a level before wrote back, if the line is there. That is no use of the line.
     /// Says whether the write goes on.
-    pub(super) fn write_back(&mut self, line: u64) -> bool {
+    pub(super) fn write_back<P: Policy>(&mut self, policy: &P, line: u64) -> bool {
         let set = self.set_of(line);
         self.newest[set] = EMPTY;
-        let first = set * self.ways;
-        let entries = &mut self.entries[first..][..self.ways];
-        let on = match find(entries, line << FLAG_BITS) {
+        let entries = P::entries(&mut self.entries, self.ways, set);
+        let on = match policy.find(set, entries, line << FLAG_BITS) {
             Some(way) if self.write_back => {
                 entries[way] |= DIRTY;
                 false

@@ -23,8 +23,18 @@ pub enum Op {
 }
 
 impl Op {
+    /// Every kind, as they are numbered.
+    pub(super) const ALL: [Op; 6] = [
+        Op::Fetch,
+        Op::Load,
+        Op::Store,
+        Op::Modify,
+        Op::NonTemporalStore,
+        Op::Prefetch,
+    ];
+
     /// How many kinds there are.
-    pub(super) const COUNT: usize = 6;
+    pub(crate) const COUNT: usize = Op::ALL.len();
 
     /// Whether a line must come in, and is changed there.
     #[inline]

@@ -29,14 +29,15 @@ impl Tally {
         self.fetches + self.loads + self.stores + self.modifies + self.prefetches
     }
 
-    fn count(&mut self, op: Op) {
-        *match op {
-            Op::Fetch => &mut self.fetches,
-            Op::Load => &mut self.loads,
-            Op::Store | Op::NonTemporalStore => &mut self.stores,
-            Op::Modify => &mut self.modifies,
-            Op::Prefetch => &mut self.prefetches,
-        } += 1;
+    /// By the number of each operation.
+    const fn of(counts: [u64; Op::COUNT]) -> Self {
+        Tally {
+            fetches: counts[Op::Fetch as usize],
+            loads: counts[Op::Load as usize],
+            stores: counts[Op::Store as usize] + counts[Op::NonTemporalStore as usize],
+            modifies: counts[Op::Modify as usize],
+            prefetches: counts[Op::Prefetch as usize],
+        }
     }
 }
 
@@ -69,7 +70,7 @@ pub fn feed<'a>(
     let mut block = Block {
         pack: pack.map(Pack::new),
         references: Vec::with_capacity(BLOCK),
-        tally: Tally::default(),
+        counts: [0; Op::COUNT],
         too_large: None,
         configs,
     };
@@ -89,9 +90,9 @@ pub fn feed<'a>(
                     anyhow::anyhow!("{name} is corrupt: no record of a trace at byte {at}")
                 })?
             }
-            Form::Lackey => lines(&held, read == 0, |line| {
+            Form::Lackey => lines(&held, read == 0, |reference| {
                 line_number += 1;
-                if let Some(reference) = lackey::parse(line) {
+                if let Some(reference) = reference {
                     block.push(reference, Some(line_number));
                 }
             }),
@@ -117,7 +118,7 @@ pub fn feed<'a>(
         }
     }
     block.hand_on();
-    let tally = block.tally;
+    let tally = Tally::of(block.counts);
     if let Some(pack) = block.pack {
         pack.written.context("the packed trace cannot be written")?;
     }
@@ -151,27 +152,34 @@ impl Form {
     }
 }
 
-/// Hands every whole line to `line`, the last one too if the text ends here. Says how many bytes
-/// those were.
-fn lines(held: &[u8], ends: bool, mut line: impl FnMut(&[u8])) -> usize {
-    let mut taken = 0;
-    let mut parts = held.split(|&byte| byte == b'\n').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_some() {
-            taken += part.len() + 1;
-            line(part);
-        } else if ends {
-            taken += part.len();
-            line(part);
+/// Hands what every whole line is to `line`, the last one's too if the text ends here. Says how many
+/// bytes those were.
+fn lines(held: &[u8], ends: bool, mut line: impl FnMut(Option<Reference>)) -> usize {
+    let mut rest = held;
+    loop {
+        while let Some((reference, bytes)) = lackey::first(rest) {
+            line(Some(reference));
+            rest = &rest[bytes..];
+        }
+        match rest.iter().position(|&byte| byte == b'\n') {
+            Some(end) => {
+                line(lackey::parse(&rest[..end]));
+                rest = &rest[end + 1..];
+            }
+            None if ends => {
+                line(lackey::parse(rest));
+                return held.len();
+            }
+            None => return held.len() - rest.len(),
         }
     }
-    taken
 }
 
 /// References on their way to the configurations.
 struct Block<'a> {
     references: Vec<Reference>,
-    tally: Tally,
+    /// How many came, by the number of their operation.
+    counts: [u64; Op::COUNT],
     /// The first reference of more than [`LARGEST`] bytes: its number, its line if the trace has
     /// lines, and its bytes. Those behind it are not handed on.
     too_large: Option<(u64, Option<u64>, u32)>,
@@ -214,9 +222,9 @@ impl Block<'_> {
         if self.too_large.is_some() {
             return;
         }
-        self.tally.count(reference.op);
+        self.counts[reference.op as usize] += 1;
         if reference.bytes > LARGEST {
-            self.too_large = Some((self.tally.total(), line, reference.bytes));
+            self.too_large = Some((self.counts.iter().sum(), line, reference.bytes));
             return;
         }
         self.references.push(reference);

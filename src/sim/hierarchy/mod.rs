@@ -1,6 +1,7 @@
 //! Several levels, the instruction side, the TLB and the prefetchers together.
 
 mod design;
+mod quick;
 mod serve;
 
 use alloc::collections::BTreeSet;
@@ -55,6 +56,8 @@ pub struct Hierarchy {
     watched: bool,
     /// A level takes only what made way before it.
     exclusive: bool,
+    /// No level takes a line from another or away from it.
+    apart: bool,
     /// What is on its way to an exclusive level.
     victims: Vec<Victim>,
     /// Lines that an exclusive last level did not have.
@@ -106,6 +109,9 @@ impl Hierarchy {
             fetches: design.instructions != Instructions::Ignored,
             prefetching,
             watched: prefetching || design.tlb.is_some(),
+            apart: levels
+                .iter()
+                .all(|level| level.inclusion == Inclusion::NonInclusive),
             exclusive: levels
                 .iter()
                 .any(|level| level.inclusion == Inclusion::Exclusive),
@@ -210,9 +216,20 @@ impl Hierarchy {
         self.serve_unwatched(reference)
     }
 
-    /// Serves many references in turn.
+    /// Serves many references in turn: quicker than one by one.
     pub fn references(&mut self, references: &[Reference]) {
-        for &reference in references {
+        let mut rest = references;
+        while let Some(served) = self.serve_many(rest) {
+            rest = &rest[served..];
+            // Such stores come in rows.
+            while let Some((&reference, behind)) = rest.split_first()
+                && reference.op == Op::NonTemporalStore
+            {
+                self.reference(reference);
+                rest = behind;
+            }
+        }
+        for &reference in rest {
             self.reference(reference);
         }
     }
@@ -231,7 +248,9 @@ impl Hierarchy {
             match record.done() {
                 Done::Reference(op) => {
                     if let Some(side) = self.side(op) {
-                        self.serve_record(side, op, address, record.writes());
+                        let bytes = 1;
+                        let reference = Reference { address, bytes, op };
+                        self.serve_inwards(side, reference, record.writes());
                     }
                 }
                 Done::Touch(side) => {

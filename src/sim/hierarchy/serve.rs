@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Hierarchy, Inclusion, Victim};
+use super::{Hierarchy, Inclusion, Level, Victim};
 use crate::sim::cache::Cache;
-use crate::sim::level::{Evicted, Outcome};
+use crate::sim::level::Evicted;
 use crate::sim::prefetch::{MOST_AHEAD, Seen};
 use crate::sim::reference::{Op, Reference, Side};
 
@@ -56,12 +56,12 @@ impl Hierarchy {
         self.serve_other(side, reference)
     }
 
-    /// Serves a reference to another line than the one of its set that was used last.
-    #[inline(never)]
+    /// Serves a reference to other lines than those of their sets that were used last.
+    #[inline]
     fn serve_other(&mut self, side: Side, reference: Reference) -> bool {
-        match self.at(side, 0).only_line(reference) {
-            Some(line) if !self.exclusive => self.serve_line(side, reference, line),
-            _ => self.serve(side, reference),
+        match self.apart {
+            false => self.serve(side, reference),
+            true => self.serve_inwards(side, reference, reference.op.writes()),
         }
     }
 
@@ -92,51 +92,45 @@ impl Hierarchy {
         hit_first
     }
 
-    /// The same for a reference to one line, where no level is exclusive and none prefetches: by far
-    /// the commonest case, and quicker.
-    #[inline]
-    pub(super) fn serve_line(&mut self, side: Side, reference: Reference, line: u64) -> bool {
-        let first = self.at_mut(side, 0);
-        let outcome = first.access(line, reference.op.writes());
-        first.count(reference.op, outcome.hit());
-        if !outcome.hit() || outcome.writes_on() {
-            self.serve_behind(side, reference, outcome);
-        }
-        outcome.hit()
-    }
-
-    /// Serves a reference to one line; `write` says whether it or a later one that is left out
-    /// changes the line.
-    #[inline]
-    pub(super) fn serve_record(&mut self, side: Side, op: Op, address: u64, write: bool) {
-        let first = self.at_mut(side, 0);
-        let line = first.geometry().line_of(address);
-        let outcome = first.access(line, write);
-        first.count(op, outcome.hit());
-        if !outcome.hit() {
-            let reference = Reference {
-                address,
-                bytes: 1,
-                op,
-            };
-            self.serve_behind(side, reference, outcome);
-        }
-    }
-
-    /// Goes on behind the first level, which said `outcome`.
-    fn serve_behind(&mut self, side: Side, reference: Reference, mut outcome: Outcome) {
-        for depth in 0..self.levels.len() {
-            if depth > 0 {
-                let cache = &mut self.levels[depth].cache;
-                let line = cache.geometry().line_of(reference.address);
-                outcome = cache.access(line, outcome.writes_on());
-                cache.count(reference.op, outcome.hit());
+    /// The same where no level is inclusive or exclusive and none prefetches: by far the commonest
+    /// case, and quicker. `write` says whether the reference or a later one that is left out changes
+    /// the line.
+    #[inline(never)]
+    pub(super) fn serve_inwards(&mut self, side: Side, reference: Reference, write: bool) -> bool {
+        let Some((first, mut behind)) = self.levels.split_first_mut() else {
+            return false;
+        };
+        let mut cache = match (side, &mut self.instructions) {
+            (Side::Instructions, Some(own)) => own,
+            _ => &mut first.cache,
+        };
+        let mut writes_on = write;
+        let mut hit_first = None;
+        loop {
+            let write = writes_on;
+            let [first, last] = cache.lines_of(reference);
+            let (mut hit, mut line) = (true, first);
+            writes_on = false;
+            loop {
+                let outcome = cache.access(line, write);
+                hit &= outcome.hit();
+                writes_on |= outcome.writes_on();
+                if let Some(Evicted { line, dirty: true }) = outcome.evicted() {
+                    write_back(cache.geometry().line() * line, behind);
+                }
+                if line == last {
+                    break;
+                }
+                line += 1;
             }
-            if let Some(evicted) = outcome.evicted() {
-                self.evicted(side, depth, evicted);
-            }
-            if outcome.hit() && !outcome.writes_on() {
-                return;
+            cache.count(reference.op, hit);
+            let hit_first = *hit_first.get_or_insert(hit);
+            match behind.split_first_mut() {
+                Some((next, behind_it)) if !hit || writes_on => {
+                    cache = &mut next.cache;
+                    behind = behind_it;
+                }
+                _ => return hit_first,
             }
         }
     }
@@ -197,7 +191,16 @@ impl Hierarchy {
     }
 
     /// Sends on what made way at `depth`.
+    #[inline]
     fn evicted(&mut self, side: Side, depth: usize, evicted: Evicted) {
+        let inclusive = self.levels[depth].inclusion == Inclusion::Inclusive;
+        if evicted.dirty || inclusive || self.exclusive {
+            self.send_on(side, depth, evicted);
+        }
+    }
+
+    /// Sends on a line that others have to know of.
+    fn send_on(&mut self, side: Side, depth: usize, evicted: Evicted) {
         let address = evicted.line << self.at(side, depth).geometry().offset_bits();
         let mut dirty = evicted.dirty;
         if self.levels[depth].inclusion == Inclusion::Inclusive {
@@ -333,5 +336,15 @@ impl Hierarchy {
             op: Op::Store,
             ..reference
         });
+    }
+}
+
+/// Writes a line at `address` back to the first of these levels that takes it.
+fn write_back(address: u64, levels: &mut [Level]) {
+    for level in levels {
+        let line = level.cache.geometry().line_of(address);
+        if !level.cache.write_back(line) {
+            return;
+        }
     }
 }

@@ -11,12 +11,12 @@ use super::{EMPTY, Entry, Policy, is};
 /// What is kept of every set.
 #[derive(Clone, Debug)]
 pub(crate) struct LruOfEight {
-    sets: Box<[Set]>,
+    sets: Box<[SetOfEight]>,
 }
 
 /// Hashes and order of one set.
 #[derive(Clone, Copy, Debug)]
-struct Set {
+pub(crate) struct SetOfEight {
     /// The byte at `way` is the hash of the line in it; of an empty way it means nothing.
     hashes: u64,
     /// Eight numbers of four bits: the way used last is the lowest.
@@ -34,13 +34,18 @@ impl LruOfEight {
     pub(crate) const WAYS: usize = 8;
 
     pub(crate) fn new(sets: usize) -> Self {
-        let set = Set {
+        let set = SetOfEight {
             hashes: 0,
             order: 0x7654_3210,
         };
         LruOfEight {
             sets: vec![set; sets].into_boxed_slice(),
         }
+    }
+
+    /// What is kept of every set.
+    pub(crate) fn sets(&mut self) -> &mut [SetOfEight] {
+        &mut self.sets
     }
 }
 
@@ -51,10 +56,39 @@ const fn hash(key: Entry) -> u64 {
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56
 }
 
-impl Set {
+impl SetOfEight {
     /// The way of the line of `key`.
     #[inline]
-    fn find(&self, entries: &[Entry; LruOfEight::WAYS], key: Entry, hash: u64) -> Option<usize> {
+    pub(crate) fn find(&self, entries: &[Entry; LruOfEight::WAYS], key: Entry) -> Option<usize> {
+        self.find_hashed(entries, key, hash(key))
+    }
+
+    /// Looks a line up and notes its use; brings it in if it is not there, as [`Policy::reach`].
+    #[inline(always)]
+    pub(crate) fn reach(
+        &mut self,
+        entries: &mut [Entry; LruOfEight::WAYS],
+        key: Entry,
+    ) -> (usize, Option<Entry>) {
+        let hash = hash(key);
+        if let Some(way) = self.find_hashed(entries, key, hash) {
+            self.used(way);
+            return (way, None);
+        }
+        let way = self.renew_oldest();
+        let byte = way as u32 * 8;
+        self.hashes = self.hashes & !(0xFF << byte) | hash << byte;
+        (way, Some(core::mem::replace(&mut entries[way], key)))
+    }
+
+    /// The way of the line of `key`, whose hash is `hash`.
+    #[inline]
+    fn find_hashed(
+        &self,
+        entries: &[Entry; LruOfEight::WAYS],
+        key: Entry,
+        hash: u64,
+    ) -> Option<usize> {
         let differs = self.hashes ^ (hash * BYTES);
         // The high bit of each byte that is zero, and of some above the first of them.
         let mut candidates = differs.wrapping_sub(BYTES) & !differs & BYTES << 7;
@@ -100,6 +134,11 @@ fn eight(entries: &mut [Entry]) -> &mut [Entry; LruOfEight::WAYS] {
 
 impl Policy for LruOfEight {
     #[inline]
+    fn entries(entries: &mut [Entry], _ways: usize, set: usize) -> &mut [Entry] {
+        &mut entries.as_chunks_mut::<{ LruOfEight::WAYS }>().0[set]
+    }
+
+    #[inline]
     fn used(&mut self, set: usize, way: usize) {
         self.sets[set].used(way);
     }
@@ -110,26 +149,22 @@ impl Policy for LruOfEight {
     }
 
     #[inline]
+    fn find(&self, set: usize, entries: &[Entry], key: Entry) -> Option<usize> {
+        let entries = entries.first_chunk().expect("a set of eight ways");
+        self.sets[set].find(entries, key)
+    }
+
+    #[inline]
     fn hit(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> Option<usize> {
         let set = &mut self.sets[set];
-        let way = set.find(eight(entries), key, hash(key))?;
+        let way = set.find(eight(entries), key)?;
         set.used(way);
         Some(way)
     }
 
     #[inline(always)]
     fn reach(&mut self, set: usize, entries: &mut [Entry], key: Entry) -> (usize, Option<Entry>) {
-        let set = &mut self.sets[set];
-        let entries = eight(entries);
-        let hash = hash(key);
-        if let Some(way) = set.find(entries, key, hash) {
-            set.used(way);
-            return (way, None);
-        }
-        let way = set.renew_oldest();
-        let byte = way as u32 * 8;
-        set.hashes = set.hashes & !(0xFF << byte) | hash << byte;
-        (way, Some(core::mem::replace(&mut entries[way], key)))
+        self.sets[set].reach(eight(entries), key)
     }
 
     /// What is empty comes last in the order, so that it is filled first.

@@ -10,7 +10,7 @@ mod tree;
 
 pub(super) use bits::Bits;
 pub(super) use lru::Lru;
-pub(super) use lru_of_eight::LruOfEight;
+pub(super) use lru_of_eight::{LruOfEight, SetOfEight};
 pub(super) use qlru::Ages;
 pub use qlru::{Hit, Insert, ParseQlruError, Place, Qlru, Update};
 pub(super) use random::Random;
@@ -100,11 +100,23 @@ pub(super) trait Policy: Sized {
     /// Whether using a line again that was used last changes nothing.
     const AGAIN_IS_NOTHING: bool = true;
 
+    /// The entries of a set, of which each has `ways`.
+    #[inline]
+    fn entries(entries: &mut [Entry], ways: usize, set: usize) -> &mut [Entry] {
+        &mut entries[set * ways..][..ways]
+    }
+
     /// Notes that the line of `way` was used.
     fn used(&mut self, set: usize, way: usize);
 
     /// An empty way, or the one whose line makes way; notes that a new line comes in there.
     fn victim(&mut self, set: usize, entries: &[Entry]) -> usize;
+
+    /// Looks a line up, which is no use of it.
+    #[inline]
+    fn find(&self, _set: usize, entries: &[Entry], key: Entry) -> Option<usize> {
+        find(entries, key)
+    }
 
     /// Looks a line up and notes its use. Says in which way it lies now.
     #[inline]

@@ -125,7 +125,16 @@ impl Decoder {
         mut sink: impl FnMut(Reference),
     ) -> Result<usize, CorruptTrace> {
         let mut at = 0;
-        while at < bytes.len() {
+        while let Some(&head) = bytes.get(at) {
+            // Most records are this one.
+            if head >> 5 == NEXT_FETCH && head & LONG != LONG {
+                let size = u32::from(head & LONG);
+                let reference = Reference::fetch(self.from.fetch, size);
+                self.from.went_to(reference);
+                sink(reference);
+                at += 1;
+                continue;
+            }
             let mut rest = &bytes[at..];
             match self.record(&mut rest) {
                 Ok(Some(reference)) => sink(reference),
@@ -138,6 +147,7 @@ impl Decoder {
     }
 
     /// Reads a record; none if it does not end here.
+    #[inline]
     fn record(&mut self, rest: &mut &[u8]) -> Result<Option<Reference>, ()> {
         let Some((&head, behind)) = rest.split_first() else {
             return Ok(None);
@@ -174,6 +184,7 @@ impl Decoder {
 }
 
 /// Reads a number; none if it does not end here.
+#[inline]
 fn take(rest: &mut &[u8]) -> Result<Option<u64>, ()> {
     let mut value = 0;
     for shift in (0..64).step_by(7) {
