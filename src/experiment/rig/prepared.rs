@@ -40,7 +40,7 @@ impl<'m> PreparedCase<'m> {
     ) -> Result<Self, Untestable> {
         let (region, granted) = match case.setup.is_count() {
             true => arena.region_to_count(case.setup.bytes(), pages)?,
-            false => arena.region(case.setup.bytes(), pages)?,
+            false => arena.region_on(case.setup.bytes(), pages, &case.policy)?,
         };
         let first = region.bytes().as_ptr();
         // To flush addresses without memory would give them some.

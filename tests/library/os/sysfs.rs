@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::machine::Machine;
 use linefill::cpu::CacheKind;
 use linefill::os::sysfs::{
-    Arrangement, Cache, CpuLocation, CpuMask, Nearness, Node, Sharing, Sysfs, Topology,
+    Arrangement, Cache, CpuLocation, CpuMask, MemoryNode, Nearness, Sharing, Sysfs, Topology,
 };
 
 const KIB: u64 = 1024;
@@ -85,10 +85,11 @@ fn amd_with_two_core_complexes() {
     assert_eq!(sysfs.topology(5).unwrap().siblings(5), [13]);
     assert_eq!(
         sysfs.nodes().unwrap(),
-        [Node {
+        [MemoryNode {
             id: 0,
             cpus: (0..16).collect(),
-            distances: vec![10]
+            distances: vec![10],
+            memory: None,
         }]
     );
 }
