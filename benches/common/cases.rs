@@ -374,6 +374,7 @@ fn machine(rate: Rate) -> Machine {
         ports: Identity::detect().ports(),
         counting: Counting::default(),
         cpu_order: CpuOrder::around(current_cpu(), Sysfs::live().seats(&allowed())),
+        nodes: Sysfs::live().nodes().unwrap_or_default(),
         rate,
         seed: SEED,
         ladder: Vec::new(),

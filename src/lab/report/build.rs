@@ -81,6 +81,7 @@ fn facts(header: &Header, end: Option<&EndLine>) -> Vec<(String, String)> {
         ("pinned to", header.pinned.map(|cpu| format!("CPU {cpu}"))),
         ("profile", known(&header.profile)),
         ("pages", header.pages.clone()),
+        ("memory on", header.node.map(|node| format!("node {node}"))),
         ("selection", known(&header.selection.join(", "))),
         ("largest working set", Some(show(header.largest as f64))),
         ("seed", Some(header.seed.to_string())),

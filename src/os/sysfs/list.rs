@@ -5,7 +5,7 @@
 const MAX_CPU: usize = 65_535;
 
 /// A list such as `0-3,8`; empty text is the empty list. `None` when malformed.
-pub(in crate::os) fn parse(text: &str) -> Option<Vec<usize>> {
+pub(crate) fn parse(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     let mut cpus = Vec::new();
     if text.is_empty() {

@@ -5,7 +5,7 @@
 
 mod arrangement;
 mod cache;
-pub(super) mod list;
+pub(crate) mod list;
 mod mask;
 mod seat;
 mod sharing;

@@ -94,6 +94,7 @@ impl Model {
             ports: self.ports,
             counting: Counting::default(),
             cpu_order: CpuOrder::around(None, self.seats.clone()),
+            nodes: Vec::new(),
             rate: Rate::from_hz(2.3e9),
             seed: 1,
             ranges: Ranges::from_ladder(&ladder, self.reported()),
