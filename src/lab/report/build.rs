@@ -270,7 +270,10 @@ fn figure(answer: &Answer, machine: &Machine) -> Result<Option<Figure>, Referenc
         (_, Shape::Lines) => Form::Lines,
         (_, Shape::Bars) => Form::Bars,
         (_, Shape::Surface { depth }) => Form::Surface(depth.to_owned()),
-        (_, Shape::Heat { depth }) => Form::Heat(depth.to_owned()),
+        (_, Shape::Heat { depth, mirrored }) => Form::Heat {
+            depth: depth.to_owned(),
+            mirrored,
+        },
     };
     let timed = |point: &Point| point.measured().is_some();
     let unit = match form {

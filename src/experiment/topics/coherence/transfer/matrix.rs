@@ -30,7 +30,10 @@ pub(super) const MATRIX: Experiment = Experiment {
             shared caches can be wrong, above all in a guest whose host hides it. A pair that is \
             much faster than its block may be two hyper-threads of one core.",
     plot: Some(Plot {
-        shape: Shape::Heat { depth: "CPU" },
+        shape: Shape::Heat {
+            depth: "CPU",
+            mirrored: true,
+        },
         x: Axis::linear("CPU"),
         y: Axis::linear("round trip"),
         unit: Unit::Nanoseconds,
