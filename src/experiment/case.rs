@@ -224,6 +224,17 @@ pub trait Setup: core::fmt::Debug {
         false
     }
 
+    /// The CPU that touches all of its pages first, if it lies in new ones for that. Provided: none.
+    fn first_touched_by(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether other CPUs touch pages of its first, which may then lie on other nodes. Provided: if there is
+    /// a CPU that touches all of them first.
+    fn moves_pages(&self) -> bool {
+        self.first_touched_by().is_some()
+    }
+
     /// Lays the pattern out in `region`, which holds at least [`bytes`](Self::bytes).
     ///
     /// # Errors

@@ -119,12 +119,13 @@ pub trait Host: Debug + Sync {
         Err(self.lacks("description of memory nodes"))
     }
 
-    /// On which nodes the pages of `bytes` lie, in rising order.
+    /// On which nodes the 4 KiB pages of so many bytes from `first` on lie, in rising order. Nothing is
+    /// read there.
     ///
     /// # Errors
     /// If that cannot be told, or a page is not there.
-    fn nodes_of(&self, bytes: &[u8]) -> Result<Vec<OnNode>, Lack> {
-        let _ = bytes;
+    fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
+        let _ = (first, bytes);
         Err(self.lacks("answer to on which node a page lies"))
     }
 

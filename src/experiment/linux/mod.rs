@@ -75,8 +75,8 @@ impl Host for Linux {
         Sysfs::live().nodes().map_err(Lack::refused)
     }
 
-    fn nodes_of(&self, bytes: &[u8]) -> Result<Vec<OnNode>, Lack> {
-        os::nodes_of(bytes)
+    fn nodes_of(&self, first: *const u8, bytes: usize) -> Result<Vec<OnNode>, Lack> {
+        os::nodes_of(first.addr()..first.addr() + bytes)
             .map_err(|error| Lack::refused(format_args!("move_pages without a target: {error}")))
     }
 

@@ -65,6 +65,11 @@ impl Arena {
         };
     }
 
+    /// The nodes of all memory, unless a case names others.
+    pub fn policy(&self) -> &MemoryPolicy {
+        &self.policy
+    }
+
     /// Has the next case laid out in other physical pages.
     pub fn renew(&mut self) {
         let Arena {
@@ -94,7 +99,7 @@ impl Arena {
         slot?.region(bytes)
     }
 
-    /// The same on nodes of its own, and new.
+    /// The same on nodes that a case names, if it does.
     ///
     /// # Errors
     /// Also if it lies on other nodes.
@@ -104,9 +109,26 @@ impl Arena {
         wish: PageRequest,
         policy: &MemoryPolicy,
     ) -> Result<(Region<'_>, Granted), Untestable> {
-        if *policy == MemoryPolicy::Default {
-            return self.region(bytes, wish);
+        match policy {
+            MemoryPolicy::Default => self.region(bytes, wish),
+            _ => self.new_region(bytes, wish, policy),
         }
+    }
+
+    /// The same in memory that no other case gets, whose pages may be moved.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn new_region(
+        &mut self,
+        bytes: usize,
+        wish: PageRequest,
+        policy: &MemoryPolicy,
+    ) -> Result<(Region<'_>, Granted), Untestable> {
+        let policy = match policy {
+            MemoryPolicy::Default => &self.policy,
+            own => own,
+        };
         let slot = &mut self.placed;
         slot.memory = None;
         let mut hold = |kind| slot.hold(self.host, bytes, kind, policy);

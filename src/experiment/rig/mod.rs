@@ -2,6 +2,7 @@
 
 pub mod arena;
 pub mod counting;
+mod home;
 pub mod prepared;
 mod runs;
 pub mod threads;

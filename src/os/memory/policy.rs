@@ -150,17 +150,16 @@ pub(super) fn nodes_of_area(area: Range<usize>, page: usize) -> io::Result<Vec<O
     counted(&status(&addresses)?)
 }
 
-/// `move_pages` without a target: on which nodes the 4 KiB pages of `bytes` lie, in rising order. A larger
-/// page counts as often as it has 4 KiB.
+/// `move_pages` without a target: on which nodes the 4 KiB pages of an address range lie, in rising order. A
+/// larger page counts as often as it has 4 KiB.
 ///
 /// # Errors
 /// The kernel's answer: ENOSYS where it knows no nodes, EPERM from a sandbox, ENOENT for a page that was
 /// never touched.
 #[doc(alias = "move_pages")]
-pub fn nodes_of(bytes: &[u8]) -> io::Result<Vec<OnNode>> {
-    let area = bytes.as_ptr_range();
-    let first = area.start.addr() / BASE_PAGE * BASE_PAGE;
-    nodes_of_area(first..area.end.addr(), BASE_PAGE)
+pub fn nodes_of(area: Range<usize>) -> io::Result<Vec<OnNode>> {
+    let first = area.start / BASE_PAGE * BASE_PAGE;
+    nodes_of_area(first..area.end, BASE_PAGE)
 }
 
 /// The nodes of the machine, for a message.

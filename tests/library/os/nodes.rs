@@ -1,10 +1,18 @@
 //! Memory on chosen nodes: on the machine that runs the tests, and refusals.
 #![cfg(feature = "std")]
 
+use std::ops::Range;
+
 use crate::common::untested;
 use linefill::host::{Granted, MemoryPolicy, OnNode, Via};
 use linefill::os::memory::nodes_of;
 use linefill::os::{Memory, MemoryError, Pages, Sysfs, first_touched_on};
+
+/// The addresses of some bytes.
+fn range(bytes: &[u8]) -> Range<usize> {
+    let first = bytes.as_ptr().addr();
+    first..first + bytes.len()
+}
 
 /// The lowest node with memory, if the kernel tells of nodes and lets this process choose.
 fn lowest_node() -> Option<usize> {
@@ -32,7 +40,7 @@ fn memory_bound_to_a_node_is_reported_there() {
     assert_eq!(memory.granted().to_string(), format!("4 KiB, node {node}"));
     assert_eq!(*memory.granted().pages(), Granted::Base);
     memory.as_mut_slice().fill(7);
-    let found = nodes_of(memory.as_slice()).unwrap();
+    let found = nodes_of(range(memory.as_slice())).unwrap();
     assert_eq!(found, [OnNode { node, pages: 101 }]);
 }
 
@@ -120,7 +128,7 @@ fn a_node_that_does_not_exist_is_refused_with_those_that_do() {
 fn pages_that_were_never_touched_lie_nowhere() {
     let Some(_) = lowest_node() else { return };
     let memory = Memory::reserve(4096).unwrap();
-    let error = nodes_of(memory.as_slice()).unwrap_err();
+    let error = nodes_of(range(memory.as_slice())).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(libc::ENOENT), "{error}");
 }
 
@@ -135,7 +143,7 @@ fn what_a_cpu_touches_first_lies_on_its_node() {
     };
     let mut memory = Memory::on_nodes(4 * 4096, Pages::Base, &MemoryPolicy::Local).unwrap();
     let pages = first_touched_on(memory.as_mut_slice(), cpu).unwrap();
-    let found = nodes_of(pages).unwrap();
+    let found = nodes_of(range(pages)).unwrap();
     assert_eq!(
         found,
         [OnNode {

@@ -3,7 +3,7 @@
 use crate::experiment::claim::evidence::ratio;
 use crate::experiment::claim::extreme::{Extreme, none};
 use crate::experiment::prelude::*;
-use crate::host::{Host, MemoryNode, MemoryPolicy, Nodes, Worker};
+use crate::host::{MemoryNode, MemoryPolicy, Nodes, Worker};
 use crate::kernel::{Bandwidth, Motion, Step, Vector, Walk};
 use crate::mem::Region;
 use crate::pattern::{Layout, Order, Ring};
@@ -276,12 +276,12 @@ fn cases(machine: &Machine) -> Vec<Case> {
         return Vec::new();
     };
     let bytes = machine.in_memory();
-    let setup = |cpu, work, touched_on| NodeSetup {
+    let setup = |cpu, work, touched| NodeSetup {
         cpu,
         bytes,
         work,
         seed: machine.seed,
-        touched_on,
+        touched,
     };
     let on = |series: &str, x: usize, setup, policy| {
         let case = Case::new(series, x as f64, setup);
@@ -290,7 +290,7 @@ fn cases(machine: &Machine) -> Vec<Case> {
     let mut cases = Vec::new();
     for &(node, cpu) in &from {
         for &memory in &to {
-            let walk = setup(cpu, Work::Walk, None);
+            let walk = setup(cpu, Work::Walk, false);
             let series = node.to_string();
             cases.push(on(&series, memory, walk, MemoryPolicy::Bind(memory)));
         }
@@ -299,9 +299,9 @@ fn cases(machine: &Machine) -> Vec<Case> {
         return cases;
     };
     let turns = || MemoryPolicy::Interleave(vec![home, far]);
-    let walk = setup(cpu, Work::Walk, None);
+    let walk = setup(cpu, Work::Walk, false);
     cases.push(on(WALK_IN_TURN, home, walk, turns()));
-    let walk = setup(cpu, Work::Walk, Some(home));
+    let walk = setup(cpu, Work::Walk, true);
     cases.push(on(WALK_TOUCHED, home, walk, MemoryPolicy::Local));
     for (series, motion) in [
         (READ, Motion::Read),
@@ -309,11 +309,11 @@ fn cases(machine: &Machine) -> Vec<Case> {
         (STREAM, Motion::WriteNonTemporal),
     ] {
         for memory in [home, far] {
-            let moved = setup(cpu, Work::Move(motion), None);
+            let moved = setup(cpu, Work::Move(motion), false);
             cases.push(on(series, memory, moved, MemoryPolicy::Bind(memory)));
         }
     }
-    let read = setup(cpu, Work::Move(Motion::Read), None);
+    let read = setup(cpu, Work::Move(Motion::Read), false);
     cases.push(on(READ_IN_TURN, home, read, turns()));
     cases
 }
@@ -334,26 +334,8 @@ struct NodeSetup {
     bytes: usize,
     work: Work,
     seed: u64,
-    /// The node on which pages lie that the CPU touches first, if it is to touch them.
-    touched_on: Option<usize>,
-}
-
-/// Pages that `cpu` has touched first, and that lie on `node`.
-fn touched<'m>(
-    host: &dyn Host,
-    bytes: &'m mut [u8],
-    cpu: usize,
-    node: usize,
-) -> Result<&'m mut [u8], Untestable> {
-    let pages = host.first_touched_on(bytes, cpu)?;
-    let on = host.nodes_of(pages)?;
-    match MemoryPolicy::Bind(node).is_met_by(&on) {
-        true => Ok(pages),
-        false => Err(Untestable(format!(
-            "CPU {cpu} of node {node} touched the memory first, and got {}",
-            crate::host::FoundPages(&on)
-        ))),
-    }
+    /// Whether the CPU touches the pages first, and the kernel chooses their node.
+    touched: bool,
 }
 
 impl Setup for NodeSetup {
@@ -361,17 +343,22 @@ impl Setup for NodeSetup {
         self.bytes
     }
 
+    fn first_touched_by(&self) -> Option<usize> {
+        self.touched.then_some(self.cpu)
+    }
+
     fn prepare<'m>(
         &self,
         region: Region<'m>,
         context: &Context,
     ) -> Result<Workload<'m>, Untestable> {
-        let region = match self.touched_on {
-            Some(node) => {
-                let bytes = region.into_bytes();
-                Region::new(touched(context.host, bytes, self.cpu, node)?)?
-            }
-            None => region,
+        let region = match self.touched {
+            true => Region::new(
+                context
+                    .host
+                    .first_touched_on(region.into_bytes(), self.cpu)?,
+            )?,
+            false => region,
         };
         let (kernel, period): (Box<dyn crate::kernel::Kernel + Send + 'm>, u64) = match self.work {
             Work::Walk => {
