@@ -45,7 +45,7 @@ pub(in crate::os) fn parse_mask(text: &str) -> Option<Vec<usize>> {
 }
 
 /// Rising CPU numbers as a list such as `0-3,8`.
-pub(in crate::os) fn format(cpus: &[usize]) -> String {
+pub(crate) fn format(cpus: &[usize]) -> String {
     let mut text = String::new();
     let mut rest = cpus;
     while let Some(&first) = rest.first() {
