@@ -151,7 +151,7 @@ impl Cases {
         let series = &case.series;
         let place = self.place(case);
         match self.experiment.plot.map(|plot| plot.shape) {
-            Some(Shape::Surface { depth } | Shape::Heat { depth }) => {
+            Some(Shape::Surface { depth } | Shape::Heat { depth, .. }) => {
                 format!("{depth} {series}{place}")
             }
             _ => format!("{series}{place}"),
