@@ -43,8 +43,8 @@ const NODES: Experiment = Experiment {
             CPU, one thread also reads and writes its own memory and that of the farthest node, walks and \
             reads memory of which every other page lies on each, and walks memory that it touched first \
             without asking for a node. The firmware states a distance for each pair of nodes (ACPI SLIT), \
-            10 for the own node. The kernel chooses nodes by these distances. They are stated, not \
-            measured.",
+            10 for the own node. The kernel chooses nodes by these \
+            distances, whatever the latencies are.",
     plot: Some(Plot {
         shape: Shape::Heat {
             depth: "CPU of node",
@@ -106,7 +106,7 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.4",
             ours("one thread is limited by its outstanding misses, not by the memory of one node"),
-            "one thread reads memory whose pages lie on its own and on another node in turn no faster than \
+            "a single thread reads memory whose pages lie on its own and on another node in turn no faster than \
              memory of its own node, and no slower than memory of the other",
             |e| {
                 let Ends { home, far, .. } = measured_ends(e)?;
@@ -144,14 +144,14 @@ const NODES: Experiment = Experiment {
         measured(
             "X19.7",
             drepper("5.4, Figure 5.4"),
-            "one thread reads memory of another node at most at 0.9 times the speed of its own",
+            "a single thread reads memory of another node at most at 0.9 times the speed of its own",
             |e| at_most("speed over that of own memory", speed(e, READ)?, 0.9),
         )
         .then(0.8, ""),
         measured(
             "X19.8",
             drepper("5.4, Figure 5.4"),
-            "one thread writes memory of another node, far beyond the caches, at 0.9 to 1.1 times the \
+            "a single thread writes memory of another node, far beyond the caches, at 0.9 to 1.1 times the \
              speed of its own",
             |e| between("speed over that of own memory", speed(e, WRITE)?, 0.9, 1.1),
         )
