@@ -465,6 +465,8 @@ fn one_node_costs_nothing_and_says_why() {
         reason(&lonely),
         "of the 4 memory nodes of this machine, only node 0 has memory"
     );
+    lonely.nodes[0].memory = Some(0);
+    assert_eq!(reason(&lonely), "no memory node of this machine has memory");
     let mut elsewhere = on(CXL, &machine);
     elsewhere.cpu_order = CpuOrder::around(None, described(ONE).seats.clone());
     for node in &mut elsewhere.nodes {
